@@ -1,0 +1,82 @@
+# coppice_library, coppice_binary and coppice_test: one target a component, its room checked.
+
+add_library(coppice_options INTERFACE)
+target_include_directories(coppice_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(coppice_options INTERFACE COPPICE_VERSION="${PROJECT_VERSION}")
+target_compile_options(coppice_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
+  -Wunused -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
+if(COPPICE_SANITIZER)
+  target_compile_options(coppice_options INTERFACE
+    -fsanitize=${COPPICE_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(coppice_options INTERFACE -fsanitize=${COPPICE_SANITIZER})
+endif()
+
+# Reads cmake/layers.txt into COPPICE_SEES_<room>.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/layers.txt layer_lines REGEX "^[a-z]")
+foreach(line IN LISTS layer_lines)
+  string(REPLACE "|" ";" fields "${line}")
+  list(GET fields 0 room)
+  list(GET fields 2 sees)
+  string(STRIP "${room}" room)
+  string(STRIP "${sees}" sees)
+  string(REGEX REPLACE " +" ";" sees "${sees}")
+  set(COPPICE_SEES_${room} ${sees})
+  list(APPEND COPPICE_ROOMS ${room})
+endforeach()
+
+function(coppice_check_layer target room)
+  if(NOT room IN_LIST COPPICE_ROOMS)
+    message(FATAL_ERROR "${target}: room '${room}' is not in cmake/layers.txt")
+  endif()
+  foreach(dep IN LISTS ARGN)
+    if(TARGET ${dep})
+      get_target_property(theirs ${dep} COPPICE_LAYER)
+      if(theirs AND NOT theirs STREQUAL room AND NOT theirs IN_LIST COPPICE_SEES_${room})
+        message(FATAL_ERROR "${target} (${room}) may not use ${dep} (${theirs}): cmake/layers.txt")
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+# coppice_library(NAME n LAYER room SRCS ... DEPS ...): coppice_<n>, alias coppice::<n>.
+# Without sources the library is header-only.
+function(coppice_library)
+  cmake_parse_arguments(A "" "NAME;LAYER" "SRCS;DEPS" ${ARGN})
+  set(target coppice_${A_NAME})
+  coppice_check_layer(${target} ${A_LAYER} ${A_DEPS})
+  if(A_SRCS)
+    add_library(${target} STATIC ${A_SRCS})
+    target_link_libraries(${target} PUBLIC coppice_options ${A_DEPS})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE coppice_options ${A_DEPS})
+  endif()
+  set_target_properties(${target} PROPERTIES COPPICE_LAYER ${A_LAYER})
+  add_library(coppice::${A_NAME} ALIAS ${target})
+endfunction()
+
+# coppice_binary(NAME n LAYER room SRCS ... DEPS ...): build/<preset>/bin/<n>.
+function(coppice_binary)
+  cmake_parse_arguments(A "" "NAME;LAYER" "SRCS;DEPS" ${ARGN})
+  coppice_check_layer(${A_NAME} ${A_LAYER} ${A_DEPS})
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS})
+endfunction()
+
+# coppice_test(NAME n SRCS ... DEPS ... [SLOW]): one CTest entry a file. SLOW tests carry that label.
+function(coppice_test)
+  cmake_parse_arguments(A "SLOW" "NAME" "SRCS;DEPS" ${ARGN})
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${A_NAME} COMMAND ${A_NAME})
+  set_tests_properties(${A_NAME} PROPERTIES
+    TIMEOUT 600
+    ENVIRONMENT "COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR};COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+  if(A_SLOW)
+    set_tests_properties(${A_NAME} PROPERTIES LABELS slow)
+  endif()
+endfunction()

@@ -1,0 +1,55 @@
+// Table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM, and the JSON schema.
+//
+// An empty field is a missing value. A number outside its public bounds is clamped and an unknown
+// category becomes "other"; both are counted. With `strict` either is an error instead. A ragged
+// row, a numeric field that is no finite number ("nan", "inf", "1e999", "12x"), an unknown class, a
+// missing or repeated column, an empty file or a NUL byte is always InvalidArgument, with file, line
+// and column; a missing file is NotFound. Errors never quote a value (it may be private).
+// Columns may come in any order; columns that the schema does not name are ignored.
+
+#ifndef COPPICE_COMMON_DATA_READ_TABLE_H_
+#define COPPICE_COMMON_DATA_READ_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/data/table.h"
+
+namespace coppice {
+
+struct ReadOptions {
+  bool strict = false;
+  uint64_t max_rows = uint64_t{1} << 26;         // ResourceExhausted above
+  uint64_t max_bytes = uint64_t{4} << 30;        // ResourceExhausted above
+};
+
+// How many fields were changed on the way in. For the owner of the rows only.
+struct ReadNotes {
+  uint64_t clamped = 0;
+  uint64_t unknown_categories = 0;
+  uint64_t missing = 0;
+
+  // One line for people, empty if nothing was changed.
+  std::string Summary() const;
+};
+
+struct TableFile {
+  Table table;
+  ReadNotes notes;
+};
+
+// Reads schema JSON as in interfaces.md: `features` (name, type numeric with min/max or categorical
+// with values), `label`, `classes`. Other members are ignored.
+absl::StatusOr<std::shared_ptr<const Schema>> ReadSchema(const std::string& path);
+absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view json);
+
+// By the name: ".svm" and ".libsvm" are LIBSVM, anything else CSV.
+absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
+                                    const ReadOptions& options = {});
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_DATA_READ_TABLE_H_

@@ -1,0 +1,91 @@
+// What a row looks like: features with public bounds or vocabularies, and the classes.
+//
+// Public     everything here: names, bounds, vocabularies and classes are public by declaration.
+//            Nothing in a Schema may be computed from private rows.
+// Row        one double a feature: a numeric value inside [min, max]; a category's position in
+//            `values`, or values.size() for "other"; kMissing (a NaN) for a missing value.
+// Threads    immutable after Create(); safe to share.
+
+#ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
+#define COPPICE_COMMON_SCHEMA_SCHEMA_H_
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+// A row in encoded form, one value a feature (see the file comment). `Row` owns, `RowView` does not.
+using Row = std::vector<double>;
+using RowView = absl::Span<const double>;
+
+inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+inline bool IsMissing(double value) { return std::isnan(value); }
+
+enum class FeatureType { kNumeric, kCategorical };
+
+struct Feature {
+  std::string name;
+  FeatureType type = FeatureType::kNumeric;
+  double min = 0;                   // numeric: public lower bound
+  double max = 0;                   // numeric: public upper bound, min < max or min == max
+  std::vector<std::string> values;  // categorical: public vocabulary, distinct, not empty
+
+  // The code of a category outside the vocabulary.
+  double other() const { return static_cast<double>(values.size()); }
+
+  friend bool operator==(const Feature&, const Feature&) = default;
+};
+
+// What encoding one field had to do to it. Counted and shown to whoever owns the rows, never put
+// into a model (a count of private rows is private).
+enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing };
+
+struct EncodedField {
+  double value = kMissing;
+  FieldNote note = FieldNote::kNone;
+};
+
+class Schema {
+ public:
+  // InvalidArgument: no feature, fewer than two classes, a duplicate or empty name, non-finite or
+  // reversed bounds, an empty or repeated vocabulary. The message names the feature.
+  static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
+                                       std::vector<std::string> classes);
+
+  const std::vector<Feature>& features() const { return features_; }
+  const std::string& label() const { return label_; }
+  const std::vector<std::string>& classes() const { return classes_; }
+  size_t num_features() const { return features_.size(); }
+  uint32_t num_classes() const { return static_cast<uint32_t>(classes_.size()); }
+
+  // Encodes one text field: empty is missing, a number outside its bounds is clamped, an unknown
+  // category becomes "other". InvalidArgument when a numeric field is not a finite number.
+  absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
+
+  // The number of the class called `text`. InvalidArgument if there is none.
+  absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;
+
+  // InvalidArgument unless `row` has one value a feature, each one that Encode() could return.
+  absl::Status Validate(RowView row) const;
+
+  friend bool operator==(const Schema&, const Schema&) = default;
+
+ private:
+  Schema() = default;
+
+  std::vector<Feature> features_;
+  std::string label_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_SCHEMA_SCHEMA_H_

@@ -1,0 +1,86 @@
+// A trained model: a forest with class probabilities and their standard errors at the leaves, and
+// the certificate that says what it cost in privacy.
+//
+// Guarantee  a model is post-processing of privatized sums and public rows; it has no private value.
+// Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1], a
+//            row of probabilities does not add up to 1, or a standard error is negative or NaN.
+// Threads    immutable after Create(); safe to share.
+
+#ifndef COPPICE_COMMON_TREE_MODEL_H_
+#define COPPICE_COMMON_TREE_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+// What is known of one leaf after training.
+struct LeafPrediction {
+  std::vector<double> probabilities;  // one a class, in [0, 1], sum 1
+  // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
+  // together, at the point estimate; infinity where nothing is known.
+  double standard_error = 0;
+  uint32_t label = 0;                 // the class the leaf votes for
+  // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
+  uint32_t source_node = 0;
+
+  friend bool operator==(const LeafPrediction&, const LeafPrediction&) = default;
+};
+
+// What the model cost and what it assumed, for a person and for `verify`.
+struct Certificate {
+  uint64_t epsilon_nanos = 0;      // per report, in billionths
+  std::string mechanism;           // "laplace_split", ...
+  std::string neighbouring;        // the relation, in words
+  std::vector<std::string> public_inputs;  // what was used without protection, in words
+  std::string estimator;           // "weighted lambda=1", "prune"
+  uint64_t reports = 0;            // accepted and counted
+  uint64_t public_rows = 0;
+  std::string fingerprint;         // of the study's terms, lower-case hex
+  std::string code_version;
+
+  friend bool operator==(const Certificate&, const Certificate&) = default;
+};
+
+struct Prediction {
+  uint32_t label = 0;
+  std::vector<double> probabilities;  // mean over the trees
+  double standard_error = 0;          // of the winning class' mean probability, trees independent
+};
+
+class Model {
+ public:
+  // leaves[t][l] belongs to leaf l of tree t.
+  static absl::StatusOr<Model> Create(Schema schema, Forest forest,
+                                      std::vector<std::vector<LeafPrediction>> leaves,
+                                      Certificate certificate);
+
+  const Schema& schema() const { return schema_; }
+  const Forest& forest() const { return forest_; }
+  const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
+  const Certificate& certificate() const { return certificate_; }
+
+  // With one tree its leaf's label and probabilities; with more the trees' mean probabilities and
+  // the most probable class (the lower class on a tie). `row` must fit the schema.
+  Prediction Predict(RowView row) const;
+
+  friend bool operator==(const Model&, const Model&) = default;
+
+ private:
+  Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
+        Certificate certificate);
+
+  Schema schema_;
+  Forest forest_;
+  std::vector<std::vector<LeafPrediction>> leaves_;
+  Certificate certificate_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TREE_MODEL_H_

@@ -1,0 +1,28 @@
+// A tree as text, Graphviz DOT or SVG, for people.
+//
+// The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped for
+// the format. Thresholds are printed with the fewest digits that read back to the same double.
+
+#ifndef COPPICE_COMMON_TREE_RENDER_H_
+#define COPPICE_COMMON_TREE_RENDER_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/tree/model.h"
+
+namespace coppice {
+
+enum class RenderFormat { kText, kDot, kSvg };
+
+// "text", "dot" or "svg"; InvalidArgument names the three.
+absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
+
+// Tree number `tree` of the model. InvalidArgument if there is no such tree.
+absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TREE_RENDER_H_

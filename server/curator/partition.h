@@ -1,0 +1,49 @@
+// Grows the public partition that devices answer about.
+//
+// Public     every input. The partition never sees a private row: it is a function of public rows,
+//            the schema and the options alone (privacy-errata F17 is what happens otherwise).
+// Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties to 1e-12);
+//                             of those edges the one with the largest reduction of the criterion
+//            random_max_edge  one of the longest edges at random
+//            cart             any feature and threshold, largest reduction
+//            Edges are measured in the box of the public rows, scaled to [0,1] a feature. A cell with
+//            no public row is not split, nor one where a side would hold fewer than `min_leaf` rows.
+// Units      depth: the root has depth 0. min_leaf: public rows.
+// Same bytes for the same rows, options and seed, on any machine.
+// Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.
+
+#ifndef COPPICE_SERVER_CURATOR_PARTITION_H_
+#define COPPICE_SERVER_CURATOR_PARTITION_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/data/table.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart };
+enum class Criterion { kGini, kEntropy };
+
+absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name);  // "max_edge", ...
+absl::string_view SplitRuleName(SplitRule rule);
+absl::StatusOr<Criterion> ParseCriterion(absl::string_view name);  // "gini", "entropy"
+absl::string_view CriterionName(Criterion criterion);
+
+struct PartitionOptions {
+  SplitRule rule = SplitRule::kMaxEdge;
+  Criterion criterion = Criterion::kGini;
+  uint32_t max_depth = 6;  // 0..kMaxDepth
+  uint32_t min_leaf = 1;   // at least 1
+  uint32_t trees = 1;      // 1..1024; more than one: each on a bootstrap of the public rows
+  uint64_t seed = 1;       // public randomness: ties, random edges, bootstraps
+};
+
+// InvalidArgument: options out of range, or no public row.
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_PARTITION_H_
