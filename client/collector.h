@@ -1,0 +1,88 @@
+// Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
+//
+// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint before
+//            use. TLS unless `insecure` is asked for, and that on loopback addresses only.
+// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
+//            and full jitter, until `give_up_after`; then the last error, saying how often was tried.
+// Units      times in milliseconds.
+// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint that
+//            does not match its terms), Unavailable (no curator: says where and what to check).
+// Threads    safe to share.
+
+#ifndef COPPICE_CLIENT_COLLECTOR_H_
+#define COPPICE_CLIENT_COLLECTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "client/privatizer.h"
+#include "common/study/terms.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace coppice {
+
+struct ConnectOptions {
+  std::string server;    // HOST:PORT
+  std::string ca_file;   // PEM; the system's roots if empty
+  std::string cert_file; // PEM, with key_file, for mutual TLS
+  std::string key_file;
+  bool insecure = false; // loopback only
+};
+
+struct RetryOptions {
+  absl::Duration deadline = absl::Seconds(20);       // of one try
+  absl::Duration give_up_after = absl::Seconds(60);  // of all tries together
+  absl::Duration first_backoff = absl::Milliseconds(100);
+  absl::Duration max_backoff = absl::Seconds(10);
+};
+
+// The channel alone, for callers with stubs of their own (the command line).
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
+
+enum class Delivery : uint8_t {
+  kAccepted,
+  kDuplicate,  // counted before: as good as accepted
+  kRefused,    // for good; never send it again
+};
+
+struct DeliveryResult {
+  Delivery delivery;
+  std::string reason;  // in words, for kRefused
+};
+
+class Collector {
+ public:
+  static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry);
+
+  struct Offers {
+    Terms terms;
+    Fingerprint fingerprint{};
+    std::vector<Ticket> tickets;
+  };
+  // The study's terms and `tickets` tickets (1 to 1000).
+  absl::StatusOr<Offers> FetchOffer(absl::string_view study, uint32_t tickets) const;
+
+  // Delivers reports of one study and one fingerprint (at most 1000) in one call. One result a
+  // report, in order.
+  absl::StatusOr<std::vector<DeliveryResult>> Deliver(
+      absl::Span<const PrivateReport> reports) const;
+
+ private:
+  Collector(std::shared_ptr<grpc::Channel> channel, const RetryOptions& retry);
+
+  std::shared_ptr<grpc::Channel> channel_;
+  RetryOptions retry_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_COLLECTOR_H_

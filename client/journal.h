@@ -1,0 +1,60 @@
+// The on-device journal: which studies were answered, with which bytes, at what cost.
+//
+// Guarantee  what Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
+//            torn last record is cut off when the file is opened; it was never acknowledged, so
+//            nothing was sent. Anything else that does not check is DataLoss: the journal is the
+//            memory of what was spent, so it is never guessed at. One process at a time (a file lock).
+// Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
+// Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss (corrupt).
+//            Append(): AlreadyExists (subject and study have an answer), ResourceExhausted (disk
+//            full), Unavailable. After an error nothing of the call is in the journal.
+// Threads    safe to share.
+// Format     docs/protocol.md#journal.
+
+#ifndef COPPICE_CLIENT_JOURNAL_H_
+#define COPPICE_CLIENT_JOURNAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "client/privatizer.h"
+#include "common/privacy/budget.h"
+
+namespace coppice {
+
+struct JournalEntry {
+  std::string subject;
+  Budget epsilon;
+  PrivateReport report;
+  bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
+};
+
+class Journal {
+ public:
+  static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);
+  virtual ~Journal() = default;
+
+  // The answer that `subject` gave to `study`, if any.
+  virtual std::optional<JournalEntry> Find(absl::string_view subject,
+                                           absl::string_view study) const = 0;
+  // Entries that are not delivered yet, oldest first.
+  virtual std::vector<JournalEntry> Undelivered() const = 0;
+  // All epsilon that `subject` has spent; empty if none.
+  virtual std::optional<Budget> Spent(absl::string_view subject) const = 0;
+
+  // Appends all entries with one sync, or none.
+  virtual absl::Status Append(absl::Span<const JournalEntry> entries) = 0;
+  virtual absl::Status MarkDelivered(absl::string_view study,
+                                     absl::Span<const std::string> subjects) = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_JOURNAL_H_

@@ -1,0 +1,58 @@
+// Turns one row into one privatized report. No network, no protobuf, no storage.
+//
+// Guarantee  each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
+//            the row for any other). Calls add up, so a row must be privatized once: use Responder,
+//            which keeps a journal, unless you keep your own.
+// Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does not
+//            fit the schema, Unavailable if the random source fails.
+// Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
+
+#ifndef COPPICE_CLIENT_PRIVATIZER_H_
+#define COPPICE_CLIENT_PRIVATIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/private_random.h"
+#include "common/schema/schema.h"
+#include "common/study/terms.h"
+
+namespace coppice {
+
+// What a device sends. Privatized or public, all of it.
+struct PrivateReport {
+  std::string study;
+  Fingerprint fingerprint{};
+  Ticket ticket;
+  std::string payload;
+
+  friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
+};
+
+class Privatizer {
+ public:
+  // `fingerprint` must be that of the bytes that `terms` was parsed from.
+  static absl::StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint);
+
+  const Terms& terms() const { return terms_; }
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+
+  absl::StatusOr<PrivateReport> Privatize(RowView row, uint32_t label, const Ticket& ticket,
+                                          PrivateRandom& random) const;
+
+ private:
+  Privatizer(Terms terms, const Fingerprint& fingerprint,
+             std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
+
+  Terms terms_;
+  Fingerprint fingerprint_;
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;  // one a tree
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_PRIVATIZER_H_

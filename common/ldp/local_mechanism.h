@@ -1,0 +1,137 @@
+// The one shape of every local mechanism: what a device does to its value, and what the curator
+// makes of the sum of the answers.
+//
+// Setting    a row is one (leaf, label) pair of a public tree with `leaves` leaves, and one of
+//            `classes` classes. One mechanism object serves one tree, one epsilon, one domain.
+// Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
+//            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
+//            neighbouring relation is "any value of one row for any other". Exact: the output law is
+//            the one OutputProbability() states, up to nothing.
+// Utility    Estimate() is unbiased. Variance() is its noise for one report, in closed form.
+// Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
+// Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
+// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value outside
+//            the domain, Unavailable if the random source fails (nothing may be sent then).
+//            Add(): InvalidArgument for a payload that no honest device sends; sums are untouched.
+// Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
+// Source     one a mechanism, in its own header; derivations in docs/mechanisms.md.
+
+#ifndef COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
+#define COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/private_random.h"
+
+namespace coppice {
+
+// Stable numbers: they are stored and sent.
+enum class MechanismKind : uint8_t {
+  kLaplaceSplit = 1,
+  kLaplaceJoint = 2,
+  kSymmetricUnary = 3,
+  kOptimizedUnary = 4,
+};
+
+absl::Span<const MechanismKind> AllMechanismKinds();
+absl::string_view MechanismName(MechanismKind kind);  // "laplace_split", ...
+// InvalidArgument lists the names there are.
+absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name);
+
+// What one report is about.
+struct Domain {
+  uint32_t leaves = 0;
+  uint32_t classes = 0;
+
+  size_t cells() const { return static_cast<size_t>(leaves) * classes; }
+  friend bool operator==(const Domain&, const Domain&) = default;
+};
+
+// A row as its device sees it. Private.
+struct LeafLabel {
+  uint32_t leaf = 0;
+  uint32_t label = 0;
+};
+
+// Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative.
+struct LeafCounts {
+  uint32_t classes = 0;
+  std::vector<double> leaf;   // one a leaf
+  std::vector<double> label;  // label[leaf * classes + k]
+
+  double at(uint32_t leaf_id, uint32_t k) const { return label[size_t{leaf_id} * classes + k]; }
+};
+
+// Variance that the mechanism adds to the estimates of one leaf, for one report. Multiply by the
+// number of reports; leaves are independent, so a node over h leaves has h times as much.
+struct NoiseVariance {
+  double leaf = 0;         // of LeafCounts::leaf
+  double label = 0;        // of LeafCounts::label, for the class asked for
+  double covariance = 0;   // of the two
+  double hit = 0;          // added to `label` (and `leaf`, `covariance`) by a report of that very cell
+};
+
+class LocalMechanism {
+ public:
+  virtual ~LocalMechanism() = default;
+
+  MechanismKind kind() const { return kind_; }
+  const Budget& epsilon() const { return epsilon_; }
+  const Domain& domain() const { return domain_; }
+
+  // The device's half: one report's payload.
+  virtual absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const = 0;
+
+  // The curator's half: adds one payload to sums of sum_size() integers.
+  virtual size_t sum_size() const = 0;
+  virtual absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const = 0;
+
+  // Randomize() and Add() in one, without the bytes between: the same law, for simulations.
+  virtual absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                     absl::Span<int64_t> sums) const = 0;
+
+  virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
+  virtual NoiseVariance Variance(uint32_t label) const = 0;
+
+  // Natural logarithm of the probability that Randomize(value) returns `payload`; minus infinity if
+  // it cannot. InvalidArgument for a value or payload outside the domain.
+  virtual absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+                                                      absl::string_view payload) const = 0;
+  absl::StatusOr<double> OutputProbability(LeafLabel value, absl::string_view payload) const;
+
+ protected:
+  LocalMechanism(MechanismKind kind, Budget epsilon, Domain domain)
+      : kind_(kind), epsilon_(epsilon), domain_(domain) {}
+
+  absl::Status CheckValue(LeafLabel value) const;
+
+ private:
+  MechanismKind kind_;
+  Budget epsilon_;
+  Domain domain_;
+};
+
+// Bounds of every mechanism. A study refuses more than kMaxStudyEpsilonNanos, above which a report
+// protects nothing worth the name; the lab goes on to the papers' 1000.
+inline constexpr uint64_t kMinEpsilonNanos = 10'000'000;            // 0.01
+inline constexpr uint64_t kMaxStudyEpsilonNanos = 20'000'000'000;   // 20
+inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;     // 1000
+inline constexpr size_t kMaxCells = size_t{1} << 22;
+
+// InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many cells.
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
+                                                                   const Budget& epsilon,
+                                                                   const Domain& domain);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_

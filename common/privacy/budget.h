@@ -1,0 +1,53 @@
+// An amount of epsilon, exact: a whole number of nano-epsilons (1e-9 nats).
+//
+// Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
+//            for; parts made by Split() never sum to more than the whole.
+// Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
+// There is no default budget: an unset one does not compile.
+// Source     docs/mechanisms.md#budget.
+
+#ifndef COPPICE_COMMON_PRIVACY_BUDGET_H_
+#define COPPICE_COMMON_PRIVACY_BUDGET_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+class Budget {
+ public:
+  static constexpr uint64_t kNanosPerEpsilon = 1'000'000'000;
+  static constexpr uint64_t kMaxNanos = 1'000'000 * kNanosPerEpsilon;
+
+  static absl::StatusOr<Budget> FromNanos(uint64_t nanos);
+  static absl::StatusOr<Budget> FromEpsilon(double epsilon);
+  // A plain decimal such as "0.5" or "2"; digits past the ninth are dropped (rounded down).
+  static absl::StatusOr<Budget> Parse(absl::string_view text);
+
+  uint64_t nanos() const { return nanos_; }
+  double epsilon() const { return static_cast<double>(nanos_) / kNanosPerEpsilon; }
+  // The shortest decimal that Parse() reads back to this budget.
+  std::string ToString() const;
+
+  // One of `parts` equal shares, rounded down. InvalidArgument if a share would be zero.
+  absl::StatusOr<Budget> Share(uint64_t parts) const;
+
+  // The sum; OutOfRange above kMaxNanos. What is left after `spent`; ResourceExhausted if nothing is.
+  absl::StatusOr<Budget> Plus(const Budget& other) const;
+  absl::StatusOr<Budget> Minus(const Budget& spent) const;
+
+  friend auto operator<=>(const Budget&, const Budget&) = default;
+
+ private:
+  explicit Budget(uint64_t nanos) : nanos_(nanos) {}
+
+  uint64_t nanos_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_PRIVACY_BUDGET_H_

@@ -1,0 +1,38 @@
+// Randomness that privacy rests on, as a seam of three exact draws.
+//
+// Guarantee  each draw has exactly the stated law, and draws are independent. There is no seed and
+//            no other source: the one implementation outside of tests is OpenSslRandom.
+// Why draws  and not bytes: a test can replace the source by one that walks every branch of a
+//            mechanism with its exact probability, and so compute the mechanism's law.
+// Errors     Unavailable if the source fails; the caller must then release nothing.
+// Threads    not safe to share; one a thread.
+
+#ifndef COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
+#define COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/privacy/geometric_table.h"
+
+namespace coppice {
+
+class PrivateRandom {
+ public:
+  virtual ~PrivateRandom() = default;
+
+  // Uniform on {0, ..., bound - 1}. InvalidArgument if bound is 0.
+  virtual absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) = 0;
+
+  // True with probability exactly numerator / denominator. InvalidArgument if that is not in [0, 1].
+  virtual absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
+
+  // Fills `out` with independent draws of `table`'s law (see SignedSteps in geometric_table.h).
+  virtual absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_

@@ -1,0 +1,59 @@
+// Between messages and checked values, one pair of functions a message.
+//
+// FromProto() treats its input as hostile and returns InvalidArgument that names the field; what it
+// returns satisfies the invariants of its type. ToProto() cannot fail. No gRPC here.
+
+#ifndef COPPICE_COMMON_WIRE_CONVERT_H_
+#define COPPICE_COMMON_WIRE_CONVERT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/schema/schema.h"
+#include "common/study/terms.h"
+#include "common/tree/model.h"
+#include "common/tree/tree.h"
+#include "coppice/v1/forest.pb.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/schema.pb.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice {
+
+v1::Schema ToProto(const Schema& schema);
+absl::StatusOr<Schema> FromProto(const v1::Schema& proto);
+
+v1::Row ToProto(RowView row);
+absl::StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema);
+
+v1::Tree ToProto(const Tree& tree);
+absl::StatusOr<Tree> FromProto(const v1::Tree& proto, const Schema& schema);
+v1::Forest ToProto(const Forest& forest);
+absl::StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema);
+
+v1::Mechanism ToProto(MechanismKind kind);
+absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto);
+
+v1::Terms ToProto(const Terms& terms);
+absl::StatusOr<Terms> FromProto(const v1::Terms& proto);
+// The bytes that travel and are hashed, and back.
+std::string SerializeTerms(const Terms& terms);
+absl::StatusOr<Terms> ParseTerms(absl::string_view bytes);
+
+// Everything but the name, study and time, which belong to the curator's record of the model.
+v1::Model ToProto(const Model& model);
+absl::StatusOr<Model> FromProto(const v1::Model& proto);
+
+v1::Prediction ToProto(const Prediction& prediction);
+
+// "studies/ID" and "models/ID". ParseName() returns the ID, or InvalidArgument.
+inline constexpr absl::string_view kStudies = "studies";
+inline constexpr absl::string_view kModels = "models";
+std::string MakeName(absl::string_view collection, absl::string_view id);
+absl::StatusOr<std::string> ParseName(absl::string_view collection, absl::string_view name);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_WIRE_CONVERT_H_

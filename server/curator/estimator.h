@@ -1,0 +1,66 @@
+// From sums to a model: the paper's weighted estimator and LPCT-prune, for any local mechanism.
+//
+// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Shapes     one TreeSums and one PublicCounts a tree of the forest, in its order.
+// Classes    any number K. Prune is stated by the paper for two; for more, each class against the
+//            rest, and the node is chosen by the class with the largest statistic.
+// Forest     each tree is estimated on its own sums; Model::Predict() lets them vote.
+// Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
+// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#estimator.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATOR_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/data/table.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/tree/model.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+// What the curator holds of one tree: the sum of the reports that answered in it, and how many.
+struct TreeSums {
+  std::vector<int64_t> sums;
+  uint64_t reports = 0;
+};
+
+// Public rows in the leaves of one tree. label[leaf * classes + k].
+struct PublicCounts {
+  uint32_t classes = 0;
+  std::vector<uint64_t> leaf;
+  std::vector<uint64_t> label;
+};
+
+PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
+
+enum class EstimatorKind { kWeighted, kPrune };
+absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", "prune"
+absl::string_view EstimatorName(EstimatorKind kind);
+
+struct EstimatorOptions {
+  EstimatorKind kind = EstimatorKind::kWeighted;
+  // Weight of a public row against a private one, for kWeighted: 0 is private only, infinity public
+  // only.
+  double lambda = 1;
+
+  std::string ToString() const;  // "weighted lambda=1", "prune"
+};
+
+// Predictions for the leaves of one tree. A leaf with nothing to go by has equal probabilities, an
+// infinite standard error and label 0.
+absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                         const LocalMechanism& mechanism,
+                                                         const TreeSums& sums,
+                                                         const PublicCounts& public_counts,
+                                                         const EstimatorOptions& options);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATOR_H_

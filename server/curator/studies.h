@@ -1,0 +1,134 @@
+// The studies of one curator: their life cycle, their reports and their models, on a Store.
+//
+// States     open (takes reports) -> sealed (takes none). One way. Deleting removes everything of a
+//            study, its spent tickets and models too, and its id is never used again.
+// Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in one
+//            atomic batch; a ticket that was spent is answered "duplicate" and changes nothing.
+//            Many reports share one batch (group commit).
+// Counts     received = accepted + duplicate + rejected by reason. Accepted and duplicate are kept
+//            with the sums; rejections since the process started.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store
+//            returns otherwise.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "common/study/terms.h"
+#include "common/tree/model.h"
+#include "server/curator/estimator.h"
+#include "server/curator/partition.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// Stable numbers: the wire and the metrics use them. See docs/protocol.md for the retry rules.
+enum class ReportOutcome : uint8_t {
+  kAccepted = 1,          // counted, and on disk
+  kDuplicate = 2,         // this ticket was counted before; a success to the device
+  kUnknownStudy = 3,
+  kStudySealed = 4,
+  kStaleFingerprint = 5,  // made for other terms than this study's
+  kBadTicket = 6,         // not issued by this curator for these terms
+  kBadPayload = 7,        // wrong length, or values that no honest device sends
+};
+inline constexpr size_t kNumReportOutcomes = 8;  // index by the number; 0 is unused
+
+struct SubmittedReport {
+  std::string ticket;   // bytes as received
+  std::string payload;
+};
+
+enum class StudyState : uint8_t { kOpen = 1, kSealed = 2 };
+
+struct StudySpec {
+  std::string id;          // empty: the curator makes one
+  std::string request_id;  // chosen by the caller; repeating it returns the study it made
+  std::shared_ptr<const Table> public_rows;
+  PartitionOptions partition;
+  Budget epsilon;
+  MechanismKind mechanism;
+};
+
+struct StudyInfo {
+  std::string id;
+  StudyState state = StudyState::kOpen;
+  int64_t created_unix_seconds = 0;
+  Fingerprint fingerprint{};
+  uint64_t public_rows = 0;
+  PartitionOptions partition;
+  std::shared_ptr<const Terms> terms;
+  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
+};
+
+struct ModelInfo {
+  std::string id;
+  std::string study;
+  int64_t created_unix_seconds = 0;
+  std::shared_ptr<const Model> model;
+};
+
+struct Page {
+  uint32_t size = 100;  // at most 1000
+  std::string after;    // the last id of the page before; empty for the first
+};
+
+class Studies {
+ public:
+  // Loads what `store` holds. DataLoss if a record does not parse or add up. `clock` returns seconds
+  // since 1970 and dates records, no more.
+  static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store,
+                                                       std::function<int64_t()> clock);
+  virtual ~Studies() = default;
+
+  virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
+  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
+  virtual std::vector<StudyInfo> List(const Page& page) const = 0;
+  virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
+  virtual absl::Status Delete(absl::string_view id) = 0;
+
+  // What devices need: the terms as bytes, and `count` fresh tickets (1 to kMaxTicketsPerOffer).
+  // FailedPrecondition once the study is sealed.
+  struct Offered {
+    std::shared_ptr<const std::string> terms_bytes;
+    Fingerprint fingerprint{};
+    std::vector<Ticket> tickets;
+  };
+  static constexpr uint32_t kMaxTicketsPerOffer = 1000;
+  virtual absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const = 0;
+
+  // Judges each report by itself and calls `done` once, from another thread, with one outcome a
+  // report in the same order, after everything accepted is durable. Batches of one study are
+  // completed in the order they were submitted. An error (the store failed) means that nothing is
+  // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is queued.
+  using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
+  virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
+                      std::vector<SubmittedReport> reports, SubmitDone done) = 0;
+
+  // Models. Building is post-processing and may be repeated, also while the study is open.
+  virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
+                                               const EstimatorOptions& options) = 0;
+  virtual absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const = 0;
+  // Of one study, or of all if `study` is empty.
+  virtual std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const = 0;
+
+  // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
+  virtual void Drain() = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_H_

@@ -1,0 +1,64 @@
+// The embedded store that the curator needs, and no more: an ordered map of byte strings with
+// atomic, durable batches. One file an engine beside this one.
+//
+// Guarantee  Apply() is all or nothing, and when it returns OK the batch survives a crash of the
+//            process and of the machine (the log is synced). After an error nothing of the batch is
+//            visible, now or after a restart, unless the error is DataLoss.
+// Errors     ResourceExhausted: the disk is full. DataLoss: the store is corrupt. Unavailable:
+//            anything else from the disk; trying again may help.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_STORAGE_STORE_H_
+#define COPPICE_SERVER_STORAGE_STORE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+class StoreBatch {
+ public:
+  void Put(absl::string_view key, absl::string_view value) {
+    puts_.emplace_back(std::string(key), std::string(value));
+  }
+  // Removes every key that starts with `prefix`. Applied before the puts of the same batch.
+  void DeletePrefix(absl::string_view prefix) { deleted_prefixes_.emplace_back(prefix); }
+
+  const std::vector<std::pair<std::string, std::string>>& puts() const { return puts_; }
+  const std::vector<std::string>& deleted_prefixes() const { return deleted_prefixes_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> puts_;
+  std::vector<std::string> deleted_prefixes_;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const = 0;
+
+  // Which of `keys` exist, in their order. For many keys at once, cheaper than Get() each.
+  virtual absl::StatusOr<std::vector<bool>> Contains(absl::Span<const std::string> keys) const = 0;
+
+  virtual absl::Status Apply(const StoreBatch& batch) = 0;
+
+  // Calls `visit` for each pair whose key starts with `prefix`, in key order, on one snapshot.
+  // Stops at, and returns, the first error of `visit`.
+  virtual absl::Status Scan(
+      absl::string_view prefix,
+      absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit)
+      const = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_STORAGE_STORE_H_
