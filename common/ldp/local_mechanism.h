@@ -5,12 +5,13 @@
 //            `classes` classes. One mechanism object serves one tree, one epsilon, one domain.
 // Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
 //            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
-//            neighbouring relation is "any value of one row for any other". Exact: the output law is
-//            the one OutputProbability() states, up to nothing.
+//            neighbouring relation is "any value of one row for any other". Exact: the output law
+//            is the one OutputProbability() states, up to nothing.
 // Utility    Estimate() is unbiased. Variance() is its noise for one report, in closed form.
 // Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
 // Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
-// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value outside
+// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
+// outside
 //            the domain, Unavailable if the random source fails (nothing may be sent then).
 //            Add(): InvalidArgument for a payload that no honest device sends; sums are untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
@@ -74,10 +75,10 @@ struct LeafCounts {
 // Variance that the mechanism adds to the estimates of one leaf, for one report. Multiply by the
 // number of reports; leaves are independent, so a node over h leaves has h times as much.
 struct NoiseVariance {
-  double leaf = 0;         // of LeafCounts::leaf
-  double label = 0;        // of LeafCounts::label, for the class asked for
-  double covariance = 0;   // of the two
-  double hit = 0;          // added to `label` (and `leaf`, `covariance`) by a report of that very cell
+  double leaf = 0;        // of LeafCounts::leaf
+  double label = 0;       // of LeafCounts::label, for the class asked for
+  double covariance = 0;  // of the two
+  double hit = 0;  // added to `label` (and `leaf`, `covariance`) by a report of that very cell
 };
 
 class LocalMechanism {
@@ -122,12 +123,13 @@ class LocalMechanism {
 
 // Bounds of every mechanism. A study refuses more than kMaxStudyEpsilonNanos, above which a report
 // protects nothing worth the name; the lab goes on to the papers' 1000.
-inline constexpr uint64_t kMinEpsilonNanos = 10'000'000;            // 0.01
-inline constexpr uint64_t kMaxStudyEpsilonNanos = 20'000'000'000;   // 20
-inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;     // 1000
+inline constexpr uint64_t kMinEpsilonNanos = 10'000'000;           // 0.01
+inline constexpr uint64_t kMaxStudyEpsilonNanos = 20'000'000'000;  // 20
+inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;    // 1000
 inline constexpr size_t kMaxCells = size_t{1} << 22;
 
-// InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many cells.
+// InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many
+// cells.
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
                                                                    const Budget& epsilon,
                                                                    const Domain& domain);

@@ -36,7 +36,8 @@ class Budget {
   // One of `parts` equal shares, rounded down. InvalidArgument if a share would be zero.
   absl::StatusOr<Budget> Share(uint64_t parts) const;
 
-  // The sum; OutOfRange above kMaxNanos. What is left after `spent`; ResourceExhausted if nothing is.
+  // The sum; OutOfRange above kMaxNanos. What is left after `spent`; ResourceExhausted if nothing
+  // is.
   absl::StatusOr<Budget> Plus(const Budget& other) const;
   absl::StatusOr<Budget> Minus(const Budget& spent) const;
 

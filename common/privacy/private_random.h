@@ -26,7 +26,8 @@ class PrivateRandom {
   // Uniform on {0, ..., bound - 1}. InvalidArgument if bound is 0.
   virtual absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) = 0;
 
-  // True with probability exactly numerator / denominator. InvalidArgument if that is not in [0, 1].
+  // True with probability exactly numerator / denominator. InvalidArgument if that is not in [0,
+  // 1].
   virtual absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
 
   // Fills `out` with independent draws of `table`'s law (see SignedSteps in geometric_table.h).

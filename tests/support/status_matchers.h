@@ -40,9 +40,9 @@ MATCHER_P2(StatusIs, code, message, "") {
 // Assigns the value of a StatusOr, or fails the test with its status.
 #define ASSERT_OK_AND_ASSIGN(lhs, expression) \
   ASSERT_OK_AND_ASSIGN_IMPL(COPPICE_TEST_CONCAT(statusor_, __LINE__), lhs, expression)
-#define ASSERT_OK_AND_ASSIGN_IMPL(statusor, lhs, expression)           \
-  auto statusor = (expression);                                        \
-  ASSERT_TRUE(statusor.ok()) << statusor.status().ToString();          \
+#define ASSERT_OK_AND_ASSIGN_IMPL(statusor, lhs, expression)  \
+  auto statusor = (expression);                               \
+  ASSERT_TRUE(statusor.ok()) << statusor.status().ToString(); \
   lhs = *std::move(statusor)
 
 #define EXPECT_OK(expression) EXPECT_THAT((expression), ::coppice::testing::IsOk())

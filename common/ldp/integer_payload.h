@@ -1,0 +1,24 @@
+// The layout of a report of small integers: each as a zigzag varint (7 bits a byte, the low ones
+// first), one after the other, no count. Integers from -64 to 63 take one byte.
+
+#ifndef COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_
+#define COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+std::string EncodeIntegers(absl::Span<const int32_t> values);
+
+// Fills `values`. InvalidArgument unless the payload holds exactly that many, each in its shortest
+// form and at most `bound` in size.
+absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_

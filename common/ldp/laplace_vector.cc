@@ -1,0 +1,46 @@
+#include "common/ldp/laplace_vector.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/ldp/integer_payload.h"
+
+namespace coppice {
+
+absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, PrivateRandom& random) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  std::vector<int32_t> entries(sum_size());
+  COPPICE_RETURN_IF_ERROR(noise_.Fill(random, absl::MakeSpan(entries)));
+  for (const size_t one : OnesOf(value)) ++entries[one];
+  return EncodeIntegers(entries);
+}
+
+absl::Status LaplaceVector::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
+  // Decoded in full before the sums are touched: a bad payload changes nothing.
+  absl::InlinedVector<int32_t, 1024> entries(sum_size());
+  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, noise_.bound() + 1, absl::MakeSpan(entries)));
+  for (size_t i = 0; i < entries.size(); ++i) sums[i] += entries[i];
+  return absl::OkStatus();
+}
+
+absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                          absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  COPPICE_RETURN_IF_ERROR(noise_.AddTo(random, sums));
+  for (const size_t one : OnesOf(value)) ++sums[one];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value,
+                                                           absl::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  std::vector<int32_t> entries(sum_size());
+  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, INT32_MAX, absl::MakeSpan(entries)));
+  for (const size_t one : OnesOf(value)) --entries[one];
+  double log_probability = 0;
+  for (const int32_t entry : entries) log_probability += noise_.LogProbability(entry);
+  return log_probability;
+}
+
+}  // namespace coppice

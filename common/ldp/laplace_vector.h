@@ -1,0 +1,47 @@
+// What both Laplace mechanisms share: a 0/1 vector with one or two ones, and discrete Laplace noise
+// on every entry.
+//
+// Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
+// Payload    the noisy entries in order (integer_payload.h).
+
+#ifndef COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
+#define COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "common/ldp/laplace_noise.h"
+#include "common/ldp/local_mechanism.h"
+
+namespace coppice {
+
+class LaplaceVector : public LocalMechanism {
+ public:
+  absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
+  size_t sum_size() const final { return domain().cells(); }
+  absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
+  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                             absl::Span<int64_t> sums) const final;
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+                                              absl::string_view payload) const final;
+
+ protected:
+  using Ones = absl::InlinedVector<size_t, 2>;
+
+  LaplaceVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
+      : LocalMechanism(kind, epsilon, domain), noise_(std::move(noise)) {}
+
+  const LaplaceNoise& noise() const { return noise_; }
+
+ private:
+  // Where the noiseless vector of `value` has its ones.
+  virtual Ones OnesOf(LeafLabel value) const = 0;
+
+  LaplaceNoise noise_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_

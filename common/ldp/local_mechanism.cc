@@ -1,0 +1,89 @@
+#include "common/ldp/local_mechanism.h"
+
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/ldp/laplace_joint.h"
+#include "common/ldp/laplace_split.h"
+#include "common/ldp/optimized_unary.h"
+#include "common/ldp/symmetric_unary.h"
+
+namespace coppice {
+namespace {
+
+// The registry: a new mechanism is one line here.
+struct Entry {
+  MechanismKind kind;
+  absl::string_view name;
+  absl::StatusOr<std::unique_ptr<LocalMechanism>> (*create)(const Budget&, const Domain&);
+};
+constexpr std::array kMechanisms = {
+    Entry{MechanismKind::kLaplaceSplit, "laplace_split", &LaplaceSplit::Create},
+    Entry{MechanismKind::kLaplaceJoint, "laplace_joint", &LaplaceJoint::Create},
+    Entry{MechanismKind::kSymmetricUnary, "symmetric_unary", &SymmetricUnary::Create},
+    Entry{MechanismKind::kOptimizedUnary, "optimized_unary", &OptimizedUnary::Create},
+};
+
+}  // namespace
+
+absl::Span<const MechanismKind> AllMechanismKinds() {
+  static constexpr std::array kKinds = [] {
+    std::array<MechanismKind, kMechanisms.size()> kinds{};
+    for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = kMechanisms[i].kind;
+    return kinds;
+  }();
+  return kKinds;
+}
+
+absl::string_view MechanismName(MechanismKind kind) {
+  for (const Entry& entry : kMechanisms) {
+    if (entry.kind == kind) return entry.name;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name) {
+  for (const Entry& entry : kMechanisms) {
+    if (entry.name == name) return entry.kind;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no mechanism is called \"", name, "\"; there are ",
+                   absl::StrJoin(kMechanisms, ", ", [](std::string* out, const Entry& entry) {
+                     absl::StrAppend(out, entry.name);
+                   })));
+}
+
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
+                                                                   const Budget& epsilon,
+                                                                   const Domain& domain) {
+  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
+    return absl::InvalidArgumentError(absl::StrCat("epsilon ", epsilon.ToString(),
+                                                   " is out of range: a local mechanism takes "
+                                                   "from 0.01 to 1000"));
+  }
+  if (domain.leaves < 1 || domain.classes < 2 || domain.cells() > kMaxCells) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a mechanism needs at least one leaf and two classes and at most ", kMaxCells,
+        " (leaf, class) pairs, not ", domain.leaves, " leaves and ", domain.classes, " classes"));
+  }
+  for (const Entry& entry : kMechanisms) {
+    if (entry.kind == kind) return entry.create(epsilon, domain);
+  }
+  return absl::InvalidArgumentError("unknown mechanism");
+}
+
+absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value,
+                                                         absl::string_view payload) const {
+  COPPICE_ASSIGN_OR_RETURN(const double log_probability, LogOutputProbability(value, payload));
+  return std::exp(log_probability);
+}
+
+absl::Status LocalMechanism::CheckValue(LeafLabel value) const {
+  if (value.leaf < domain_.leaves && value.label < domain_.classes) return absl::OkStatus();
+  return absl::InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");
+}
+
+}  // namespace coppice

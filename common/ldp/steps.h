@@ -1,0 +1,56 @@
+// Geometric draws put together from a table's draws.
+
+#ifndef COPPICE_COMMON_LDP_STEPS_H_
+#define COPPICE_COMMON_LDP_STEPS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/geometric_table.h"
+#include "common/privacy/private_random.h"
+
+namespace coppice {
+
+// Steps are cut off here. Reached with probability ratio^(2^30): not in the life of the universe
+// for any ratio that a mechanism uses.
+inline constexpr uint32_t kMaxSteps = 1u << 30;
+
+// One geometric draw: P(steps >= i) = ratio^i.
+inline absl::StatusOr<uint32_t> DrawSteps(const GeometricTable& table, PrivateRandom& random) {
+  uint32_t steps = 0;
+  while (steps < kMaxSteps) {
+    SignedSteps draw = 0;
+    COPPICE_RETURN_IF_ERROR(random.Geometric(table, absl::MakeSpan(&draw, 1)));
+    steps += StepsOf(draw);
+    if (StepsOf(draw) < kManySteps) break;
+  }
+  return steps;
+}
+
+// Calls hit(position) for each success in `trials` independent trials that fail with the table's
+// ratio, in order. Costs one draw a success, not one a trial.
+template <typename Hit>
+absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, PrivateRandom& random,
+                            Hit hit) {
+  std::array<SignedSteps, 32> draws;
+  size_t position = 0;
+  while (true) {
+    COPPICE_RETURN_IF_ERROR(random.Geometric(failures, absl::MakeSpan(draws)));
+    for (const SignedSteps draw : draws) {
+      position += StepsOf(draw);
+      if (position >= trials) return absl::OkStatus();
+      if (StepsOf(draw) == kManySteps) continue;  // no success yet, and memoryless from here
+      hit(position);
+      ++position;
+    }
+  }
+}
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_STEPS_H_

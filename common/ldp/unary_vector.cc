@@ -1,0 +1,124 @@
+#include "common/ldp/unary_vector.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/ldp/bit_payload.h"
+#include "common/ldp/joint_counts.h"
+#include "common/ldp/steps.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint64_t kOne = uint64_t{1} << 32;  // probability 1
+
+double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -32); }
+
+}  // namespace
+
+absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t truth, uint64_t lie) {
+  if (lie == 0 || lie >= kOne || truth <= lie || truth > kOne) {
+    return absl::InternalError("a unary mechanism's rates are out of order");
+  }
+  COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,
+                           GeometricTable::Create(static_cast<uint32_t>(kOne - lie)));
+  return Rates{.truth = truth, .lie = lie, .silence = std::move(silence)};
+}
+
+UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain,
+                         Rates rates)
+    : LocalMechanism(kind, epsilon, domain),
+      rates_(std::move(rates)),
+      truth_(Fraction(rates_.truth)),
+      lie_(Fraction(rates_.lie)) {
+  // Hoeffding: the ones are `bits` independent bits with mean about bits * lie, one of them more
+  // likely; either side is exceeded by t with probability at most exp(-2 t^2 / bits) = 2^-100.
+  const auto bits = static_cast<double>(domain.cells());
+  const double slack = std::sqrt(50 * std::log(2.0) * bits);
+  min_ones_ = static_cast<size_t>(std::max(0.0, std::floor(bits * lie_ - slack)));
+  max_ones_ = static_cast<size_t>(std::min(bits, std::ceil(bits * lie_ + 1 + slack)));
+}
+
+template <typename Set>
+absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  const size_t cell = CellOf(value, domain());
+  // The true cell's bit is drawn apart, so a lie that falls on it is passed over.
+  COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
+    if (position != cell) set(position);
+  }));
+  COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(rates_.truth, kOne));
+  if (truth) set(cell);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, PrivateRandom& random) const {
+  std::string payload(BitPayloadBytes(sum_size()), '\0');
+  COPPICE_RETURN_IF_ERROR(
+      DrawOnes(value, random, [&payload](size_t position) { FlipBit(payload, position); }));
+  return payload;
+}
+
+absl::Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                        absl::Span<int64_t> sums) const {
+  return DrawOnes(value, random, [sums](size_t position) { ++sums[position]; });
+}
+
+absl::Status UnaryVector::Check(absl::string_view payload) const {
+  if (payload.size() != BitPayloadBytes(sum_size())) {
+    return absl::InvalidArgumentError("the payload does not have the length of its tree");
+  }
+  if (sum_size() % 8 != 0 &&
+      (static_cast<unsigned char>(payload.back()) >> (sum_size() % 8)) != 0) {
+    return absl::InvalidArgumentError("the payload sets bits past its last");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UnaryVector::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(Check(payload));
+  size_t ones = 0;
+  ForEachWord(payload,
+              [&ones](uint64_t word, size_t) { ones += static_cast<size_t>(std::popcount(word)); });
+  if (ones < min_ones_ || ones > max_ones_) {
+    return absl::InvalidArgumentError(
+        "the payload has a number of ones that no honest device sends");
+  }
+  ForEachWord(payload, [sums](uint64_t word, size_t first) {
+    for (; word != 0; word &= word - 1) {
+      ++sums[first + static_cast<size_t>(std::countr_zero(word))];
+    }
+  });
+  return absl::OkStatus();
+}
+
+LeafCounts UnaryVector::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
+  const double expected_lies = static_cast<double>(reports) * lie_;
+  return JointCounts(domain(), [&](size_t cell) {
+    return (static_cast<double>(sums[cell]) - expected_lies) / (truth_ - lie_);
+  });
+}
+
+NoiseVariance UnaryVector::Variance(uint32_t /*label*/) const {
+  const double scale = (truth_ - lie_) * (truth_ - lie_);
+  const double miss = lie_ * (1 - lie_) / scale;
+  return JointVariance(domain(), miss, truth_ * (1 - truth_) / scale - miss);
+}
+
+absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value,
+                                                         absl::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  COPPICE_RETURN_IF_ERROR(Check(payload));
+  const size_t truth_at = CellOf(value, domain());
+  double log_probability = 0;
+  for (size_t bit = 0; bit < sum_size(); ++bit) {
+    const double one = bit == truth_at ? truth_ : lie_;
+    log_probability += GetBit(payload, bit) ? std::log(one) : std::log1p(-one);
+  }
+  return log_probability;
+}
+
+}  // namespace coppice

@@ -1,0 +1,68 @@
+// What both unary mechanisms share: the one-hot of the (leaf, label) pair as bits, where the true
+// bit is sent as one with probability `truth` and every other bit with probability `lie`,
+// independently.
+//
+// Guarantee  two values differ in two bits; the worst ratio of probabilities is
+//            truth (1 - lie) / (lie (1 - truth)), which each mechanism keeps at or below
+//            exp(epsilon) in whole numbers over 2^32.
+// Payload    leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
+// number
+//            of ones lies outside [min_ones, max_ones] is refused: an honest one does with
+//            probability below 2^-99.
+// Cost       of a device: one draw a lie, not one a bit.
+// Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
+
+#ifndef COPPICE_COMMON_LDP_UNARY_VECTOR_H_
+#define COPPICE_COMMON_LDP_UNARY_VECTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/geometric_table.h"
+
+namespace coppice {
+
+class UnaryVector : public LocalMechanism {
+ public:
+  absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
+  size_t sum_size() const final { return domain().cells(); }
+  absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
+  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                             absl::Span<int64_t> sums) const final;
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
+  NoiseVariance Variance(uint32_t label) const final;
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+                                              absl::string_view payload) const final;
+
+  size_t min_ones() const { return min_ones_; }
+  size_t max_ones() const { return max_ones_; }
+
+ protected:
+  // Probabilities over 2^32; `silence` draws the zeros between lies: its ratio is 1 - lie.
+  struct Rates {
+    uint64_t truth;
+    uint64_t lie;
+    GeometricTable silence;
+
+    static absl::StatusOr<Rates> Create(uint64_t truth, uint64_t lie);
+  };
+
+  UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
+
+ private:
+  // InvalidArgument unless the payload is one that an honest device may send.
+  absl::Status Check(absl::string_view payload) const;
+  // Calls set(position) for every one of a randomized report.
+  template <typename Set>
+  absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;
+
+  Rates rates_;
+  double truth_, lie_;  // rates_ as fractions
+  size_t min_ones_, max_ones_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_UNARY_VECTOR_H_

@@ -1,0 +1,88 @@
+#include "common/privacy/geometric_table.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint16_t kSignBit = 0x8000;
+
+// ratio^i / 2 for i = 1..kManySteps, as 16-bit digits after the binary point. Halving makes room
+// for the sign: the first word of a draw is its sign bit and then the first 15 bits of the uniform
+// number, so with the sign cleared the words compare digit by digit.
+std::vector<std::vector<uint16_t>> HalvedPowers(uint32_t numerator) {
+  std::vector<std::vector<uint16_t>> powers;
+  std::vector<uint16_t> digits = {uint16_t{1} << 15};  // 1/2
+  for (uint32_t i = 1; i <= kManySteps; ++i) {
+    // digits * numerator / 2^32: schoolbook multiplication, two digits longer, nothing rounded.
+    std::vector<uint16_t> product(digits.size() + 2);
+    uint64_t carry = 0;
+    for (size_t at = product.size(); at-- > 0;) {
+      if (at >= 2) carry += uint64_t{digits[at - 2]} * numerator;
+      product[at] = static_cast<uint16_t>(carry);
+      carry >>= 16;
+    }
+    digits = std::move(product);
+    powers.push_back(digits);
+  }
+  return powers;
+}
+
+}  // namespace
+
+absl::StatusOr<GeometricTable> GeometricTable::Create(uint32_t numerator) {
+  if (numerator == 0) return absl::InvalidArgumentError("a geometric ratio must be positive");
+  return GeometricTable(numerator);
+}
+
+GeometricTable::GeometricTable(uint32_t numerator)
+    : numerator_(numerator), powers_(HalvedPowers(numerator)) {
+  constexpr uint32_t kPrefixes = 1u << (kLookupBits - 1);  // the other bit is the sign
+  for (uint32_t prefix = 0; prefix < kPrefixes; ++prefix) {
+    uint32_t steps = 0;
+    bool undecided = false;
+    for (const std::vector<uint16_t>& power : powers_) {
+      const uint32_t power_prefix = power[0] >> (16 - kLookupBits);
+      if (prefix > power_prefix) break;  // and so for all later, smaller, powers
+      if (prefix == power_prefix) undecided = true;
+      ++steps;
+    }
+    const auto draw = static_cast<SignedSteps>(steps << 1);
+    lookup_[prefix] = undecided ? kUndecided : draw;
+    lookup_[prefix | kPrefixes] =
+        undecided ? kUndecided : static_cast<SignedSteps>(draw | SignedSteps{1});
+  }
+}
+
+absl::StatusOr<SignedSteps> GeometricTable::Resolve(
+    uint16_t first_word, absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
+  std::vector<uint16_t> uniform = {static_cast<uint16_t>(first_word & ~kSignBit)};
+  // True if the uniform number is less than `power`. Draws the digits it needs and keeps them.
+  // Equal to the last digit means not less: whatever follows only adds.
+  const auto is_less = [&](const std::vector<uint16_t>& power) -> absl::StatusOr<bool> {
+    for (size_t at = 0; at < power.size(); ++at) {
+      if (at == uniform.size()) {
+        COPPICE_ASSIGN_OR_RETURN(const uint16_t word, next_word());
+        uniform.push_back(word);
+      }
+      if (uniform[at] != power[at]) return uniform[at] < power[at];
+    }
+    return false;
+  };
+  // Powers fall, so the first word alone passes a run of them.
+  auto power = std::partition_point(
+      powers_.begin(), powers_.end(),
+      [&](const std::vector<uint16_t>& digits) { return uniform[0] < digits[0]; });
+  while (power != powers_.end()) {
+    COPPICE_ASSIGN_OR_RETURN(const bool less, is_less(*power));
+    if (!less) break;
+    ++power;
+  }
+  const auto steps = static_cast<uint32_t>(power - powers_.begin());
+  return static_cast<SignedSteps>(steps << 1 | ((first_word & kSignBit) != 0 ? 1u : 0u));
+}
+
+}  // namespace coppice

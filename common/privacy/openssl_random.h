@@ -1,0 +1,50 @@
+// The one PrivateRandom of a release: OpenSSL's private generator, buffered.
+//
+// Guarantee  every bit comes from RAND_priv_bytes (OpenSSL's per-thread CTR_DRBG for private
+// values,
+//            seeded and reseeded from the operating system). There is no way to seed it from here.
+//            A child made by fork() discards the buffered bytes, so that it never repeats its
+//            parent's noise (a raw clone() without fork handlers is not covered). Bytes are wiped
+//            when the object goes.
+// Errors     Unavailable when RAND_priv_bytes does not return exactly 1.
+// Threads    one object a thread.
+
+#ifndef COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
+#define COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/privacy/private_random.h"
+
+namespace coppice {
+
+class OpenSslRandom final : public PrivateRandom {
+ public:
+  OpenSslRandom();
+  ~OpenSslRandom() override;
+  OpenSslRandom(const OpenSslRandom&) = delete;
+  OpenSslRandom& operator=(const OpenSslRandom&) = delete;
+
+  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override;
+  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override;
+  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override;
+
+ private:
+  // Large enough that OpenSSL's fixed cost a call is small, small enough for a device.
+  static constexpr size_t kWords = 4096;
+
+  // Makes sure that next_ is a fresh word: refills if all are used, or after a fork.
+  absl::Status EnsureWord();
+  absl::StatusOr<uint16_t> NextWord();
+  absl::StatusOr<uint64_t> NextBits(int count);
+
+  std::array<uint16_t, kWords> words_;
+  size_t next_ = kWords;
+  uint64_t fork_generation_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
