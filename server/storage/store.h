@@ -3,7 +3,8 @@
 //
 // Guarantee  Apply() is all or nothing, and when it returns OK the batch survives a crash of the
 //            process and of the machine (the log is synced). After an error nothing of the batch is
-//            visible, now or after a restart, unless the error is DataLoss.
+//            visible; if the process crashes before the next Apply(), all of it may be afterwards,
+//            as with any log whose sync failed. Never a part.
 // Errors     ResourceExhausted: the disk is full. DataLoss: the store is corrupt. Unavailable:
 //            anything else from the disk; trying again may help.
 // Threads    safe to share.
@@ -29,7 +30,8 @@ class StoreBatch {
   void Put(absl::string_view key, absl::string_view value) {
     puts_.emplace_back(std::string(key), std::string(value));
   }
-  // Removes every key that starts with `prefix`. Applied before the puts of the same batch.
+  // Removes every key that starts with `prefix`, which has a byte below 255. Applied before the
+  // puts of the same batch.
   void DeletePrefix(absl::string_view prefix) { deleted_prefixes_.emplace_back(prefix); }
 
   const std::vector<std::pair<std::string, std::string>>& puts() const { return puts_; }

@@ -84,10 +84,9 @@ class MemoryStore final : public Store {
     return absl::OkStatus();
   }
 
-  absl::Status Scan(
-      absl::string_view prefix,
-      absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit)
-      const override {
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override {
     std::map<std::string, std::string> snapshot;
     {
       const std::lock_guard lock(mutex_);
