@@ -1,8 +1,11 @@
 #include "common/ldp/integer_payload.h"
 
+#include <algorithm>
 #include <cstddef>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 
 namespace coppice {
 namespace {
@@ -17,8 +20,31 @@ int32_t UnZigZag(uint32_t code) {
   return static_cast<int32_t>(code >> 1) ^ -static_cast<int32_t>(code & 1);
 }
 
-absl::Status BadInteger(absl::string_view why) {
+absl::Status BadPayload(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("the payload ", why));
+}
+
+constexpr size_t kBlock = 16;
+
+bool AllSingleBytes(const uint8_t* bytes) {
+  uint8_t all = 0;
+  for (size_t j = 0; j < kBlock; ++j) all = static_cast<uint8_t>(all | bytes[j]);
+  return all < 0x80;
+}
+
+// One varint, in its shortest form; moves `next` past it.
+absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
+  uint32_t code = 0;
+  for (int bytes = 0; bytes < kMaxVarintBytes; ++bytes) {
+    if (next == end) return BadPayload("is too short");
+    const uint8_t byte = *next++;
+    code |= static_cast<uint32_t>(byte & 0x7f) << (7 * bytes);
+    if (byte >= 0x80) continue;
+    const bool overlong = (bytes > 0 && byte == 0) || (bytes == kMaxVarintBytes - 1 && byte > 0x0f);
+    if (overlong) break;
+    return code;
+  }
+  return BadPayload("holds an overlong integer");
 }
 
 }  // namespace
@@ -37,29 +63,28 @@ std::string EncodeIntegers(absl::Span<const int32_t> values) {
 absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values) {
   const auto* next = reinterpret_cast<const uint8_t*>(payload.data());
   const uint8_t* const end = next + payload.size();
-  for (int32_t& value : values) {
-    if (next == end) return BadInteger("is too short");
-    uint32_t code = *next++;
-    if (code >= 0x80) [[unlikely]] {
-      code &= 0x7f;
-      int bytes = 1;
-      uint8_t byte = 0x80;
-      while (byte >= 0x80) {
-        if (next == end) return BadInteger("is too short");
-        if (bytes == kMaxVarintBytes) return BadInteger("holds an overlong integer");
-        byte = *next++;
-        code |= static_cast<uint32_t>(byte & 0x7f) << (7 * bytes++);
+  uint32_t largest_code = 0;
+  for (size_t i = 0; i < values.size();) {
+    // Noise is small: most often the next integers are of one byte each.
+    if (values.size() - i >= kBlock && end - next >= static_cast<ptrdiff_t>(kBlock) &&
+        AllSingleBytes(next)) {
+      for (size_t j = 0; j < kBlock; ++j) {
+        const uint32_t code = next[j];
+        largest_code = std::max(largest_code, code);
+        values[i + j] = UnZigZag(code);
       }
-      if (byte == 0 || (bytes == kMaxVarintBytes && byte > 0x0f)) {
-        return BadInteger("holds an overlong integer");
-      }
+      next += kBlock;
+      i += kBlock;
+      continue;
     }
-    value = UnZigZag(code);
-    if (value > bound || value < -bound) {
-      return BadInteger("holds a value that no honest device sends");
-    }
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t code, NextCode(next, end));
+    largest_code = std::max(largest_code, code);
+    values[i++] = UnZigZag(code);
   }
-  if (next != end) return BadInteger("is too long");
+  if (next != end) return BadPayload("is too long");
+  if (largest_code > 2 * static_cast<uint64_t>(bound)) {
+    return BadPayload("holds a value that no honest device sends");
+  }
   return absl::OkStatus();
 }
 

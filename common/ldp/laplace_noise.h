@@ -34,6 +34,9 @@ class LaplaceNoise {
   // Adds independent noise to `sums`.
   absl::Status AddTo(PrivateRandom& random, absl::Span<int64_t> sums) const;
 
+  // The sum of `count` independent noises.
+  absl::StatusOr<int64_t> SumOf(uint64_t count, PrivateRandom& random) const;
+
   double variance() const { return variance_; }
   double LogProbability(int64_t noise) const;
   // Noise is larger than this with probability below 2^-100: no honest device sends it.

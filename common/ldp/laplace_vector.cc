@@ -32,6 +32,21 @@ absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random
   return absl::OkStatus();
 }
 
+absl::Status LaplaceVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
+                                             PrivateRandom& random,
+                                             absl::Span<int64_t> sums) const {
+  uint64_t rows = 0;
+  for (size_t cell = 0; cell < rows_of.size(); ++cell) {
+    for (const size_t one : OnesOf(ValueOf(cell))) sums[one] += static_cast<int64_t>(rows_of[cell]);
+    rows += rows_of[cell];
+  }
+  for (int64_t& sum : sums) {
+    COPPICE_ASSIGN_OR_RETURN(const int64_t noise, noise_.SumOf(rows, random));
+    sum += noise;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value,
                                                            absl::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));

@@ -24,6 +24,8 @@ class LaplaceVector : public LocalMechanism {
   absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
+  absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                absl::Span<int64_t> sums) const final;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value,
                                               absl::string_view payload) const final;
 

@@ -81,6 +81,23 @@ absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value,
   return std::exp(log_probability);
 }
 
+absl::Status LocalMechanism::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
+                                              PrivateRandom& random,
+                                              absl::Span<int64_t> sums) const {
+  for (size_t cell = 0; cell < rows_of.size(); ++cell) {
+    const LeafLabel value = ValueOf(cell);
+    for (uint64_t row = 0; row < rows_of[cell]; ++row) {
+      COPPICE_RETURN_IF_ERROR(RandomizeInto(value, random, sums));
+    }
+  }
+  return absl::OkStatus();
+}
+
+LeafLabel LocalMechanism::ValueOf(size_t cell) const {
+  return {.leaf = static_cast<uint32_t>(cell / domain_.classes),
+          .label = static_cast<uint32_t>(cell % domain_.classes)};
+}
+
 absl::Status LocalMechanism::CheckValue(LeafLabel value) const {
   if (value.leaf < domain_.leaves && value.label < domain_.classes) return absl::OkStatus();
   return absl::InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");

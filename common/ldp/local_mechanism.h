@@ -100,6 +100,11 @@ class LocalMechanism {
   virtual absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                                      absl::Span<int64_t> sums) const = 0;
 
+  // RandomizeInto() for a whole table: rows_of[leaf * classes + label] rows of each value. The same
+  // law in one go, since the order of independent reports does not matter to their sum.
+  virtual absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                        absl::Span<int64_t> sums) const;
+
   virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
   virtual NoiseVariance Variance(uint32_t label) const = 0;
 
@@ -114,6 +119,8 @@ class LocalMechanism {
       : kind_(kind), epsilon_(epsilon), domain_(domain) {}
 
   absl::Status CheckValue(LeafLabel value) const;
+  // The value whose place is `cell` = leaf * classes + label.
+  LeafLabel ValueOf(size_t cell) const;
 
  private:
   MechanismKind kind_;

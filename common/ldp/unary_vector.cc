@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -20,7 +21,7 @@ double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -3
 }  // namespace
 
 absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t truth, uint64_t lie) {
-  if (lie == 0 || lie >= kOne || truth <= lie || truth > kOne) {
+  if (lie == 0 || lie >= kOne || truth <= lie || truth >= kOne) {
     return absl::InternalError("a unary mechanism's rates are out of order");
   }
   COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,
@@ -65,6 +66,20 @@ absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, PrivateRando
 absl::Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
                                         absl::Span<int64_t> sums) const {
   return DrawOnes(value, random, [sums](size_t position) { ++sums[position]; });
+}
+
+absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
+                                           PrivateRandom& random, absl::Span<int64_t> sums) const {
+  const uint64_t rows = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
+  for (size_t cell = 0; cell < rows_of.size(); ++cell) {
+    COPPICE_ASSIGN_OR_RETURN(
+        const uint64_t lies,
+        random.Binomial(rows - rows_of[cell], static_cast<uint32_t>(rates_.lie)));
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t truths,
+                             random.Binomial(rows_of[cell], static_cast<uint32_t>(rates_.truth)));
+    sums[cell] += static_cast<int64_t>(lies + truths);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status UnaryVector::Check(absl::string_view payload) const {

@@ -31,6 +31,8 @@ class UnaryVector : public LocalMechanism {
   absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
+  absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
+                                absl::Span<int64_t> sums) const final;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
   NoiseVariance Variance(uint32_t label) const final;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value,

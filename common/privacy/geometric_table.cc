@@ -40,6 +40,7 @@ absl::StatusOr<GeometricTable> GeometricTable::Create(uint32_t numerator) {
 
 GeometricTable::GeometricTable(uint32_t numerator)
     : numerator_(numerator), powers_(HalvedPowers(numerator)) {
+  for (size_t i = 0; i < kManySteps; ++i) first_digits_[i] = powers_[i][0];
   constexpr uint32_t kPrefixes = 1u << (kLookupBits - 1);  // the other bit is the sign
   for (uint32_t prefix = 0; prefix < kPrefixes; ++prefix) {
     uint32_t steps = 0;
@@ -59,7 +60,22 @@ GeometricTable::GeometricTable(uint32_t numerator)
 
 absl::StatusOr<SignedSteps> GeometricTable::Resolve(
     uint16_t first_word, absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
-  std::vector<uint16_t> uniform = {static_cast<uint16_t>(first_word & ~kSignBit)};
+  const auto first_digit = static_cast<uint16_t>(first_word & ~kSignBit);
+  // Powers fall, so the first digit alone passes a run of them, and mostly settles the rest too.
+  size_t steps = static_cast<size_t>(
+      std::partition_point(first_digits_.begin(), first_digits_.end(),
+                           [first_digit](uint16_t digit) { return first_digit < digit; }) -
+      first_digits_.begin());
+  if (steps < kManySteps && first_digits_[steps] == first_digit) {
+    COPPICE_ASSIGN_OR_RETURN(steps, Compare(first_digit, steps, next_word));
+  }
+  return static_cast<SignedSteps>(steps << 1 | ((first_word & kSignBit) != 0 ? 1u : 0u));
+}
+
+absl::StatusOr<size_t> GeometricTable::Compare(
+    uint16_t first_digit, size_t steps,
+    absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const {
+  std::vector<uint16_t> uniform = {first_digit};
   // True if the uniform number is less than `power`. Draws the digits it needs and keeps them.
   // Equal to the last digit means not less: whatever follows only adds.
   const auto is_less = [&](const std::vector<uint16_t>& power) -> absl::StatusOr<bool> {
@@ -72,17 +88,11 @@ absl::StatusOr<SignedSteps> GeometricTable::Resolve(
     }
     return false;
   };
-  // Powers fall, so the first word alone passes a run of them.
-  auto power = std::partition_point(
-      powers_.begin(), powers_.end(),
-      [&](const std::vector<uint16_t>& digits) { return uniform[0] < digits[0]; });
-  while (power != powers_.end()) {
-    COPPICE_ASSIGN_OR_RETURN(const bool less, is_less(*power));
+  for (; steps < kManySteps; ++steps) {
+    COPPICE_ASSIGN_OR_RETURN(const bool less, is_less(powers_[steps]));
     if (!less) break;
-    ++power;
   }
-  const auto steps = static_cast<uint32_t>(power - powers_.begin());
-  return static_cast<SignedSteps>(steps << 1 | ((first_word & kSignBit) != 0 ? 1u : 0u));
+  return steps;
 }
 
 }  // namespace coppice

@@ -14,6 +14,7 @@
 #define COPPICE_COMMON_PRIVACY_GEOMETRIC_TABLE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -51,10 +52,15 @@ class GeometricTable {
 
   explicit GeometricTable(uint32_t numerator);
 
+  // Resolve() for a uniform number whose first digit equals that of powers_[steps].
+  absl::StatusOr<size_t> Compare(uint16_t first_digit, size_t steps,
+                                 absl::FunctionRef<absl::StatusOr<uint16_t>()> next_word) const;
+
   uint32_t numerator_;
   // powers_[i - 1] is ratio^i as 16-bit binary digits, the most significant first, preceded by the
   // sign bit's place (see geometric_table.cc), for i = 1..kManySteps.
   std::vector<std::vector<uint16_t>> powers_;
+  std::array<uint16_t, kManySteps> first_digits_;  // powers_[i][0]
   std::array<SignedSteps, 1 << kLookupBits> lookup_;
 };
 

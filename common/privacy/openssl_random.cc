@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
@@ -22,6 +23,23 @@ uint64_t ForkGeneration() {
       pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
   return fork_count.load(std::memory_order_relaxed);
+}
+
+// Position of the first undecided draw at or after `from`; draws.size() if there is none.
+size_t FindUndecided(absl::Span<const SignedSteps> draws, size_t from) {
+  if (from >= draws.size()) return draws.size();
+  const void* const found =
+      std::memchr(draws.data() + from, GeometricTable::kUndecided, draws.size() - from);
+  if (found == nullptr) return draws.size();
+  return static_cast<size_t>(static_cast<const SignedSteps*>(found) - draws.data());
+}
+
+// Without a popcnt instruction (the portable baseline) std::popcount is a slow library call.
+uint64_t PopCount(uint64_t bits) {
+  bits -= (bits >> 1) & 0x5555555555555555;
+  bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
+  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return (bits * 0x0101010101010101) >> 56;
 }
 
 }  // namespace
@@ -77,27 +95,60 @@ absl::StatusOr<bool> OpenSslRandom::Bernoulli(uint64_t numerator, uint64_t denom
   return value < numerator;
 }
 
-absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
-  size_t done = 0;
-  while (done < out.size()) {
+absl::StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
+  constexpr uint64_t kWordsAtOnce = sizeof(uint64_t) / sizeof(uint16_t);
+  uint64_t ones = 0;
+  while (count >= 64) {
     COPPICE_RETURN_IF_ERROR(EnsureWord());
-    // The common case is one table look-up a word; stop at the first word that does not decide.
-    const size_t run = std::min(out.size() - done, kWords - next_);
-    const uint16_t* const words = words_.data() + next_;
-    size_t i = 0;
-    for (; i < run; ++i) {
-      const SignedSteps draw = table.Lookup(words[i]);
-      if (draw == GeometricTable::kUndecided) [[unlikely]] {
-        break;
-      }
-      out[done + i] = draw;
+    const uint64_t run = std::min<uint64_t>(count / 64, (kWords - next_) / kWordsAtOnce);
+    for (uint64_t i = 0; i < run; ++i, next_ += kWordsAtOnce) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, words_.data() + next_, sizeof(bits));
+      ones += PopCount(bits);
     }
-    next_ += i;
-    done += i;
-    if (i == run) continue;
-    const uint16_t first_word = words_[next_++];
-    COPPICE_ASSIGN_OR_RETURN(out[done], table.Resolve(first_word, [this] { return NextWord(); }));
-    ++done;
+    count -= 64 * run;
+    if (run == 0) next_ = kWords;  // fewer than 64 bits are left in the buffer: skip them
+  }
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t rest, NextBits(static_cast<int>(count)));
+  return ones + PopCount(rest);
+}
+
+// Each trial succeeds if a uniform number is less than the probability. All trials reveal one
+// binary digit at a time: where the probability's digit is 1, the trials that drew 0 are settled as
+// successes; where it is 0, those that drew 1 as failures. Half are settled each time, so it takes
+// two bits a trial; how many drew what is all that matters, and that is a count of ones.
+absl::StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) {
+  uint64_t successes = 0;
+  for (uint32_t digit = uint32_t{1} << 31; digit != 0 && trials > 0; digit >>= 1) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t zeros, CountOnes(trials));  // by symmetry
+    if ((numerator & digit) != 0) {
+      successes += zeros;
+      trials -= zeros;
+    } else {
+      trials = zeros;
+    }
+  }
+  return successes;  // the unsettled drew the probability itself, which is not less
+}
+
+absl::Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
+  while (!out.empty()) {
+    COPPICE_RETURN_IF_ERROR(EnsureWord());
+    const size_t run = std::min(out.size(), kWords - next_);
+    const uint16_t* const words = words_.data() + next_;
+    for (size_t i = 0; i < run; ++i) out[i] = table.Lookup(words[i]);
+    // The few undecided draws go on with fresh words, so their first words must be read before
+    // those are drawn: a refill overwrites them.
+    undecided_.clear();
+    for (size_t i = FindUndecided(out.first(run), 0); i < run;
+         i = FindUndecided(out.first(run), i + 1)) {
+      undecided_.push_back({i, words[i]});
+    }
+    next_ += run;
+    for (const auto& [i, first_word] : undecided_) {
+      COPPICE_ASSIGN_OR_RETURN(out[i], table.Resolve(first_word, [this] { return NextWord(); }));
+    }
+    out.remove_prefix(run);
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "common/privacy/private_random.h"
 
@@ -29,19 +31,23 @@ class OpenSslRandom final : public PrivateRandom {
 
   absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override;
   absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override;
+  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override;
   absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override;
 
  private:
   // Large enough that OpenSSL's fixed cost a call is small, small enough for a device.
-  static constexpr size_t kWords = 4096;
+  static constexpr size_t kWords = 8192;
 
   // Makes sure that next_ is a fresh word: refills if all are used, or after a fork.
   absl::Status EnsureWord();
   absl::StatusOr<uint16_t> NextWord();
   absl::StatusOr<uint64_t> NextBits(int count);
+  // How many of `count` fresh bits are ones.
+  absl::StatusOr<uint64_t> CountOnes(uint64_t count);
 
   std::array<uint16_t, kWords> words_;
   size_t next_ = kWords;
+  std::vector<std::pair<size_t, uint16_t>> undecided_;  // scratch of Geometric()
   uint64_t fork_generation_;
 };
 

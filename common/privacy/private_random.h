@@ -1,4 +1,4 @@
-// Randomness that privacy rests on, as a seam of three exact draws.
+// Randomness that privacy rests on, as a seam of a few exact draws.
 //
 // Guarantee  each draw has exactly the stated law, and draws are independent. There is no seed and
 //            no other source: the one implementation outside of tests is OpenSslRandom.
@@ -29,6 +29,10 @@ class PrivateRandom {
   // True with probability exactly numerator / denominator. InvalidArgument if that is not in [0,
   // 1].
   virtual absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) = 0;
+
+  // How many of `trials` independent trials succeed, each with probability exactly numerator /
+  // 2^32.
+  virtual absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) = 0;
 
   // Fills `out` with independent draws of `table`'s law (see SignedSteps in geometric_table.h).
   virtual absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) = 0;
