@@ -3,7 +3,7 @@
 // Public     everything here: names, bounds, vocabularies and classes are public by declaration.
 //            Nothing in a Schema may be computed from private rows.
 // Row        one double a feature: a numeric value inside [min, max]; a category's position in
-//            `values`, or values.size() for "other"; kMissing (a NaN) for a missing value.
+//            `values`, or values.size() for "other"; kMissingValue (a NaN) where it is missing.
 // Threads    immutable after Create(); safe to share.
 
 #ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
@@ -26,7 +26,7 @@ namespace coppice {
 using Row = std::vector<double>;
 using RowView = absl::Span<const double>;
 
-inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kMissingValue = std::numeric_limits<double>::quiet_NaN();
 inline bool IsMissing(double value) { return std::isnan(value); }
 
 enum class FeatureType { kNumeric, kCategorical };
@@ -49,7 +49,7 @@ struct Feature {
 enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing };
 
 struct EncodedField {
-  double value = kMissing;
+  double value = kMissingValue;
   FieldNote note = FieldNote::kNone;
 };
 

@@ -36,6 +36,13 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+// Whether a row whose value of the split's feature is `value` goes left. Not for kLeaf.
+inline bool GoesLeft(const Node& node, double value) {
+  if (IsMissing(value)) return node.kind == SplitKind::kMissing || node.missing_left;
+  return (node.kind == SplitKind::kNumeric && value < node.threshold) ||
+         (node.kind == SplitKind::kCategory && value == node.threshold);
+}
+
 inline constexpr uint32_t kMaxNodes = 1u << 20;
 inline constexpr uint32_t kMaxDepth = 64;
 inline constexpr uint32_t kNoParent = ~0u;

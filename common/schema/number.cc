@@ -1,0 +1,25 @@
+#include "common/schema/number.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+
+namespace coppice {
+
+absl::optional<double> ParseFinite(absl::string_view text) {
+  // SimpleAtod() reads hexadecimal too.
+  if (absl::StrContains(text, 'x') || absl::StrContains(text, 'X')) return absl::nullopt;
+  double value = 0;
+  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value)) return absl::nullopt;
+  return value + 0.0;  // -0 becomes 0: one spelling of each value.
+}
+
+std::string ShortestNumber(double value) {
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return std::string(buffer, end.ptr);
+}
+
+}  // namespace coppice

@@ -1,0 +1,139 @@
+#include "common/schema/schema.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "common/base/status_macros.h"
+#include "common/schema/number.h"
+
+namespace coppice {
+namespace {
+
+// `what` names the list in the message: "class", "category of feature \"odor\"".
+absl::Status CheckDistinct(const std::vector<std::string>& names, absl::string_view what) {
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const std::string& name : names) {
+    if (name.empty()) return absl::InvalidArgumentError(absl::StrCat("a ", what, " is empty"));
+    if (!seen.insert(name).second) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " \"", name, "\" is listed twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumeric(const Feature& feature) {
+  if (!feature.values.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\" is numeric and must not list values"));
+  }
+  // The width must be finite too, or no cell of it could be measured.
+  if (!std::isfinite(feature.min) || !std::isfinite(feature.max) ||
+      !std::isfinite(feature.max - feature.min)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\": min, max and max - min must be finite"));
+  }
+  if (feature.min > feature.max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\": min must not exceed max"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCategorical(const Feature& feature) {
+  if (feature.values.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\" is categorical and needs at least one value"));
+  }
+  return CheckDistinct(feature.values, absl::StrCat("category of feature \"", feature.name, "\""));
+}
+
+absl::Status CheckFeature(const Feature& feature) {
+  switch (feature.type) {
+    case FeatureType::kNumeric:
+      return CheckNumeric(feature);
+    case FeatureType::kCategorical:
+      return CheckCategorical(feature);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("feature \"", feature.name, "\" is neither numeric nor categorical"));
+}
+
+// Whether Encode() can return `value`.
+bool Fits(const Feature& feature, double value) {
+  if (IsMissing(value)) return true;
+  if (feature.type == FeatureType::kNumeric) return value >= feature.min && value <= feature.max;
+  return value >= 0 && value <= feature.other() && value == std::floor(value);
+}
+
+}  // namespace
+
+absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
+                                      std::vector<std::string> classes) {
+  if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
+  if (classes.size() < 2) return absl::InvalidArgumentError("a schema needs at least two classes");
+  std::vector<std::string> columns;
+  for (const Feature& feature : features) columns.push_back(feature.name);
+  columns.push_back(label);
+  COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
+  COPPICE_RETURN_IF_ERROR(CheckDistinct(classes, "class"));
+  for (const Feature& feature : features) COPPICE_RETURN_IF_ERROR(CheckFeature(feature));
+  Schema schema;
+  schema.features_ = std::move(features);
+  schema.label_ = std::move(label);
+  schema.classes_ = std::move(classes);
+  return schema;
+}
+
+absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view text) const {
+  if (feature >= features_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature number ", feature, " is not below ", features_.size()));
+  }
+  const Feature& f = features_[feature];
+  if (text.empty()) return EncodedField{kMissingValue, FieldNote::kMissing};
+  if (f.type == FeatureType::kCategorical) {
+    const auto found = std::find(f.values.begin(), f.values.end(), text);
+    if (found == f.values.end()) return EncodedField{f.other(), FieldNote::kUnknownCategory};
+    return EncodedField{static_cast<double>(found - f.values.begin()), FieldNote::kNone};
+  }
+  const absl::optional<double> number = ParseFinite(text);
+  if (!number.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature \"", f.name, "\" must be a finite decimal number, or empty where it is missing"));
+  }
+  const double inside = std::clamp(*number, f.min, f.max);
+  return EncodedField{inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
+}
+
+absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
+  const auto found = std::find(classes_.begin(), classes_.end(), text);
+  if (found == classes_.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("label \"", label_, "\" must be one of the ",
+                                                   classes_.size(), " classes of the schema"));
+  }
+  return static_cast<uint32_t>(found - classes_.begin());
+}
+
+absl::Status Schema::Validate(RowView row) const {
+  if (row.size() != features_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a row must have ", features_.size(), " values, not ", row.size()));
+  }
+  for (size_t i = 0; i < row.size(); ++i) {
+    const Feature& f = features_[i];
+    if (Fits(f, row[i])) continue;
+    return absl::InvalidArgumentError(
+        f.type == FeatureType::kNumeric
+            ? absl::StrCat("feature \"", f.name, "\" must be missing or in [",
+                           ShortestNumber(f.min), ", ", ShortestNumber(f.max), "]")
+            : absl::StrCat("feature \"", f.name, "\" must be missing or a category number from 0 ",
+                           "to ", f.values.size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,111 @@
+#include "common/tree/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// Sums of doubles are off by rounding: a few parts in 1e16 a class.
+constexpr double kSumTolerance = 1e-9;
+
+absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
+                       uint32_t num_classes) {
+  const std::vector<double>& p = prediction.probabilities;
+  if (p.size() != num_classes) {
+    return absl::InvalidArgumentError(absl::StrCat("needs ", num_classes, " probabilities"));
+  }
+  if (!std::all_of(p.begin(), p.end(), [](double x) { return x >= 0 && x <= 1; })) {
+    return absl::InvalidArgumentError("probabilities must be in [0, 1]");
+  }
+  if (std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) > kSumTolerance) {
+    return absl::InvalidArgumentError("probabilities must add up to 1");
+  }
+  if (!(prediction.standard_error >= 0)) {
+    return absl::InvalidArgumentError("standard_error must be at least 0");
+  }
+  if (prediction.label >= num_classes) {
+    return absl::InvalidArgumentError(absl::StrCat("label must be below ", num_classes));
+  }
+  const uint32_t source = prediction.source_node;
+  if (source >= tree.nodes().size() || tree.first_leaf(source) > leaf ||
+      tree.end_leaf(source) <= leaf) {
+    return absl::InvalidArgumentError("source_node must be the leaf's node or an ancestor of it");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTree(const Schema& schema, const Tree& tree,
+                       const std::vector<LeafPrediction>& leaves) {
+  // The tree was checked against a schema, not necessarily this one.
+  const absl::Span<const Node> nodes = tree.nodes();
+  COPPICE_RETURN_IF_ERROR(Tree::Create({nodes.begin(), nodes.end()}, schema).status());
+  if (leaves.size() != tree.num_leaves()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("needs ", tree.num_leaves(), " leaf predictions, not ", leaves.size()));
+  }
+  for (uint32_t l = 0; l < leaves.size(); ++l) {
+    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_classes());
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("leaf ", l, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Model::Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
+             Certificate certificate)
+    : schema_(std::move(schema)),
+      forest_(std::move(forest)),
+      leaves_(std::move(leaves)),
+      certificate_(std::move(certificate)) {}
+
+absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
+                                    std::vector<std::vector<LeafPrediction>> leaves,
+                                    Certificate certificate) {
+  if (forest.empty()) return absl::InvalidArgumentError("a model needs at least one tree");
+  if (leaves.size() != forest.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a model of ", forest.size(), " trees needs as many lists of leaves, not ", leaves.size()));
+  }
+  for (size_t t = 0; t < forest.size(); ++t) {
+    const absl::Status status = CheckTree(schema, forest[t], leaves[t]);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("tree ", t, ": ", status.message()));
+    }
+  }
+  return Model(std::move(schema), std::move(forest), std::move(leaves), std::move(certificate));
+}
+
+Prediction Model::Predict(RowView row) const {
+  if (forest_.size() == 1) {
+    const LeafPrediction& leaf = leaves_[0][forest_[0].FindLeaf(row)];
+    return {leaf.label, leaf.probabilities, leaf.standard_error};
+  }
+  Prediction mean;
+  mean.probabilities.assign(schema_.num_classes(), 0);
+  double variance = 0;
+  for (size_t t = 0; t < forest_.size(); ++t) {
+    const LeafPrediction& leaf = leaves_[t][forest_[t].FindLeaf(row)];
+    for (size_t k = 0; k < mean.probabilities.size(); ++k) {
+      mean.probabilities[k] += leaf.probabilities[k];
+    }
+    variance += leaf.standard_error * leaf.standard_error;
+  }
+  const double trees = static_cast<double>(forest_.size());
+  for (double& p : mean.probabilities) p /= trees;
+  const auto best = std::max_element(mean.probabilities.begin(), mean.probabilities.end());
+  mean.label = static_cast<uint32_t>(best - mean.probabilities.begin());
+  mean.standard_error = std::sqrt(variance) / trees;
+  return mean;
+}
+
+}  // namespace coppice

@@ -1,0 +1,33 @@
+#include "common/tree/render.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/tree/render_formats.h"
+
+namespace coppice {
+
+absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name) {
+  if (name == "text") return RenderFormat::kText;
+  if (name == "dot") return RenderFormat::kDot;
+  if (name == "svg") return RenderFormat::kSvg;
+  return absl::InvalidArgumentError("format must be text, dot or svg");
+}
+
+absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format) {
+  if (tree >= model.forest().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tree ", tree, " does not exist: the model's trees are 0 to ", model.forest().size() - 1));
+  }
+  const render_internal::TreeView view{model, tree};
+  switch (format) {
+    case RenderFormat::kText:
+      return render_internal::RenderText(view);
+    case RenderFormat::kDot:
+      return render_internal::RenderDot(view);
+    case RenderFormat::kSvg:
+      return render_internal::RenderSvg(view);
+  }
+  return absl::InvalidArgumentError("format must be text, dot or svg");
+}
+
+}  // namespace coppice

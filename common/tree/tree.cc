@@ -1,0 +1,147 @@
+#include "common/tree/tree.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+absl::Status NodeError(size_t node, absl::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat("tree node ", node, ": ", problem));
+}
+
+bool IsCategory(double code, const Feature& feature) {
+  return code >= 0 && code <= feature.other() && code == std::floor(code);
+}
+
+// What the split asks of its feature; the children are checked by CheckShape().
+absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
+  if (node.feature >= schema.num_features()) {
+    return NodeError(i, absl::StrCat("feature must be below ", schema.num_features()));
+  }
+  const Feature& feature = schema.features()[node.feature];
+  switch (node.kind) {
+    case SplitKind::kNumeric:
+      if (feature.type != FeatureType::kNumeric) return NodeError(i, "feature is not numeric");
+      if (!std::isfinite(node.threshold)) return NodeError(i, "threshold must be finite");
+      return absl::OkStatus();
+    case SplitKind::kCategory:
+      if (feature.type != FeatureType::kCategorical) {
+        return NodeError(i, "feature is not categorical");
+      }
+      if (!IsCategory(node.threshold, feature)) {
+        return NodeError(
+            i, absl::StrCat("category must be a number from 0 to ", feature.values.size()));
+      }
+      return absl::OkStatus();
+    case SplitKind::kMissing:
+      // One spelling of every tree: a field without a meaning must not carry any.
+      if (node.missing_left || node.threshold != 0) {
+        return NodeError(i, "a missing split has no threshold and no missing_left");
+      }
+      return absl::OkStatus();
+    case SplitKind::kLeaf:
+      break;
+  }
+  return NodeError(i, "unknown kind of split");
+}
+
+// Children come after their parent (so no cycle) and every node but the root has one parent (so
+// all are reachable). Fills `parents` and `depths`.
+absl::Status CheckShape(absl::Span<const Node> nodes, std::vector<uint32_t>& parents,
+                        std::vector<uint32_t>& depths) {
+  parents.assign(nodes.size(), kNoParent);
+  depths.assign(nodes.size(), 0);
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (i > 0 && parents[i] == kNoParent) return NodeError(i, "no parent before it");
+    if (depths[i] > kMaxDepth) return NodeError(i, absl::StrCat("deeper than ", kMaxDepth));
+    if (nodes[i].kind == SplitKind::kLeaf) continue;
+    for (const uint32_t child : {nodes[i].left, nodes[i].right}) {
+      if (child <= i || child >= nodes.size()) {
+        return NodeError(i, absl::StrCat("child must be after it and below ", nodes.size()));
+      }
+      if (parents[child] != kNoParent) return NodeError(child, "more than one parent");
+      parents[child] = i;
+      depths[child] = depths[i] + 1;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Tree Tree::SingleLeaf() {
+  Tree tree;
+  tree.nodes_ = {Node{}};
+  tree.parents_ = {kNoParent};
+  tree.depths_ = {0};
+  tree.first_leaf_ = {0};
+  tree.end_leaf_ = {1};
+  tree.leaf_nodes_ = {0};
+  return tree;
+}
+
+absl::StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema) {
+  if (nodes.empty() || nodes.size() > kMaxNodes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tree must have 1 to ", kMaxNodes, " nodes, not ", nodes.size()));
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind != SplitKind::kLeaf) {
+      COPPICE_RETURN_IF_ERROR(CheckSplit(i, nodes[i], schema));
+    } else if (nodes[i] != Node{}) {
+      return NodeError(i, "a leaf has no split and no children");
+    }
+  }
+  Tree tree;
+  COPPICE_RETURN_IF_ERROR(CheckShape(nodes, tree.parents_, tree.depths_));
+  tree.nodes_ = std::move(nodes);
+  tree.max_depth_ = *std::max_element(tree.depths_.begin(), tree.depths_.end());
+
+  // Leaves below each node, children first; then their numbers from left to right, parents first.
+  const size_t size = tree.nodes_.size();
+  std::vector<uint32_t> leaves(size, 1);
+  for (size_t i = size; i-- > 0;) {
+    const Node& node = tree.nodes_[i];
+    if (node.kind != SplitKind::kLeaf) leaves[i] = leaves[node.left] + leaves[node.right];
+  }
+  tree.first_leaf_.assign(size, 0);
+  tree.end_leaf_.assign(size, 0);
+  tree.leaf_nodes_.assign(leaves[0], 0);
+  for (uint32_t i = 0; i < size; ++i) {
+    const Node& node = tree.nodes_[i];
+    const uint32_t first = tree.first_leaf_[i];
+    tree.end_leaf_[i] = first + leaves[i];
+    if (node.kind == SplitKind::kLeaf) {
+      tree.leaf_nodes_[first] = i;
+    } else {
+      tree.first_leaf_[node.left] = first;
+      tree.first_leaf_[node.right] = first + leaves[node.left];
+    }
+  }
+  return tree;
+}
+
+uint32_t Tree::FindLeaf(RowView row) const {
+  uint32_t i = 0;
+  while (nodes_[i].kind != SplitKind::kLeaf) {
+    i = GoesLeft(nodes_[i], row[nodes_[i].feature]) ? nodes_[i].left : nodes_[i].right;
+  }
+  return first_leaf_[i];
+}
+
+std::vector<uint32_t> Tree::Path(RowView row) const {
+  std::vector<uint32_t> path = {0};
+  while (nodes_[path.back()].kind != SplitKind::kLeaf) {
+    const Node& node = nodes_[path.back()];
+    path.push_back(GoesLeft(node, row[node.feature]) ? node.left : node.right);
+  }
+  return path;
+}
+
+}  // namespace coppice

@@ -1,0 +1,130 @@
+#include "common/schema/schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Categorical;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Schema MakeSchema() {
+  return *Schema::Create({Numeric("age", 17, 90), Categorical("sex", {"Female", "Male"})}, "income",
+                         {"low", "high"});
+}
+
+absl::Status CreateWith(Feature feature) {
+  return Schema::Create({std::move(feature)}, "y", {"a", "b"}).status();
+}
+
+TEST(SchemaTest, CreateNeedsAFeatureAndTwoClasses) {
+  EXPECT_THAT(Schema::Create({}, "y", {"a", "b"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one feature")));
+  EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("two classes")));
+}
+
+TEST(SchemaTest, CreateRejectsEmptyAndRepeatedNames) {
+  EXPECT_THAT(CreateWith(Numeric("", 0, 1)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name is empty")));
+  EXPECT_THAT(CreateWith(Numeric("y", 0, 1)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"y\" is listed twice")));
+  EXPECT_THAT(Schema::Create({Numeric("x", 0, 1), Numeric("x", 0, 1)}, "y", {"a", "b"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"x\" is listed twice")));
+  EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "", {"a", "b"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name is empty")));
+  EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a", "a"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("class \"a\"")));
+  EXPECT_THAT(Schema::Create({Numeric("x", 0, 1)}, "y", {"a", ""}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("class is empty")));
+}
+
+TEST(SchemaTest, CreateRejectsBoundsThatAreNotFiniteOrReversed) {
+  for (const auto& [min, max] :
+       {std::pair{0.0, kInf}, {-kInf, 0.0}, {kMissingValue, 1.0}, {-1.7e308, 1.7e308}}) {
+    EXPECT_THAT(CreateWith(Numeric("x", min, max)),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("\"x\""), HasSubstr("finite"))));
+  }
+  EXPECT_THAT(CreateWith(Numeric("x", 2, 1)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("min must not exceed max")));
+  EXPECT_OK(CreateWith(Numeric("x", 1, 1)));
+}
+
+TEST(SchemaTest, CreateRejectsEmptyAndRepeatedVocabularies) {
+  EXPECT_THAT(CreateWith(Categorical("c", {})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one value")));
+  EXPECT_THAT(CreateWith(Categorical("c", {"u", "u"})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("feature \"c\""), HasSubstr("listed twice"))));
+  EXPECT_THAT(CreateWith(Categorical("c", {"u", ""})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));
+}
+
+TEST(SchemaTest, EncodeClampsNumbersAndNotesIt) {
+  const Schema schema = MakeSchema();
+  EXPECT_EQ(schema.Encode(0, "40")->value, 40);
+  EXPECT_EQ(schema.Encode(0, "40")->note, FieldNote::kNone);
+  EXPECT_EQ(schema.Encode(0, "90")->note, FieldNote::kNone);
+  EXPECT_EQ(schema.Encode(0, "90.5")->value, 90);
+  EXPECT_EQ(schema.Encode(0, "90.5")->note, FieldNote::kClamped);
+  EXPECT_EQ(schema.Encode(0, "-3")->value, 17);
+}
+
+TEST(SchemaTest, EncodeKeepsMissingAndOtherApart) {
+  const Schema schema = MakeSchema();
+  EXPECT_TRUE(IsMissing(schema.Encode(0, "")->value));
+  EXPECT_TRUE(IsMissing(schema.Encode(1, "")->value));
+  EXPECT_EQ(schema.Encode(1, "")->note, FieldNote::kMissing);
+  EXPECT_EQ(schema.Encode(1, "Male")->value, 1);
+  EXPECT_EQ(schema.Encode(1, "male")->value, 2);
+  EXPECT_EQ(schema.Encode(1, "male")->note, FieldNote::kUnknownCategory);
+}
+
+TEST(SchemaTest, EncodeErrorNamesTheFeatureAndNeverTheValue) {
+  EXPECT_THAT(MakeSchema().Encode(0, "31337x"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("\"age\""), HasSubstr("finite"), Not(HasSubstr("31337")))));
+  EXPECT_THAT(MakeSchema().Encode(2, "1"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not below 2")));
+}
+
+TEST(SchemaTest, ClassOfFindsClassesByNameOnly) {
+  EXPECT_EQ(*MakeSchema().ClassOf("high"), 1u);
+  EXPECT_THAT(MakeSchema().ClassOf("secret"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("\"income\""), Not(HasSubstr("secret")))));
+}
+
+TEST(SchemaTest, ValidateAcceptsExactlyWhatEncodeReturns) {
+  const Schema schema = MakeSchema();
+  EXPECT_OK(schema.Validate({17, 0}));
+  EXPECT_OK(schema.Validate({90, 2}));
+  EXPECT_OK(schema.Validate({kMissingValue, kMissingValue}));
+  EXPECT_THAT(schema.Validate({17}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 values, not 1")));
+  for (const double age : {16.9, 90.1, kInf, -kInf}) {
+    EXPECT_THAT(schema.Validate({age, 0}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in [17, 90]")));
+  }
+  for (const double sex : {-1.0, 0.5, 3.0, kInf}) {
+    EXPECT_THAT(schema.Validate({20, sex}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("from 0 to 2")));
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,146 @@
+#include "common/tree/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+#include "tests/common/tree/trees.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Categorical;
+using ::coppice::testing::IncomeNodes;
+using ::coppice::testing::IncomeSchema;
+using ::coppice::testing::Leaf;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::NumericSplit;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Model IncomeModel() {
+  const double inf = std::numeric_limits<double>::infinity();
+  Certificate certificate;
+  certificate.mechanism = "laplace_split";
+  certificate.epsilon_nanos = 500'000'000;
+  certificate.reports = 1000;
+  certificate.public_rows = 50;
+  return *Model::Create(
+      IncomeSchema(), {*Tree::Create(IncomeNodes(), IncomeSchema())},
+      {{Leaf({0.5, 0.5}, inf, 0, 1), Leaf({0.25, 0.75}, 0.04, 1, 3), Leaf({0.9, 0.1}, 0.02, 0, 5),
+        Leaf({0.4, 0.6}, 0.031, 1, 6), Leaf({0.4, 0.6}, 0.031, 1, 6)}},
+      std::move(certificate));
+}
+
+// One split; its names are whatever the caller likes.
+Model NamedModel(const std::string& feature, const std::string& category) {
+  const Schema schema = *Schema::Create({Numeric(feature, 0, 1)}, "y", {category, "b"});
+  Tree tree = *Tree::Create({NumericSplit(0, 0.1, 1, 2), Node{}, Node{}}, schema);
+  return *Model::Create(schema, {std::move(tree)}, {{Leaf({1, 0}, 0, 0, 1), Leaf({0, 1}, 0, 1, 2)}},
+                        {});
+}
+
+std::string Rendered(const Model& model, RenderFormat format) { return *Render(model, 0, format); }
+
+TEST(RenderTest, FormatsHaveNames) {
+  EXPECT_EQ(*ParseRenderFormat("svg"), RenderFormat::kSvg);
+  EXPECT_EQ(*ParseRenderFormat("dot"), RenderFormat::kDot);
+  EXPECT_EQ(*ParseRenderFormat("text"), RenderFormat::kText);
+  EXPECT_THAT(ParseRenderFormat("png"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("text, dot or svg")));
+}
+
+TEST(RenderTest, RefusesATreeThatTheModelDoesNotHave) {
+  EXPECT_THAT(Render(IncomeModel(), 1, RenderFormat::kText),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 to 0")));
+}
+
+TEST(RenderTest, TextIsAnIndentedTree) {
+  EXPECT_EQ(Rendered(IncomeModel(), RenderFormat::kText),
+            "tree 1 of 1: income by 5 leaves, depth 4\n"
+            "ε = 0.5 a report, laplace_split, 1000 reports, 50 public rows\n"
+            "\n"
+            "age is missing\n"
+            "├─ yes ▸ low            0.50 ± ?\n"
+            "└─ no  sex = Male or missing\n"
+            "   ├─ yes ▸ high        0.75 ± 0.04\n"
+            "   └─ no  age < 30\n"
+            "      ├─ yes ▸ low      0.90 ± 0.02\n"
+            "      └─ no  age < 55\n"
+            "         ├─ yes ▸ high  0.60 ± 0.03  (pruned to depth 3)\n"
+            "         └─ no  ▸ high  0.60 ± 0.03  (pruned to depth 3)\n");
+}
+
+TEST(RenderTest, ThresholdsReadBackToTheSameDouble) {
+  EXPECT_THAT(Rendered(NamedModel("x", "a"), RenderFormat::kText), HasSubstr("x < 0.1\n"));
+}
+
+TEST(RenderTest, MissingIsNamedOnlyWhereItCanStillArrive) {
+  const Schema schema = IncomeSchema();
+  Tree tree = *Tree::Create({NumericSplit(0, 50, 1, 2, true), NumericSplit(0, 30, 3, 4, true),
+                             NumericSplit(0, 70, 5, 6, true), Node{}, Node{}, Node{}, Node{}},
+                            schema);
+  std::vector<LeafPrediction> leaves;
+  for (uint32_t l = 0; l < 4; ++l) leaves.push_back(Leaf({1, 0}, 0, 0, 3 + l));
+  const Model model = *Model::Create(schema, {std::move(tree)}, {std::move(leaves)}, {});
+  const std::string text = Rendered(model, RenderFormat::kText);
+  EXPECT_THAT(text, HasSubstr("age < 50 or missing"));
+  EXPECT_THAT(text, HasSubstr("age < 30 or missing"));
+  EXPECT_THAT(text, HasSubstr("age < 70\n"));
+}
+
+TEST(RenderTest, ASingleLeafIsATreeToo) {
+  const Model model =
+      *Model::Create(IncomeSchema(), {Tree::SingleLeaf()}, {{Leaf({0.25, 0.75}, 0.1, 1, 0)}}, {});
+  EXPECT_EQ(Rendered(model, RenderFormat::kText),
+            "tree 1 of 1: income by 1 leaf, depth 0\n\n▸ high  0.75 ± 0.10\n");
+  EXPECT_THAT(Rendered(model, RenderFormat::kSvg), HasSubstr("0.75 ± 0.10"));
+  EXPECT_THAT(Rendered(model, RenderFormat::kDot), HasSubstr("n0 [label=\"high 0.75 ± 0.10\""));
+}
+
+TEST(RenderTest, DotHasANodeALineAndQuotesNames) {
+  const std::string dot = Rendered(NamedModel("a\"b\\c", "d"), RenderFormat::kDot);
+  EXPECT_THAT(dot, HasSubstr("n0 [label=\"a\\\"b\\\\c < 0.1\"]"));
+  EXPECT_THAT(dot, HasSubstr("n0 -> n1 [label=\"yes\"]"));
+  EXPECT_THAT(dot, HasSubstr("n0 -> n2 [label=\"no\"]"));
+}
+
+TEST(RenderTest, SvgEscapesNames) {
+  const std::string svg = Rendered(NamedModel("<script>&'\"", "]]>"), RenderFormat::kSvg);
+  EXPECT_THAT(svg, HasSubstr("&lt;script&gt;&amp;&#39;&quot; &lt; 0.1"));
+  EXPECT_THAT(svg, HasSubstr("]]&gt;"));
+  EXPECT_THAT(svg, Not(HasSubstr("<script>")));
+}
+
+TEST(RenderTest, ControlCharactersAndBrokenUtf8NeverGetThrough) {
+  const std::string name =
+      std::string("a\x1b[31m\nb\xff\xc0\x80\xed\xa0\x80\xc2\x9b") + '\0' + "é日😀";
+  for (const RenderFormat format : {RenderFormat::kText, RenderFormat::kDot, RenderFormat::kSvg}) {
+    const std::string out = Rendered(NamedModel(name, "a"), format);
+    EXPECT_THAT(out, HasSubstr("a�[31m�b���"));
+    EXPECT_THAT(out, HasSubstr("��é日😀"));
+    for (const char* bad : {"\x1b", "\xff", "\xc0", "\xed\xa0", "\xc2\x9b"}) {
+      EXPECT_THAT(out, Not(HasSubstr(bad)));
+    }
+  }
+}
+
+TEST(RenderTest, SvgCutsLongNamesButKeepsThemInTheHoverText) {
+  const std::string name(200, 'n');
+  const std::string svg = Rendered(NamedModel(name, "a"), RenderFormat::kSvg);
+  EXPECT_THAT(svg, HasSubstr("<title>" + name + " &lt; 0.1</title>"));
+  EXPECT_THAT(svg, HasSubstr(">" + std::string(43, 'n') + "…<"));
+}
+
+TEST(RenderTest, PrunedLeavesAreMarkedInEveryFormat) {
+  EXPECT_THAT(Rendered(IncomeModel(), RenderFormat::kSvg), HasSubstr("stroke-dasharray"));
+  EXPECT_THAT(Rendered(IncomeModel(), RenderFormat::kSvg), HasSubstr("pruned to depth 3"));
+  EXPECT_THAT(Rendered(IncomeModel(), RenderFormat::kDot), HasSubstr("pruned to depth 3"));
+}
+
+}  // namespace
+}  // namespace coppice
