@@ -6,7 +6,7 @@
 //            rest, and the node is chosen by the class with the largest statistic.
 // Forest     each tree is estimated on its own sums; Model::Predict() lets them vote.
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
-// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#estimator.
+// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#estimator and #prune.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATOR_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATOR_H_
@@ -38,6 +38,17 @@ struct PublicCounts {
   std::vector<uint64_t> label;
 };
 
+// Unbiased estimates of one tree's private counts, and the noise in them. With no noise (all
+// variances zero) they are exact counts, which only the lab has.
+struct PrivateCounts {
+  LeafCounts counts;
+  std::vector<NoiseVariance> noise;  // one a class, per report
+  uint64_t reports = 0;
+};
+
+// InvalidArgument if `sums` is not of `mechanism`'s size.
+absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums);
+
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 
 enum class EstimatorKind { kWeighted, kPrune };
@@ -49,6 +60,8 @@ struct EstimatorOptions {
   // Weight of a public row against a private one, for kWeighted: 0 is private only, infinity public
   // only.
   double lambda = 1;
+  // For kPrune: the walk up ends `min_depth` levels below a root of a full tree.
+  uint32_t min_depth = 1;
 
   std::string ToString() const;  // "weighted lambda=1", "prune"
 };
@@ -58,6 +71,12 @@ struct EstimatorOptions {
 absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const LocalMechanism& mechanism,
                                                          const TreeSums& sums,
+                                                         const PublicCounts& public_counts,
+                                                         const EstimatorOptions& options);
+
+// The same on counts at hand: several estimates of one set of reports need only one count.
+absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
+                                                         const PrivateCounts& private_counts,
                                                          const PublicCounts& public_counts,
                                                          const EstimatorOptions& options);
 
