@@ -1,0 +1,104 @@
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "common/base/status_macros.h"
+#include "common/data/formats.h"
+#include "common/data/row_encoder.h"
+#include "common/data/text_file.h"
+#include "common/schema/number.h"
+
+namespace coppice::data_internal {
+namespace {
+
+constexpr size_t kMaxLineBytes = size_t{1} << 24;
+
+absl::Status CheckNumeric(const Schema& schema) {
+  for (const Feature& feature : schema.features()) {
+    if (feature.type == FeatureType::kNumeric) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "feature \"", feature.name, "\" is categorical, which LIBSVM cannot hold; use CSV"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetLabel(absl::string_view text, RowEncoder& encoder) {
+  const std::vector<std::string>& classes = encoder.schema().classes();
+  const absl::Status by_text = encoder.SetLabel(text);
+  const absl::optional<double> number = ParseFinite(text);
+  if (by_text.ok() || !number.has_value()) return by_text;
+  for (uint32_t k = 0; k < classes.size(); ++k) {
+    if (ParseFinite(classes[k]) != number) continue;
+    encoder.SetLabel(k);
+    return absl::OkStatus();
+  }
+  return by_text;
+}
+
+// Sets the features of `field`, an "index:value", and of the absent indices before it. `next` is
+// the first feature that has no value yet.
+absl::Status SetFeatures(absl::string_view field, size_t& next, RowEncoder& encoder) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(field, absl::MaxSplits(':', 1));
+  uint64_t index = 0;
+  if (!absl::SimpleAtoi(parts.first, &index) || parts.second.empty()) {
+    return absl::InvalidArgumentError("after the label every field must be index:value");
+  }
+  const size_t features = encoder.schema().num_features();
+  if (index < next + 1 || index > features) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("indices must increase and be from 1 to ", features));
+  }
+  for (; next + 1 < index; ++next) COPPICE_RETURN_IF_ERROR(encoder.SetFeature(next, "0"));
+  return encoder.SetFeature(next++, parts.second);
+}
+
+absl::Status TakeLine(absl::string_view line, RowEncoder& encoder) {
+  line = line.substr(0, line.find('#'));
+  bool has_label = false;
+  size_t next = 0;
+  for (const absl::string_view field :
+       absl::StrSplit(line, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
+    if (has_label) {
+      COPPICE_RETURN_IF_ERROR(SetFeatures(field, next, encoder));
+    } else {
+      COPPICE_RETURN_IF_ERROR(SetLabel(field, encoder));
+      has_label = true;
+    }
+  }
+  if (!has_label) return absl::OkStatus();
+  for (; next < encoder.schema().num_features(); ++next) {
+    COPPICE_RETURN_IF_ERROR(encoder.SetFeature(next, "0"));
+  }
+  return encoder.FinishRow();
+}
+
+}  // namespace
+
+absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, std::shared_ptr<const Schema> schema,
+                                     const ReadOptions& options) {
+  COPPICE_RETURN_IF_ERROR(CheckNumeric(*schema));
+  COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
+  RowEncoder encoder(std::move(schema), options);
+  std::string line;
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const absl::string_view piece, file.Next());
+    absl::StrAppend(&line, piece);
+    if (line.size() > kMaxLineBytes) {
+      return file.At(file.line(), absl::InvalidArgumentError(
+                                      absl::StrCat("more than ", kMaxLineBytes, " bytes")));
+    }
+    if (!piece.empty() && piece.back() != '\n') continue;
+    COPPICE_RETURN_IF_ERROR(file.At(file.line(), TakeLine(line, encoder)));
+    if (piece.empty()) break;
+    line.clear();
+  }
+  absl::StatusOr<TableFile> table = std::move(encoder).Finish();
+  COPPICE_RETURN_IF_ERROR(file.At(file.line(), table.status()));
+  return table;
+}
+
+}  // namespace coppice::data_internal

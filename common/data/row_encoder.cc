@@ -1,0 +1,59 @@
+#include "common/data/row_encoder.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/schema/number.h"
+
+namespace coppice {
+
+RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options)
+    : options_(options), table_(std::move(schema)), row_(table_.schema().num_features()) {}
+
+absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
+  COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema().Encode(feature, text));
+  const Feature& f = schema().features()[feature];
+  row_[feature] = field.value;
+  switch (field.note) {
+    case FieldNote::kNone:
+      return absl::OkStatus();
+    case FieldNote::kMissing:
+      ++notes_.missing;
+      return absl::OkStatus();
+    case FieldNote::kClamped:
+      ++notes_.clamped;
+      if (!options_.strict) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("column \"", f.name, "\" must be in [", ShortestNumber(f.min), ", ",
+                       ShortestNumber(f.max), "]; without strict it would be clamped"));
+    case FieldNote::kUnknownCategory:
+      ++notes_.unknown_categories;
+      if (!options_.strict) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("column \"", f.name, "\" must be one of the schema's ", f.values.size(),
+                       " values; without strict it would become \"other\""));
+  }
+  return absl::InternalError("unknown field note");
+}
+
+absl::Status RowEncoder::SetLabel(absl::string_view text) {
+  COPPICE_ASSIGN_OR_RETURN(label_, schema().ClassOf(text));
+  return absl::OkStatus();
+}
+
+absl::Status RowEncoder::FinishRow() {
+  if (table_.num_rows() >= options_.max_rows) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("more than ", options_.max_rows, " rows; split the file or raise the limit"));
+  }
+  table_.Append(row_, label_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TableFile> RowEncoder::Finish() && {
+  if (table_.num_rows() == 0) return absl::InvalidArgumentError("the file has no rows");
+  return TableFile{std::move(table_), notes_};
+}
+
+}  // namespace coppice

@@ -1,0 +1,45 @@
+// Turns the text fields of one row after another into a Table: what the CSV and LIBSVM readers
+// share.
+
+#ifndef COPPICE_COMMON_DATA_ROW_ENCODER_H_
+#define COPPICE_COMMON_DATA_ROW_ENCODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/data/read_table.h"
+
+namespace coppice {
+
+// Errors     messages name the column and its public bounds, never the field; the caller adds file
+//            and line. FinishRow(): ResourceExhausted above options.max_rows.
+// Threads    one at a time.
+class RowEncoder {
+ public:
+  RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options);
+
+  const Schema& schema() const { return table_.schema(); }
+
+  // A row is every feature and the label, in any order, then FinishRow().
+  absl::Status SetFeature(size_t feature, absl::string_view text);
+  absl::Status SetLabel(absl::string_view text);
+  void SetLabel(uint32_t label) { label_ = label; }
+  absl::Status FinishRow();
+
+  // InvalidArgument if there was no row.
+  absl::StatusOr<TableFile> Finish() &&;
+
+ private:
+  ReadOptions options_;
+  Table table_;
+  ReadNotes notes_;
+  Row row_;
+  uint32_t label_ = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_DATA_ROW_ENCODER_H_

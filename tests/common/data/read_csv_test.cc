@@ -1,0 +1,194 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/data/read_table.h"
+#include "tests/support/data_dir.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_file.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Categorical;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempFile;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::shared_ptr<const Schema> Income() {
+  return std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("age", 17, 90), Categorical("job", {"clerk", "a,b", "say \"hi\"", "two\nlines"})},
+      "income", {"low", "high"}));
+}
+
+absl::StatusOr<TableFile> Read(absl::string_view text, const ReadOptions& options = {}) {
+  const TempFile file(".csv", text);
+  return ReadTable(file.path(), Income(), options);
+}
+
+constexpr absl::string_view kHeader = "age,job,income\n";
+
+// Reads `body` below the header.
+absl::StatusOr<TableFile> ReadBody(absl::string_view body, const ReadOptions& options = {}) {
+  return Read(absl::StrCat(kHeader, body), options);
+}
+
+MATCHER_P(IsRefused, message, "") {
+  return ::testing::ExplainMatchResult(
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), arg, result_listener);
+}
+
+TEST(ReadCsvTest, ReadsRowsInOrder) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadBody("30,clerk,low\n40,clerk,high\n"));
+  EXPECT_THAT(file.table.column(0), ElementsAre(30, 40));
+  EXPECT_THAT(file.table.labels(), ElementsAre(0u, 1u));
+  EXPECT_EQ(file.notes.Summary(), "");
+}
+
+TEST(ReadCsvTest, ColumnsComeInAnyOrderAndStrangersAreIgnored) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       Read("income,note,,age,,job\nhigh,nan,x,30,\"y,z\",clerk\n"));
+  EXPECT_THAT(file.table.row(0), ElementsAre(30, 0));
+  EXPECT_EQ(file.table.label(0), 1u);
+}
+
+TEST(ReadCsvTest, ReadsQuotedFields) {
+  ASSERT_OK_AND_ASSIGN(
+      const TableFile file,
+      ReadBody("\"30\",\"a,b\",low\n31,\"say \"\"hi\"\"\",low\n32,\"two\nlines\",\"high\"\n"));
+  EXPECT_THAT(file.table.column(1), ElementsAre(1, 2, 3));
+  EXPECT_EQ(file.notes.unknown_categories, 0u);
+}
+
+TEST(ReadCsvTest, CrlfByteOrderMarkEmptyLinesAndAnOpenEndChangeNothing) {
+  ASSERT_OK_AND_ASSIGN(const TableFile plain, ReadBody("30,clerk,low\n40,clerk,high\n"));
+  ASSERT_OK_AND_ASSIGN(const TableFile other,
+                       Read("\xEF\xBB\xBF"
+                            "age, job ,income\r\n\r\n30,clerk,low\r\n \n\r\n40,clerk,high"));
+  EXPECT_THAT(other.table.column(0), ElementsAre(30, 40));
+  EXPECT_THAT(other.table.column(1), ElementsAre(0, 0));
+  EXPECT_EQ(other.table.labels(), plain.table.labels());
+}
+
+TEST(ReadCsvTest, CountsWhatItChanged) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       ReadBody("5,clerk,low\n99,smith,low\n,,high\n30,\"\",high\n"));
+  EXPECT_EQ(file.table.value(0, 0), 17);
+  EXPECT_EQ(file.table.value(1, 1), 4);
+  EXPECT_TRUE(IsMissing(file.table.value(2, 0)));
+  EXPECT_TRUE(IsMissing(file.table.value(3, 1)));
+  EXPECT_EQ(file.notes.Summary(),
+            "2 fields clamped to the public bounds, 1 field outside the public vocabulary taken as "
+            "\"other\", 3 fields missing");
+}
+
+TEST(ReadCsvTest, StrictRefusesInsteadOfChanging) {
+  EXPECT_THAT(
+      ReadBody("30,clerk,low\n99.125,clerk,low\n", {.strict = true}),
+      AllOf(IsRefused(".csv:3: column \"age\" must be in [17, 90]"), Not(IsRefused("99.125"))));
+  EXPECT_THAT(ReadBody("30,smith,low\n", {.strict = true}),
+              AllOf(IsRefused(".csv:2: column \"job\" must be one of the schema's 4 values"),
+                    Not(IsRefused("smith"))));
+  EXPECT_OK(ReadBody("30,,low\n", {.strict = true}));
+}
+
+TEST(ReadCsvTest, RefusesFieldsThatAreNoFiniteNumberWithoutQuotingThem) {
+  for (const char* age : {"nan", "inf", "-inf", "1e999", "12x", "0x7b", "1;5"}) {
+    EXPECT_THAT(ReadBody(absl::StrCat("30,clerk,low\n", age, ",clerk,low\n")),
+                AllOf(IsRefused(".csv:3: feature \"age\" must be a finite"), Not(IsRefused(age))))
+        << age;
+  }
+}
+
+TEST(ReadCsvTest, RefusesUnknownAndMissingClasses) {
+  for (const char* label : {"medium", "", "LOW"}) {
+    EXPECT_THAT(ReadBody(absl::StrCat("30,clerk,", label, "\n")),
+                AllOf(IsRefused(".csv:2: label \"income\""), Not(IsRefused("medium"))));
+  }
+}
+
+TEST(ReadCsvTest, RefusesRaggedRows) {
+  EXPECT_THAT(ReadBody("30,clerk\n"), IsRefused(".csv:2: the row has 2 fields, the header 3"));
+  EXPECT_THAT(ReadBody("30,clerk,low,\n"), IsRefused(".csv:2: the row has 4 fields"));
+  EXPECT_THAT(ReadBody("30,clerk,low\n40"), IsRefused(".csv:3: the row has 1 fields"));
+}
+
+TEST(ReadCsvTest, RefusesMissingAndRepeatedColumns) {
+  EXPECT_THAT(Read("age,income\n30,low\n"), IsRefused(".csv:1: column \"job\" of the schema is"));
+  EXPECT_THAT(Read("age,job\n30,clerk\n"), IsRefused("column \"income\" of the schema is missing"));
+  EXPECT_THAT(Read("age,job,age,income\n1,2,3,4\n"),
+              IsRefused(".csv:1: column \"age\" appears tw"));
+}
+
+TEST(ReadCsvTest, RefusesFilesWithoutRows) {
+  EXPECT_THAT(Read(""), IsRefused("the file is empty"));
+  EXPECT_THAT(Read("\xEF\xBB\xBF"), IsRefused("the file is empty"));
+  EXPECT_THAT(Read("\n\r\n"), IsRefused("the file is empty"));
+  EXPECT_THAT(ReadBody(""), IsRefused("the file has no rows"));
+}
+
+TEST(ReadCsvTest, RefusesNulBytes) {
+  EXPECT_THAT(ReadBody(absl::string_view("30,cl\0erk,low\n", 14)),
+              IsRefused(".csv:2: NUL at byte 6 of the line"));
+}
+
+TEST(ReadCsvTest, RefusesQuotesOutOfPlace) {
+  EXPECT_THAT(ReadBody("30,cl\"erk,low\n"), IsRefused(".csv:2: a quote inside a field"));
+  EXPECT_THAT(ReadBody("30,\"clerk\"x,low\n"), IsRefused(".csv:2: a quote inside a field"));
+  EXPECT_THAT(ReadBody("30,clerk,low\n31,\"clerk,low\n32,clerk,low\n"),
+              IsRefused(".csv:3: a quoted field that starts here is never closed"));
+}
+
+TEST(ReadCsvTest, AnOpenQuoteDoesNotReadTheFileIntoMemory) {
+  std::string body = "30,\"clerk,low\n";
+  for (int i = 0; i < 120'000; ++i) body += "31,clerk,low\n";
+  EXPECT_THAT(ReadBody(body), IsRefused("is a quote left open?"));
+}
+
+TEST(ReadCsvTest, LinesLongerThanTheBufferAreOneLine) {
+  const std::string note(200'000, 'n');
+  const std::string text = absl::StrCat("age,job,income,note\n30,clerk,low,", note, "\n40,x\n");
+  EXPECT_THAT(Read(text), IsRefused(".csv:3: the row has 2 fields"));
+}
+
+TEST(ReadCsvTest, StopsAtTheLimits) {
+  EXPECT_OK(ReadBody("30,clerk,low\n31,clerk,low\n", {.max_rows = 2}));
+  EXPECT_THAT(ReadBody("30,clerk,low\n31,clerk,low\n", {.max_rows = 1}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 1 rows")));
+  EXPECT_OK(ReadBody("30,clerk,low\n", {.max_bytes = kHeader.size() + 13}));
+  EXPECT_THAT(ReadBody("30,clerk,low\n", {.max_bytes = kHeader.size() + 12}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
+}
+
+TEST(ReadCsvTest, MissingFilesAndFoldersAreNotRead) {
+  EXPECT_THAT(ReadTable("/nonexistent.csv", Income()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
+  EXPECT_FALSE(ReadTable("/", Income()).ok());
+}
+
+TEST(ReadCsvTest, ReadsTheCensusPublicRows) {
+  COPPICE_NEEDS_DATA_SET(folder, "census");
+  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       ReadTable(folder + "/census_pub.csv", schema, {.strict = true}));
+  EXPECT_EQ(file.table.num_rows(), 41'292u);
+  EXPECT_EQ(file.notes.Summary(), "");
+  for (size_t row = 0; row < file.table.num_rows(); row += 1000) {
+    EXPECT_OK(schema->Validate(file.table.row(row)));
+  }
+}
+
+TEST(ReadCsvTest, ReadsMushroomsWithTheirMissingValues) {
+  COPPICE_NEEDS_DATA_SET(folder, "mushroom");
+  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/mushroom.csv", schema));
+  EXPECT_EQ(file.table.num_rows(), 8124u);
+  EXPECT_EQ(file.notes.missing, 2480u);
+}
+
+}  // namespace
+}  // namespace coppice

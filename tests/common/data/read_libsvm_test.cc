@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/data/read_table.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_file.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Categorical;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempFile;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::shared_ptr<const Schema> Three() {
+  return std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("x", -1, 5), Numeric("y", -1, 5), Numeric("z", 0.5, 5)}, "label", {"-1", "1"}));
+}
+
+absl::StatusOr<TableFile> Read(absl::string_view text, const ReadOptions& options = {}) {
+  const TempFile file(".svm", text);
+  return ReadTable(file.path(), Three(), options);
+}
+
+MATCHER_P(IsRefused, message, "") {
+  return ::testing::ExplainMatchResult(
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), arg, result_listener);
+}
+
+TEST(ReadLibsvmTest, AbsentIndicesAreZero) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file, Read("1 1:2 3:4\n-1 2:3 3:1\n"));
+  EXPECT_THAT(file.table.row(0), ElementsAre(2, 0, 4));
+  EXPECT_THAT(file.table.row(1), ElementsAre(0, 3, 1));
+  EXPECT_THAT(file.table.labels(), ElementsAre(1u, 0u));
+  EXPECT_EQ(file.notes.Summary(), "");
+}
+
+TEST(ReadLibsvmTest, ZeroOutsideTheBoundsIsClampedAndCounted) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file, Read("1 1:9\n"));
+  EXPECT_THAT(file.table.row(0), ElementsAre(5, 0, 0.5));
+  EXPECT_EQ(file.notes.clamped, 2u);
+  EXPECT_THAT(Read("1 1:2\n", {.strict = true}), IsRefused(".svm:1: column \"z\" must be in"));
+}
+
+TEST(ReadLibsvmTest, BlanksCommentsAndSpellingsOfAClassAreTolerated) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       Read("# all\n\n  +1  1:1\t3:1 # first\r\n-1.0 3:1\n1 3:2"));
+  EXPECT_EQ(file.table.num_rows(), 3u);
+  EXPECT_THAT(file.table.labels(), ElementsAre(1u, 0u, 1u));
+}
+
+TEST(ReadLibsvmTest, RefusesIndicesOutOfRangeOrOrder) {
+  for (const char* fields : {"0:1", "4:1", "2:1 2:1", "2:1 1:1", "18446744073709551615:1"}) {
+    EXPECT_THAT(Read(absl::StrCat("1 ", fields, "\n")),
+                IsRefused(".svm:1: indices must increase and be from 1 to 3"))
+        << fields;
+  }
+}
+
+TEST(ReadLibsvmTest, RefusesMalformedFields) {
+  for (const char* field :
+       {"x", "1", "1:", ":1", "qid:1", "-1:1", "1.5:1", "18446744073709551616:1"}) {
+    EXPECT_THAT(Read(absl::StrCat("1 3:1\n1 ", field, "\n")),
+                IsRefused(".svm:2: after the label every field must be index:value"))
+        << field;
+  }
+}
+
+TEST(ReadLibsvmTest, RefusesValuesThatAreNoFiniteNumberAndUnknownClasses) {
+  for (const char* value : {"nan", "inf", "1e999", "12x", "1:2"}) {
+    EXPECT_THAT(Read(absl::StrCat("1 2:", value, "\n")),
+                AllOf(IsRefused(".svm:1: feature \"y\" must be a finite"), Not(IsRefused(value))));
+  }
+  EXPECT_THAT(Read("7 1:1\n"), AllOf(IsRefused("one of the 2 classes"), Not(IsRefused("7 "))));
+  EXPECT_THAT(Read("spam 1:1\n"), AllOf(IsRefused("classes"), Not(IsRefused("spam"))));
+}
+
+TEST(ReadLibsvmTest, RefusesEmptyFilesNulBytesAndEndlessLines) {
+  EXPECT_THAT(Read(""), IsRefused("no rows"));
+  EXPECT_THAT(Read("# nothing\n"), IsRefused("no rows"));
+  EXPECT_THAT(Read(absl::string_view("1 1:\0001\n", 7)), IsRefused(".svm:1: NUL at byte 5"));
+  EXPECT_THAT(Read(std::string((1 << 24) + 1, ' ')), IsRefused("more than 16777216 bytes"));
+}
+
+TEST(ReadLibsvmTest, StopsAtTheLimits) {
+  EXPECT_THAT(
+      Read("1 1:1\n1 1:1\n", {.max_rows = 1}),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(".svm:2: more than 1 rows")));
+  EXPECT_THAT(Read("1 1:1\n", {.max_bytes = 5}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit on bytes")));
+}
+
+TEST(ReadLibsvmTest, NeedsNumericFeatures) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create({Categorical("c", {"u"})}, "y", {"0", "1"}));
+  const TempFile file(".libsvm", "1 1:1\n");
+  EXPECT_THAT(ReadTable(file.path(), schema), IsRefused("\"c\" is categorical"));
+}
+
+}  // namespace
+}  // namespace coppice
