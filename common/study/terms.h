@@ -19,10 +19,12 @@
 
 namespace coppice {
 
+inline constexpr uint32_t kMaxTrees = 1024;
+
 struct Terms {
   std::string study;  // its id, as in "studies/ID": 1 to 63 of a-z 0-9 - _
   std::shared_ptr<const Schema> schema;
-  Forest forest;      // at least one tree; the ticket fixes which one a device answers in
+  Forest forest;      // 1 to kMaxTrees trees; the ticket fixes which one a device answers in
   Budget epsilon;     // what one report costs the device, at most kMaxStudyEpsilonNanos
   MechanismKind mechanism;
 };

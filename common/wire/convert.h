@@ -42,6 +42,8 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto);
 std::string SerializeTerms(const Terms& terms);
 absl::StatusOr<Terms> ParseTerms(absl::string_view bytes);
 
+v1::Certificate ToProto(const Certificate& certificate);
+
 // Everything but the name, study and time, which belong to the curator's record of the model.
 v1::Model ToProto(const Model& model);
 absl::StatusOr<Model> FromProto(const v1::Model& proto);

@@ -1,0 +1,98 @@
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+v1::LeafPrediction ToProto(const LeafPrediction& leaf) {
+  v1::LeafPrediction proto;
+  proto.mutable_probabilities()->Assign(leaf.probabilities.begin(), leaf.probabilities.end());
+  proto.set_standard_error(leaf.standard_error);
+  proto.set_label(leaf.label);
+  proto.set_source_node(leaf.source_node);
+  return proto;
+}
+
+LeafPrediction FromProto(const v1::LeafPrediction& proto) {
+  return {.probabilities = {proto.probabilities().begin(), proto.probabilities().end()},
+          .standard_error = proto.standard_error(),
+          .label = proto.label(),
+          .source_node = proto.source_node()};
+}
+
+std::vector<std::vector<LeafPrediction>> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::TreePredictions>& trees) {
+  std::vector<std::vector<LeafPrediction>> leaves;
+  leaves.reserve(trees.size());
+  for (const v1::TreePredictions& tree : trees) {
+    std::vector<LeafPrediction>& of_tree = leaves.emplace_back();
+    of_tree.reserve(tree.leaves_size());
+    for (const v1::LeafPrediction& leaf : tree.leaves()) of_tree.push_back(FromProto(leaf));
+  }
+  return leaves;
+}
+
+Certificate FromProto(const v1::Certificate& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .mechanism = proto.mechanism(),
+          .neighbouring = proto.neighbouring(),
+          .public_inputs = {proto.public_inputs().begin(), proto.public_inputs().end()},
+          .estimator = proto.estimator(),
+          .reports = proto.reports(),
+          .public_rows = proto.public_rows(),
+          .fingerprint = proto.fingerprint(),
+          .code_version = proto.code_version()};
+}
+
+}  // namespace
+
+v1::Certificate ToProto(const Certificate& certificate) {
+  v1::Certificate proto;
+  proto.set_epsilon_nanos(certificate.epsilon_nanos);
+  proto.set_mechanism(certificate.mechanism);
+  proto.set_neighbouring(certificate.neighbouring);
+  proto.mutable_public_inputs()->Assign(certificate.public_inputs.begin(),
+                                        certificate.public_inputs.end());
+  proto.set_estimator(certificate.estimator);
+  proto.set_reports(certificate.reports);
+  proto.set_public_rows(certificate.public_rows);
+  proto.set_fingerprint(certificate.fingerprint);
+  proto.set_code_version(certificate.code_version);
+  return proto;
+}
+
+v1::Model ToProto(const Model& model) {
+  v1::Model proto;
+  *proto.mutable_schema() = ToProto(model.schema());
+  *proto.mutable_forest() = ToProto(model.forest());
+  for (const std::vector<LeafPrediction>& leaves : model.leaves()) {
+    v1::TreePredictions* tree = proto.add_predictions();
+    for (const LeafPrediction& leaf : leaves) *tree->add_leaves() = ToProto(leaf);
+  }
+  *proto.mutable_certificate() = ToProto(model.certificate());
+  return proto;
+}
+
+absl::StatusOr<Model> FromProto(const v1::Model& proto) {
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
+  absl::StatusOr<Model> model =
+      Model::Create(std::move(schema), std::move(forest), FromProto(proto.predictions()),
+                    FromProto(proto.certificate()));
+  if (!model.ok()) return InField("model", model.status());
+  return model;
+}
+
+v1::Prediction ToProto(const Prediction& prediction) {
+  v1::Prediction proto;
+  proto.set_label(prediction.label);
+  proto.mutable_probabilities()->Assign(prediction.probabilities.begin(),
+                                        prediction.probabilities.end());
+  proto.set_standard_error(prediction.standard_error);
+  return proto;
+}
+
+}  // namespace coppice

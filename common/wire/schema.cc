@@ -1,0 +1,81 @@
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+v1::Feature ToProto(const Feature& feature) {
+  v1::Feature proto;
+  proto.set_name(feature.name);
+  if (feature.type == FeatureType::kNumeric) {
+    proto.mutable_numeric()->set_min(feature.min);
+    proto.mutable_numeric()->set_max(feature.max);
+  } else {
+    proto.mutable_categorical()->mutable_values()->Assign(feature.values.begin(),
+                                                          feature.values.end());
+  }
+  return proto;
+}
+
+absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
+  Feature feature;
+  feature.name = proto.name();
+  switch (proto.type_case()) {
+    case v1::Feature::kNumeric:
+      feature.type = FeatureType::kNumeric;
+      feature.min = proto.numeric().min();
+      feature.max = proto.numeric().max();
+      return feature;
+    case v1::Feature::kCategorical:
+      feature.type = FeatureType::kCategorical;
+      feature.values.assign(proto.categorical().values().begin(),
+                            proto.categorical().values().end());
+      return feature;
+    case v1::Feature::TYPE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("must be numeric or categorical");
+}
+
+}  // namespace
+
+v1::Schema ToProto(const Schema& schema) {
+  v1::Schema proto;
+  for (const Feature& feature : schema.features()) *proto.add_features() = ToProto(feature);
+  proto.set_label(schema.label());
+  proto.mutable_classes()->Assign(schema.classes().begin(), schema.classes().end());
+  return proto;
+}
+
+absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
+  std::vector<Feature> features;
+  features.reserve(proto.features_size());
+  for (const v1::Feature& feature_proto : proto.features()) {
+    absl::StatusOr<Feature> feature = FromProto(feature_proto);
+    if (!feature.ok()) {
+      return InField(ElementName("schema.features", features.size()), feature.status());
+    }
+    features.push_back(*std::move(feature));
+  }
+  absl::StatusOr<Schema> schema = Schema::Create(std::move(features), proto.label(),
+                                                 {proto.classes().begin(), proto.classes().end()});
+  if (!schema.ok()) return InField("schema", schema.status());
+  return schema;
+}
+
+v1::Row ToProto(RowView row) {
+  v1::Row proto;
+  proto.mutable_values()->Assign(row.begin(), row.end());
+  return proto;
+}
+
+absl::StatusOr<Row> FromProto(const v1::Row& proto, const Schema& schema) {
+  Row row(proto.values().begin(), proto.values().end());
+  COPPICE_RETURN_IF_ERROR(InField("row", schema.Validate(row)));
+  return row;
+}
+
+}  // namespace coppice

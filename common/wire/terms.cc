@@ -1,0 +1,93 @@
+#include <climits>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+
+v1::Mechanism ToProto(MechanismKind kind) {
+  switch (kind) {
+    case MechanismKind::kLaplaceSplit:
+      return v1::MECHANISM_LAPLACE_SPLIT;
+    case MechanismKind::kLaplaceJoint:
+      return v1::MECHANISM_LAPLACE_JOINT;
+    case MechanismKind::kSymmetricUnary:
+      return v1::MECHANISM_SYMMETRIC_UNARY;
+    case MechanismKind::kOptimizedUnary:
+      return v1::MECHANISM_OPTIMIZED_UNARY;
+  }
+  return v1::MECHANISM_UNSPECIFIED;
+}
+
+absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
+  switch (proto) {
+    case v1::MECHANISM_LAPLACE_SPLIT:
+      return MechanismKind::kLaplaceSplit;
+    case v1::MECHANISM_LAPLACE_JOINT:
+      return MechanismKind::kLaplaceJoint;
+    case v1::MECHANISM_SYMMETRIC_UNARY:
+      return MechanismKind::kSymmetricUnary;
+    case v1::MECHANISM_OPTIMIZED_UNARY:
+      return MechanismKind::kOptimizedUnary;
+    default:
+      return FieldError("mechanism", "must be set, to one that this version knows");
+  }
+}
+
+v1::Terms ToProto(const Terms& terms) {
+  v1::Terms proto;
+  proto.set_study(terms.study);
+  *proto.mutable_schema() = ToProto(*terms.schema);
+  *proto.mutable_forest() = ToProto(terms.forest);
+  proto.set_epsilon_nanos(terms.epsilon.nanos());
+  proto.set_mechanism(ToProto(terms.mechanism));
+  return proto;
+}
+
+absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
+  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
+  if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
+  Terms terms{.study = proto.study(),
+              .schema = std::make_shared<const Schema>(std::move(schema)),
+              .forest = std::move(forest),
+              .epsilon = *epsilon,
+              .mechanism = mechanism};
+  COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
+  return terms;
+}
+
+std::string SerializeTerms(const Terms& terms) { return ToProto(terms).SerializeAsString(); }
+
+absl::StatusOr<Terms> ParseTerms(absl::string_view bytes) {
+  v1::Terms proto;
+  if (bytes.size() > INT_MAX ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return FieldError("terms", "are not a coppice.v1.Terms message");
+  }
+  absl::StatusOr<Terms> terms = FromProto(proto);
+  if (!terms.ok()) return InField("terms", terms.status());
+  return terms;
+}
+
+std::string MakeName(absl::string_view collection, absl::string_view id) {
+  return absl::StrCat(collection, "/", id);
+}
+
+absl::StatusOr<std::string> ParseName(absl::string_view collection, absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, collection) || !absl::ConsumePrefix(&name, "/") ||
+      !IsValidId(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a name here is \"", collection,
+                     "/ID\", its ID 1 to 63 of a-z 0-9 - _, starting with a letter or digit"));
+  }
+  return std::string(name);
+}
+
+}  // namespace coppice

@@ -1,0 +1,217 @@
+// One test a way in which a message can be hostile. Bounds of a type are tested beside the type;
+// here, that no message gets around them and that the error names the field.
+
+#include <limits>
+
+#include "common/wire/convert.h"
+#include "tests/common/wire/wire_fixtures.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::MakeModel;
+using ::coppice::testing::MakeSchema;
+using ::coppice::testing::MakeTerms;
+using ::coppice::testing::MakeTree;
+using ::coppice::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+auto IsInvalid(const char* text) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+}
+
+class HostileSchemaTest : public ::testing::Test {
+ protected:
+  v1::Schema schema_ = ToProto(MakeSchema());
+};
+
+TEST_F(HostileSchemaTest, Empty) { EXPECT_THAT(FromProto(v1::Schema()), IsInvalid("schema")); }
+
+TEST_F(HostileSchemaTest, FeatureWithoutType) {
+  schema_.mutable_features(1)->clear_type();
+  EXPECT_THAT(FromProto(schema_), IsInvalid("schema.features[1]: must be numeric or categorical"));
+}
+
+TEST_F(HostileSchemaTest, FeatureNamedTwice) {
+  schema_.mutable_features(1)->set_name("age");
+  EXPECT_THAT(FromProto(schema_), IsInvalid("schema"));
+}
+
+TEST_F(HostileSchemaTest, BoundsNotANumber) {
+  schema_.mutable_features(0)->mutable_numeric()->set_max(kNan);
+  EXPECT_THAT(FromProto(schema_), IsInvalid("age"));
+}
+
+TEST_F(HostileSchemaTest, VocabularyEmpty) {
+  schema_.mutable_features(1)->mutable_categorical()->clear_values();
+  EXPECT_THAT(FromProto(schema_), IsInvalid("odor"));
+}
+
+TEST_F(HostileSchemaTest, OneClass) {
+  schema_.mutable_classes()->RemoveLast();
+  EXPECT_THAT(FromProto(schema_), IsInvalid("class"));
+}
+
+class HostileRowTest : public ::testing::Test {
+ protected:
+  absl::Status Read(std::vector<double> values) {
+    v1::Row row;
+    row.mutable_values()->Assign(values.begin(), values.end());
+    return FromProto(row, MakeSchema()).status();
+  }
+};
+
+TEST_F(HostileRowTest, TooShortOrTooLong) {
+  EXPECT_THAT(Read({1}), IsInvalid("row"));
+  EXPECT_THAT(Read({1, 0, 0}), IsInvalid("row"));
+}
+
+TEST_F(HostileRowTest, NumberOutsideItsBoundsWhichTheErrorDoesNotQuote) {
+  EXPECT_THAT(Read({4711, 0}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        AllOf(HasSubstr("row"), Not(HasSubstr("4711")))));
+  EXPECT_THAT(Read({std::numeric_limits<double>::infinity(), 0}), IsInvalid("row"));
+}
+
+TEST_F(HostileRowTest, CategoryOutsideItsVocabulary) {
+  EXPECT_THAT(Read({1, 3}), IsInvalid("row"));
+  EXPECT_THAT(Read({1, -1}), IsInvalid("row"));
+  EXPECT_THAT(Read({1, 0.5}), IsInvalid("row"));
+}
+
+class HostileForestTest : public ::testing::Test {
+ protected:
+  HostileForestTest() { *forest_.add_trees() = ToProto(MakeTree()); }
+  v1::Node& node(int i) { return *forest_.mutable_trees(0)->mutable_nodes(i); }
+  absl::Status Read() { return FromProto(forest_, MakeSchema()).status(); }
+
+  v1::Forest forest_;
+};
+
+TEST_F(HostileForestTest, NoTree) {
+  forest_.clear_trees();
+  EXPECT_THAT(Read(), IsInvalid("forest.trees: must be 1 to 1024, are 0"));
+}
+
+TEST_F(HostileForestTest, TooManyTrees) {
+  for (uint32_t t = 0; t < kMaxTrees; ++t) *forest_.add_trees() = ToProto(Tree::SingleLeaf());
+  EXPECT_THAT(Read(), IsInvalid("are 1025"));
+}
+
+TEST_F(HostileForestTest, TreeWithoutNodes) {
+  forest_.mutable_trees(0)->clear_nodes();
+  EXPECT_THAT(Read(), IsInvalid("forest.trees[0]"));
+}
+
+TEST_F(HostileForestTest, KindUnsetOrUnknown) {
+  node(2).clear_kind();
+  EXPECT_THAT(Read(), IsInvalid("forest.trees[0]: nodes[2]: kind: must be set"));
+  node(2).set_kind(static_cast<v1::SplitKind>(77));
+  EXPECT_THAT(Read(), IsInvalid("nodes[2]: kind"));
+}
+
+TEST_F(HostileForestTest, LeafThatCarriesMore) {
+  node(3).set_threshold(1);
+  EXPECT_THAT(Read(), IsInvalid("node 3"));
+}
+
+TEST_F(HostileForestTest, FeatureOutOfRange) {
+  node(2).set_feature(2);
+  EXPECT_THAT(Read(), IsInvalid("node 2: feature"));
+}
+
+TEST_F(HostileForestTest, ThresholdNotANumber) {
+  node(2).set_threshold(kNan);
+  EXPECT_THAT(Read(), IsInvalid("node 2: threshold must be finite"));
+}
+
+TEST_F(HostileForestTest, ChildThatPointsBackOrOutside) {
+  node(2).set_left(0);
+  EXPECT_THAT(Read(), IsInvalid("node 2: child"));
+  node(2).set_left(7);
+  EXPECT_THAT(Read(), IsInvalid("node 2: child"));
+}
+
+TEST_F(HostileForestTest, NodeWithTwoParents) {
+  node(2).set_left(4);
+  EXPECT_THAT(Read(), IsInvalid("node 4: more than one parent"));
+}
+
+class HostileTermsTest : public ::testing::Test {
+ protected:
+  v1::Terms terms_ = ToProto(MakeTerms());
+};
+
+TEST_F(HostileTermsTest, BytesThatAreNoMessage) {
+  EXPECT_THAT(ParseTerms("\xff\xff"), IsInvalid("terms: are not a coppice.v1.Terms message"));
+}
+
+TEST_F(HostileTermsTest, EmptyBytes) { EXPECT_THAT(ParseTerms(""), IsInvalid("terms: schema")); }
+
+TEST_F(HostileTermsTest, StudyThatIsNoId) {
+  terms_.set_study("../etc");
+  EXPECT_THAT(FromProto(terms_), IsInvalid("study"));
+}
+
+TEST_F(HostileTermsTest, EpsilonZeroHugeOrAboveAStudys) {
+  for (const uint64_t nanos : {uint64_t{0}, ~uint64_t{0}, kMaxStudyEpsilonNanos + 1}) {
+    terms_.set_epsilon_nanos(nanos);
+    EXPECT_THAT(FromProto(terms_), IsInvalid("epsilon_nanos"));
+  }
+}
+
+TEST_F(HostileTermsTest, MechanismUnsetOrUnknown) {
+  for (const int mechanism : {0, 5, -1}) {
+    terms_.set_mechanism(static_cast<v1::Mechanism>(mechanism));
+    EXPECT_THAT(FromProto(terms_), IsInvalid("mechanism: must be set"));
+  }
+}
+
+class HostileModelTest : public ::testing::Test {
+ protected:
+  v1::LeafPrediction& leaf() { return *model_.mutable_predictions(0)->mutable_leaves(1); }
+
+  v1::Model model_ = ToProto(MakeModel());
+};
+
+TEST_F(HostileModelTest, PredictionsForAnotherNumberOfTreesOrLeaves) {
+  model_.mutable_predictions(0)->mutable_leaves()->RemoveLast();
+  EXPECT_THAT(FromProto(model_), IsInvalid("model: tree 0"));
+  model_.clear_predictions();
+  EXPECT_THAT(FromProto(model_), IsInvalid("model"));
+}
+
+TEST_F(HostileModelTest, ProbabilitiesThatAreNone) {
+  for (const double p : {kNan, -0.25, 0.5, 1.5}) {
+    leaf().set_probabilities(0, p);
+    EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: probabilities")) << p;
+  }
+}
+
+TEST_F(HostileModelTest, StandardErrorNegativeOrNotANumber) {
+  for (const double error : {kNan, -1.0}) {
+    leaf().set_standard_error(error);
+    EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: standard_error"));
+  }
+}
+
+TEST_F(HostileModelTest, LabelOrSourceNodeOutOfRange) {
+  leaf().set_source_node(1000);
+  EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: source_node"));
+  leaf().set_label(2);
+  EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: label"));
+}
+
+TEST(HostileNameTest, AnotherCollectionNoIdOrMoreThanAnId) {
+  for (const char* name : {"", "studies", "studies/", "models/a", "studies/a/b", "studies/../a",
+                           "Studies/a", "a", "/studies/a"}) {
+    EXPECT_THAT(ParseName(kStudies, name), IsInvalid("\"studies/ID\"")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace coppice
