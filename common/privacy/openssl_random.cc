@@ -34,6 +34,14 @@ size_t FindUndecided(absl::Span<const SignedSteps> draws, size_t from) {
   return static_cast<size_t>(static_cast<const SignedSteps*>(found) - draws.data());
 }
 
+constexpr size_t kWordsIn64Bits = 4;
+
+uint64_t Load64(const uint16_t* words) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, words, sizeof(bits));
+  return bits;
+}
+
 // Without a popcnt instruction (the portable baseline) std::popcount is a slow library call.
 uint64_t PopCount(uint64_t bits) {
   bits -= (bits >> 1) & 0x5555555555555555;
@@ -69,11 +77,14 @@ absl::StatusOr<uint16_t> OpenSslRandom::NextWord() {
 }
 
 absl::StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
-  uint64_t bits = 0;
-  for (int have = 0; have < count; have += 16) {
-    COPPICE_ASSIGN_OR_RETURN(const uint16_t word, NextWord());
-    bits = bits << 16 | word;
+  if (count == 0) return 0;
+  COPPICE_RETURN_IF_ERROR(EnsureWord());
+  if (kWords - next_ < kWordsIn64Bits) {
+    next_ = kWords;  // too few for any count: skip them
+    COPPICE_RETURN_IF_ERROR(EnsureWord());
   }
+  const uint64_t bits = Load64(words_.data() + next_);
+  next_ += static_cast<size_t>(count + 15) / 16;
   return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1);
 }
 
@@ -96,18 +107,15 @@ absl::StatusOr<bool> OpenSslRandom::Bernoulli(uint64_t numerator, uint64_t denom
 }
 
 absl::StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
-  constexpr uint64_t kWordsAtOnce = sizeof(uint64_t) / sizeof(uint16_t);
   uint64_t ones = 0;
   while (count >= 64) {
     COPPICE_RETURN_IF_ERROR(EnsureWord());
-    const uint64_t run = std::min<uint64_t>(count / 64, (kWords - next_) / kWordsAtOnce);
-    for (uint64_t i = 0; i < run; ++i, next_ += kWordsAtOnce) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, words_.data() + next_, sizeof(bits));
-      ones += PopCount(bits);
-    }
-    count -= 64 * run;
-    if (run == 0) next_ = kWords;  // fewer than 64 bits are left in the buffer: skip them
+    const size_t run = std::min<uint64_t>(count / 64, (kWords - next_) / kWordsIn64Bits);
+    if (run == 0) next_ = kWords;  // fewer than 64 bits are left: skip them
+    const uint16_t* const words = words_.data() + next_;
+    for (size_t i = 0; i < run; ++i) ones += PopCount(Load64(words + i * kWordsIn64Bits));
+    next_ += run * kWordsIn64Bits;
+    count -= run * 64;
   }
   COPPICE_ASSIGN_OR_RETURN(const uint64_t rest, NextBits(static_cast<int>(count)));
   return ones + PopCount(rest);
