@@ -1,0 +1,83 @@
+#include "common/privacy/samplers.h"
+
+#include <cmath>
+
+#include "tests/support/status_matchers.h"
+#include "tests/support/walking_random.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Law;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::WalkAllBranches;
+using ::testing::HasSubstr;
+
+constexpr double kRounding = 1e-12;  // of the test's own arithmetic
+
+// All branches but those less likely than 1e-7; what was cut is accounted for.
+constexpr double kCutOff = 1e-7;
+
+TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
+  for (const auto& [numerator, denominator] :
+       {std::pair{0, 1}, {1, 3}, {1, 1}, {3, 2}, {7, 2}, {5, 1}}) {
+    const Law<bool> law = WalkAllBranches<bool>(kCutOff, [&](PrivateRandom& random) {
+      return BernoulliExp(numerator, denominator, random);
+    });
+    const double expected = std::exp(-static_cast<double>(numerator) / denominator);
+    const auto found = law.probability.find(true);
+    const double probability = found == law.probability.end() ? 0 : found->second;
+    EXPECT_LE(law.cut, 1e-5);
+    EXPECT_LE(probability, expected + kRounding);
+    EXPECT_GE(probability, expected - law.cut - kRounding);
+  }
+}
+
+TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
+  for (const auto& [s, t] : {std::pair{1, 1}, {1, 2}, {3, 2}, {2, 1}}) {
+    const Law<int64_t> law = WalkAllBranches<int64_t>(
+        kCutOff, [&](PrivateRandom& random) { return DiscreteLaplace(s, t, random); });
+    const double ratio = std::exp(-static_cast<double>(s) / t);
+    // Every probability is bounded from above exactly, and what is missing in all is law.cut.
+    EXPECT_LE(law.cut, 0.05);
+    for (int64_t x = -4; x <= 4; ++x) {
+      const double expected = (1 - ratio) / (1 + ratio) * std::pow(ratio, std::abs(x));
+      EXPECT_LE(law.probability.at(x), expected + kRounding) << s << "/" << t << " at " << x;
+      EXPECT_GE(law.probability.at(x), expected - law.cut - kRounding) << s << "/" << t;
+    }
+  }
+}
+
+// The test above must be able to fail: zero counted twice (the sign drawn without a rejection).
+TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
+  const Law<int64_t> law =
+      WalkAllBranches<int64_t>(kCutOff, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+        int64_t steps = 0;
+        while (true) {
+          const absl::StatusOr<bool> more = BernoulliExp(1, 1, random);
+          if (!more.ok()) return more.status();
+          if (!*more) break;
+          ++steps;
+        }
+        const absl::StatusOr<bool> negative = random.Bernoulli(1, 2);
+        if (!negative.ok()) return negative.status();
+        return *negative ? -steps : steps;
+      });
+  const double ratio = std::exp(-1.0);
+  EXPECT_GT(law.probability.at(0), (1 - ratio) / (1 + ratio) + 0.1);
+}
+
+TEST(DiscreteLaplaceTest, RefusesRatesOutOfRange) {
+  testing::WalkingRandom random(1);
+  EXPECT_THAT(DiscreteLaplace(0, 1, random),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
+  EXPECT_THAT(DiscreteLaplace(1, 0, random),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
+  EXPECT_THAT(DiscreteLaplace(kMaxSamplerTerm + 1, 1, random),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
+  EXPECT_THAT(DiscreteLaplace(*Budget::Parse("1"), 0, random),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
+}
+
+}  // namespace
+}  // namespace coppice
