@@ -2,12 +2,22 @@
 //
 // Public     every input. The partition never sees a private row: it is a function of public rows,
 //            the schema and the options alone (privacy-errata F17 is what happens otherwise).
-// Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties to 1e-12);
+// Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties to
+// 1e-12);
 //                             of those edges the one with the largest reduction of the criterion
 //            random_max_edge  one of the longest edges at random
 //            cart             any feature and threshold, largest reduction
-//            Edges are measured in the box of the public rows, scaled to [0,1] a feature. A cell with
-//            no public row is not split, nor one where a side would hold fewer than `min_leaf` rows.
+//            Edges are measured in the box of the public rows, scaled to [0,1] a feature; one with
+//            a single public value is never cut. A cell with fewer than two public rows is not
+//            split, nor is one where a side would hold fewer than `min_leaf` rows: the next longest
+//            edge is tried instead. cart splits only where the criterion decreases.
+// Category   one category against the rest: under cart and max_edge the one with the largest
+//            reduction, under random_max_edge the most frequent. Its edge has length 1, then
+//            (remaining categories) / (all, with "other") beside the rest and 0 beside the one.
+// Missing    the edge rules cut missing | present first, which leaves the edge as long as it was;
+//            where either is below `min_leaf`, and under cart, missing values go where the
+//            reduction is larger. Where no public row is missing they go with the most public rows.
+// Ties       lower feature, then lower threshold or category.
 // Units      depth: the root has depth 0. min_leaf: public rows.
 // Same bytes for the same rows, options and seed, on any machine.
 // Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.

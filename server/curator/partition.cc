@@ -1,0 +1,96 @@
+#include "server/curator/partition.h"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/curator/partition_grower.h"
+#include "server/curator/public_random.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kMaxTrees = 1024;
+
+absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
+  if (options.max_depth > kMaxDepth) {
+    return absl::InvalidArgumentError(absl::StrCat("max_depth must be from 0 to ", kMaxDepth));
+  }
+  if (options.min_leaf < 1) return absl::InvalidArgumentError("min_leaf must be at least 1");
+  if (options.trees < 1 || options.trees > kMaxTrees) {
+    return absl::InvalidArgumentError(absl::StrCat("trees must be from 1 to ", kMaxTrees));
+  }
+  if (public_rows.num_rows() == 0) {
+    return absl::InvalidArgumentError("a partition needs at least one public row");
+  }
+  if (public_rows.num_rows() > std::numeric_limits<uint32_t>::max()) {
+    return absl::InvalidArgumentError("a partition takes fewer than 2^32 public rows");
+  }
+  return absl::OkStatus();
+}
+
+Table Bootstrap(const Table& rows, PublicRandom& random) {
+  std::vector<size_t> drawn(rows.num_rows());
+  for (size_t& row : drawn) row = random.Below(rows.num_rows());
+  return rows.Select(drawn);
+}
+
+}  // namespace
+
+absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name) {
+  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart}) {
+    if (name == SplitRuleName(rule)) return rule;
+  }
+  return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge or cart");
+}
+
+absl::string_view SplitRuleName(SplitRule rule) {
+  switch (rule) {
+    case SplitRule::kMaxEdge:
+      return "max_edge";
+    case SplitRule::kRandomMaxEdge:
+      return "random_max_edge";
+    case SplitRule::kCart:
+      return "cart";
+  }
+  return "";
+}
+
+absl::StatusOr<Criterion> ParseCriterion(absl::string_view name) {
+  for (const Criterion criterion : {Criterion::kGini, Criterion::kEntropy}) {
+    if (name == CriterionName(criterion)) return criterion;
+  }
+  return absl::InvalidArgumentError("criterion must be gini or entropy");
+}
+
+absl::string_view CriterionName(Criterion criterion) {
+  switch (criterion) {
+    case Criterion::kGini:
+      return "gini";
+    case Criterion::kEntropy:
+      return "entropy";
+  }
+  return "";
+}
+
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options) {
+  COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
+  Forest forest;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    PublicRandom random(options.seed, t);
+    if (options.trees == 1) {
+      COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowTree(public_rows, options, random));
+      forest.push_back(std::move(tree));
+    } else {
+      const Table sample = Bootstrap(public_rows, random);
+      COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowTree(sample, options, random));
+      forest.push_back(std::move(tree));
+    }
+  }
+  return forest;
+}
+
+}  // namespace coppice
