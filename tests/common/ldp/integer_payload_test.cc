@@ -1,0 +1,65 @@
+#include "common/ldp/integer_payload.h"
+
+#include <vector>
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr int64_t kBound = 1'000'000;
+
+absl::Status Decode(absl::string_view payload, size_t count, int64_t bound = kBound) {
+  std::vector<int32_t> values(count);
+  return DecodeIntegers(payload, bound, absl::MakeSpan(values));
+}
+
+TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
+  // Long enough for the block path, with wide values at its edges.
+  std::vector<int32_t> values;
+  for (int i = -70; i < 70; ++i) values.push_back(i);
+  values.insert(values.end(), {0, 63, -64, 64, -65, 8191, -8192, 8192, 1'000'000, -1'000'000});
+  const std::string payload = EncodeIntegers(values);
+  std::vector<int32_t> decoded(values.size());
+  ASSERT_OK(DecodeIntegers(payload, kBound, absl::MakeSpan(decoded)));
+  EXPECT_EQ(decoded, values);
+}
+
+TEST(IntegerPayloadTest, SmallIntegersTakeOneByte) {
+  EXPECT_EQ(EncodeIntegers({0, 63, -64}).size(), 3u);
+  EXPECT_EQ(EncodeIntegers({64}).size(), 2u);
+  EXPECT_EQ(EncodeIntegers({1})[0], 2);  // zigzag
+}
+
+TEST(IntegerPayloadTest, RefusesWrongLengths) {
+  const std::string payload = EncodeIntegers({1, 2, 3});
+  EXPECT_THAT(Decode(payload, 4), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
+  EXPECT_THAT(Decode(payload, 2), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("long")));
+  EXPECT_THAT(Decode("", 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
+  EXPECT_THAT(Decode("\x80", 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
+}
+
+TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
+  const std::string overlong_zero("\x80\x00", 2);
+  EXPECT_THAT(Decode(overlong_zero, 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  EXPECT_THAT(Decode("\xff\xff\xff\xff\x1f", 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  EXPECT_THAT(Decode("\xff\xff\xff\xff\xff\x01", 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+}
+
+TEST(IntegerPayloadTest, RefusesValuesPastTheBoundAndNoOther) {
+  EXPECT_OK(Decode(EncodeIntegers({-7, 7}), 2, 7));
+  for (const int32_t value : {8, -8, 200, INT32_MAX, INT32_MIN}) {
+    EXPECT_THAT(Decode(EncodeIntegers({value}), 1, 7),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")))
+        << value;
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,117 @@
+#include "common/ldp/laplace_noise.h"
+
+#include <cmath>
+#include <vector>
+
+#include "common/privacy/openssl_random.h"
+#include "tests/support/binomial_plan.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::BinomialPlan;
+
+LaplaceNoise MakeNoise(const char* epsilon, uint64_t sensitivity) {
+  return *LaplaceNoise::Create(*Budget::Parse(epsilon), sensitivity);
+}
+
+TEST(LaplaceNoiseTest, StatedLawIsALawWithTheStatedVariance) {
+  for (const char* epsilon : {"0.1", "0.5", "1", "4"}) {
+    const LaplaceNoise noise = MakeNoise(epsilon, 4);
+    double total = 0;
+    double variance = 0;
+    for (int z = -20'000; z <= 20'000; ++z) {
+      const double p = std::exp(noise.LogProbability(z));
+      total += p;
+      variance += p * z * z;
+    }
+    EXPECT_NEAR(total, 1, 1e-9) << epsilon;
+    EXPECT_NEAR(variance / noise.variance(), 1, 1e-6) << epsilon;
+  }
+}
+
+TEST(LaplaceNoiseTest, OneStepCostsNoMoreThanItsShareOfEpsilon) {
+  for (const char* epsilon : {"0.01", "0.5", "1", "20"}) {
+    for (const uint64_t sensitivity : {2, 4}) {
+      const LaplaceNoise noise = MakeNoise(epsilon, sensitivity);
+      const double share = Budget::Parse(epsilon)->epsilon() / static_cast<double>(sensitivity);
+      const double step = noise.LogProbability(0) - noise.LogProbability(1);
+      EXPECT_LE(step, share * (1 + 1e-12)) << epsilon;
+      EXPECT_GE(step, share * (1 - 1e-5)) << epsilon;  // and does not waste it either
+    }
+  }
+}
+
+TEST(LaplaceNoiseTest, BoundIsOutOfReach) {
+  for (const char* epsilon : {"0.01", "1", "20", "1000"}) {
+    const LaplaceNoise noise = MakeNoise(epsilon, 4);
+    // P(|noise| > bound) = 2 P(noise = bound + 1) / (1 - ratio).
+    const double ratio = std::exp(noise.LogProbability(1) - noise.LogProbability(0));
+    const double tail =
+        noise.LogProbability(noise.bound() + 1) + std::log(2.0) - std::log1p(-ratio);
+    EXPECT_LT(tail, -100 * std::log(2.0)) << epsilon;
+  }
+}
+
+// Checks the noise that `draw` returns against the stated law at -3..3.
+template <typename Draw>
+bool MatchesLaw(const LaplaceNoise& noise, uint64_t trials, Draw draw) {
+  std::vector<uint64_t> seen(7);
+  for (uint64_t i = 0; i < trials; ++i) {
+    const int64_t z = draw();
+    if (z >= -3 && z <= 3) ++seen[static_cast<size_t>(z + 3)];
+  }
+  bool matches = true;
+  for (int64_t z = -3; z <= 3; ++z) {
+    const BinomialPlan plan{.p = std::exp(noise.LogProbability(z)), .trials = trials};
+    matches = matches && plan.Accepts(seen[static_cast<size_t>(z + 3)]);
+  }
+  return matches;
+}
+
+// False alarm < 5e-8 (six times seven plans at 1e-9). Power: see the twin below.
+TEST(LaplaceNoiseStatTest, FillAddToAndSumOfDrawTheStatedLaw) {
+  OpenSslRandom random;
+  for (const char* epsilon : {"0.05", "2"}) {  // the first with tails past the table
+    const LaplaceNoise noise = MakeNoise(epsilon, 4);
+    EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] {
+      int32_t z = 99;
+      EXPECT_OK(noise.Fill(random, absl::MakeSpan(&z, 1)));
+      return z;
+    }));
+    EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] {
+      int64_t z = 0;
+      EXPECT_OK(noise.AddTo(random, absl::MakeSpan(&z, 1)));
+      return z;
+    }));
+    EXPECT_TRUE(MatchesLaw(noise, 300'000, [&] { return *noise.SumOf(1, random); }));
+  }
+}
+
+TEST(LaplaceNoiseStatTest, PlansRefuseAScaleThatIsHalved) {
+  OpenSslRandom random;
+  const LaplaceNoise stated = MakeNoise("1", 4);
+  const LaplaceNoise halved = MakeNoise("2", 4);
+  EXPECT_FALSE(MatchesLaw(stated, 300'000, [&] { return *halved.SumOf(1, random); }));
+}
+
+// The variance of a sum of n is n times that of one, whichever way the sum is drawn. The mean of m
+// squares of near-normal numbers deviates by a relative sqrt(2/m); 7 of those: false alarm < 1e-9.
+TEST(LaplaceNoiseStatTest, SumsHaveTheVarianceOfTheirParts) {
+  OpenSslRandom random;
+  constexpr int kSums = 4000;
+  constexpr uint64_t kCount = 300;
+  for (const char* epsilon : {"0.1", "2"}) {  // draw by draw, and in layers
+    const LaplaceNoise noise = MakeNoise(epsilon, 4);
+    double squares = 0;
+    for (int i = 0; i < kSums; ++i) {
+      const auto sum = static_cast<double>(*noise.SumOf(kCount, random));
+      squares += sum * sum;
+    }
+    EXPECT_NEAR(squares / kSums / (kCount * noise.variance()), 1, 7 * std::sqrt(2.0 / kSums));
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,143 @@
+// The contract of local_mechanism.h, for every mechanism there is.
+
+#include "common/ldp/local_mechanism.h"
+
+#include <string>
+#include <vector>
+
+#include "common/privacy/openssl_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr Domain kDomain{.leaves = 5, .classes = 3};
+
+class LocalMechanismTest : public ::testing::TestWithParam<MechanismKind> {
+ protected:
+  static std::unique_ptr<LocalMechanism> Make(const char* epsilon, Domain domain = kDomain) {
+    return *MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), domain);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, LocalMechanismTest,
+                         ::testing::ValuesIn(AllMechanismKinds().begin(),
+                                             AllMechanismKinds().end()),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+TEST_P(LocalMechanismTest, NameReadsBack) {
+  EXPECT_EQ(*ParseMechanism(MechanismName(GetParam())), GetParam());
+}
+
+TEST_P(LocalMechanismTest, RefusesEpsilonsOutOfRange) {
+  for (const char* epsilon : {"0.009", "1001"}) {
+    EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), kDomain),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
+  }
+}
+
+TEST_P(LocalMechanismTest, RefusesEmptyAndHugeDomains) {
+  for (const Domain domain : {Domain{0, 2}, Domain{4, 1}, Domain{1u << 31, 1u << 31}}) {
+    EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse("1"), domain),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaves")));
+  }
+}
+
+TEST_P(LocalMechanismTest, RefusesValuesOutsideItsDomain) {
+  OpenSslRandom random;
+  const auto mechanism = Make("1");
+  std::vector<int64_t> sums(mechanism->sum_size());
+  for (const LeafLabel value : {LeafLabel{5, 0}, LeafLabel{0, 3}}) {
+    const auto outside = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("domain"));
+    EXPECT_THAT(mechanism->Randomize(value, random), outside);
+    EXPECT_THAT(mechanism->RandomizeInto(value, random, absl::MakeSpan(sums)), outside);
+    EXPECT_THAT(mechanism->OutputProbability(value, *mechanism->Randomize({0, 0}, random)),
+                outside);
+  }
+}
+
+TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
+  OpenSslRandom random;
+  for (const char* epsilon : {"0.01", "1", "20", "1000"}) {
+    const auto mechanism = Make(epsilon);
+    std::vector<int64_t> sums(mechanism->sum_size());
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize({4, 2}, random));
+      EXPECT_OK(mechanism->Add(payload, absl::MakeSpan(sums)));
+    }
+  }
+}
+
+TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
+  OpenSslRandom random;
+  const auto mechanism = Make("1");
+  const std::string good = *mechanism->Randomize({1, 1}, random);
+  std::vector<int64_t> sums(mechanism->sum_size(), 7);
+  for (const std::string& bad : {std::string(), good.substr(1), good + '\0', good + good,
+                                 std::string(good.size(), '\xff')}) {
+    EXPECT_THAT(mechanism->Add(bad, absl::MakeSpan(sums)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
+  }
+  EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size(), 7));
+}
+
+// Without noise to speak of, Estimate() must return the very counts. (At epsilon 1000 Laplace noise
+// is not zero with probability 1e-7 in all. Unary reports are noisy at any epsilon: their estimates
+// are checked by local_mechanism_stat_test.)
+TEST(LaplaceEstimateTest, InvertsTheEncoding) {
+  OpenSslRandom random;
+  for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1000"), kDomain);
+    std::vector<int64_t> sums(mechanism->sum_size());
+    for (const LeafLabel value : {LeafLabel{0, 0}, {0, 1}, {0, 1}, {3, 2}, {4, 0}}) {
+      ASSERT_OK(mechanism->RandomizeInto(value, random, absl::MakeSpan(sums)));
+    }
+    const LeafCounts counts = mechanism->Estimate(sums, 5);
+    EXPECT_EQ(counts.leaf, (std::vector<double>{3, 0, 0, 1, 1}));
+    EXPECT_EQ(counts.at(0, 0), 1);
+    EXPECT_EQ(counts.at(0, 1), 2);
+    EXPECT_EQ(counts.at(3, 2), 1);
+    EXPECT_EQ(counts.at(4, 0), 1);
+  }
+}
+
+TEST(LocalMechanismPayloadTest, SizesAreAsPromised) {
+  OpenSslRandom random;
+  constexpr Domain kLarge{.leaves = 256, .classes = 2};
+  const auto size_of = [&](MechanismKind kind) {
+    return (*MakeLocalMechanism(kind, *Budget::Parse("1"), kLarge))
+        ->Randomize({200, 1}, random)
+        ->size();
+  };
+  EXPECT_LT(size_of(MechanismKind::kLaplaceSplit), 560u);
+  EXPECT_LT(size_of(MechanismKind::kLaplaceJoint), 560u);
+  EXPECT_EQ(size_of(MechanismKind::kSymmetricUnary), 64u);
+  EXPECT_EQ(size_of(MechanismKind::kOptimizedUnary), 64u);
+}
+
+TEST(LocalMechanismPayloadTest, UnaryRefusesSetPaddingAndCountsOutOfReach) {
+  const auto mechanism =
+      *MakeLocalMechanism(MechanismKind::kOptimizedUnary, *Budget::Parse("1"), {501, 2});
+  std::vector<int64_t> sums(1002);
+  std::string padded(126, '\x11');
+  padded.back() = '\x04';  // bit 1002, the first past the last
+  EXPECT_THAT(mechanism->Add(padded, absl::MakeSpan(sums)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
+  std::string all_ones(126, '\xff');
+  all_ones.back() = '\x03';
+  for (const std::string& impossible : {std::string(126, '\0'), all_ones}) {
+    EXPECT_THAT(mechanism->Add(impossible, absl::MakeSpan(sums)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+  }
+}
+
+TEST(ParseMechanismTest, ListsTheNamesThereAre) {
+  EXPECT_THAT(ParseMechanism("laplace"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("laplace_split")));
+}
+
+}  // namespace
+}  // namespace coppice
