@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -12,10 +14,8 @@
 namespace coppice::render_internal {
 namespace {
 
-constexpr double kMargin = 24, kHeader = 84, kRow = 38, kBox = 28, kGap = 76, kPadding = 12;
-// No font can be measured here: the average advance of common sans-serif fonts at 13 px, rounded
-// up.
-constexpr double kAdvance = 7.9;
+constexpr double kMargin = 24, kHeader = 84, kRow = 38, kBox = 28, kGap = 76, kPadding = 12,
+                 kDetailGap = 12;
 constexpr size_t kMaxCharacters = 44;
 
 // `&`, `<` and the rest for text and attributes alike.
@@ -35,8 +35,25 @@ std::string Shorten(const std::string& utf8, size_t limit) {
   return absl::StrCat(utf8.substr(0, end), "…");
 }
 
-double TextWidth(const std::string& utf8) {
-  return kAdvance * static_cast<double>(CharacterCount(utf8));
+// No font can be measured here: advances of DejaVu Sans at 13 px, among the widest sans-serif
+// fonts.
+double TextWidth(absl::string_view utf8) {
+  double width = 0;
+  for (const char c : utf8) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (byte >= 0xE0) {
+      width += 13;  // three bytes or four: as wide as high
+    } else if (byte >= 0xC0) {
+      width += 8.5;
+    } else if (absl::StrContains("mwMW@%", c) || byte == '&') {
+      width += 12.5;
+    } else if (absl::StrContains("ijltfrI.,:;'|()[]! -/", c)) {
+      width += 5;
+    } else if (byte < 0x80) {
+      width += absl::ascii_isupper(byte) || absl::StrContains("<=>+~_#", c) ? 10.2 : 8.3;
+    }
+  }
+  return width;
 }
 
 struct Box {
@@ -55,7 +72,7 @@ Box LeafBox(const TreeView& view, uint32_t leaf) {
   if (!pruned.empty()) absl::StrAppend(&box.detail, ", pruned to ", pruned);
   box.hover = absl::StrCat("leaf ", leaf, ": ", name, " ", box.detail);
   // Bold is wider by about a tenth.
-  box.width = 2 * kPadding + 1.1 * TextWidth(box.text) + 10 + TextWidth(box.detail);
+  box.width = 2 * kPadding + 1.1 * TextWidth(box.text) + kDetailGap + TextWidth(box.detail);
   return box;
 }
 
@@ -90,29 +107,30 @@ std::vector<Box> Layout(const TreeView& view) {
   return boxes;
 }
 
-std::string Edge(const Box& from, const Box& to, absl::string_view answer) {
+// "yes" stands above its line and "no" below, away from the curve on either side.
+std::string Edge(const Box& from, const Box& to, bool yes) {
   const double start = from.x + from.width, middle = to.x - kGap / 2;
   // Straight to the gap before the child's column, then a curve that ends level.
   return absl::StrFormat(
       "<path class=\"edge\" d=\"M%.1f %.1fH%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>"
       "<text class=\"answer\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-      start, from.y, to.x - kGap, middle, from.y, middle - 8, to.y, to.x, to.y, to.x - 8, to.y - 4,
-      answer);
+      start, from.y, to.x - kGap, middle, from.y, middle - 8, to.y, to.x, to.y, to.x - 8,
+      to.y + (yes ? -4 : 12), yes ? "yes" : "no");
 }
 
-std::string DrawBox(const Box& box, absl::string_view attributes, bool leaf) {
+std::string DrawBox(const Box& box, absl::string_view attributes) {
   std::string out = absl::StrFormat(
       "<g><title>%s</title><rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-      "height=\"%.1f\" rx=\"7\" %s/>",
-      Escape(box.hover), box.x, box.y - kBox / 2, box.width, kBox, attributes);
-  absl::StrAppendFormat(&out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>",
-                        leaf ? "class" : "question", box.x + kPadding, box.y + 4.5,
-                        Escape(box.text));
-  if (leaf) {
-    absl::StrAppendFormat(&out, "<text class=\"detail\" x=\"%.1f\" y=\"%.1f\">%s</text>",
-                          box.x + box.width - kPadding, box.y + 4.5, Escape(box.detail));
+      "height=\"%.1f\" rx=\"7\" %s/><text x=\"%.1f\" y=\"%.1f\">",
+      Escape(box.hover), box.x, box.y - kBox / 2, box.width, kBox, attributes, box.x + kPadding,
+      box.y + 4.5);
+  if (box.detail.empty()) {
+    absl::StrAppend(&out, Escape(box.text));
+  } else {
+    absl::StrAppendFormat(&out, "<tspan class=\"class\">%s</tspan><tspan dx=\"%.0f\">%s</tspan>",
+                          Escape(box.text), kDetailGap, Escape(box.detail));
   }
-  return absl::StrCat(out, "</g>\n");
+  return absl::StrCat(out, "</text></g>\n");
 }
 
 std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
@@ -131,7 +149,7 @@ double Legend(const TreeView& view, std::string& out) {
     absl::StrAppendFormat(
         &out,
         "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" rx=\"3\" "
-        "fill=\"%s\" stroke=\"%s\"/><text class=\"question\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+        "fill=\"%s\" stroke=\"%s\"/><text x=\"%.1f\" y=\"%.1f\">%s</text>\n",
         x, kMargin + 49, ClassColor(k, 0.85), ClassColor(k, 0.45), x + 20, kMargin + 61,
         Escape(name));
     x += 20 + TextWidth(name) + 22;
@@ -142,7 +160,7 @@ double Legend(const TreeView& view, std::string& out) {
 constexpr absl::string_view kStyle =
     "<style>text{font:13px system-ui,'Segoe UI','DejaVu Sans',Arial,sans-serif;fill:#1b1f24}"
     ".title{font-size:17px;font-weight:600}.note{fill:#57606a}"
-    ".box{stroke-width:1.2}.class{font-weight:600}.detail{text-anchor:end}"
+    ".box{stroke-width:1.2}.class{font-weight:600}"
     ".answer{font-size:11px;fill:#57606a;text-anchor:end;paint-order:stroke;stroke:#fff;"
     "stroke-width:3px}.edge{fill:none;stroke:#aab2bb;stroke-width:1.4}</style>\n";
 
@@ -153,19 +171,17 @@ std::string RenderSvg(const TreeView& view) {
   const std::string title = Title(view), privacy = PrivacyLine(view.model);
   std::string body;
   double right = std::max(
-      {Legend(view, body), kMargin + 1.5 * TextWidth(title), kMargin + TextWidth(privacy)});
+      {Legend(view, body), kMargin + 1.45 * TextWidth(title), kMargin + TextWidth(privacy)});
   std::string edges;
   const absl::Span<const Node> nodes = view.tree().nodes();
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     const bool leaf = nodes[i].kind == SplitKind::kLeaf;
     right = std::max(right, boxes[i].x + boxes[i].width);
-    absl::StrAppend(&body, DrawBox(boxes[i],
-                                   leaf ? LeafAttributes(view, view.tree().first_leaf(i))
-                                        : "fill=\"#f6f8fa\" stroke=\"#8a939c\"",
-                                   leaf));
+    absl::StrAppend(&body, DrawBox(boxes[i], leaf ? LeafAttributes(view, view.tree().first_leaf(i))
+                                                  : "fill=\"#f6f8fa\" stroke=\"#8a939c\""));
     if (leaf) continue;
-    absl::StrAppend(&edges, Edge(boxes[i], boxes[nodes[i].left], "yes"),
-                    Edge(boxes[i], boxes[nodes[i].right], "no"));
+    absl::StrAppend(&edges, Edge(boxes[i], boxes[nodes[i].left], true),
+                    Edge(boxes[i], boxes[nodes[i].right], false));
   }
   const double height = 2 * kMargin + kHeader + kRow * view.tree().num_leaves();
   return absl::StrFormat(

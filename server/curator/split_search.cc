@@ -1,21 +1,37 @@
 #include "server/curator/split_search.h"
 
+#include <charconv>
+#include <cmath>
 #include <utility>
+
+#include "absl/strings/string_view.h"
+#include "common/schema/number.h"
 
 namespace coppice {
 namespace {
 
-// Keeps the better of two, the earlier on a tie.
-void Improve(absl::optional<Split>& best, absl::optional<Split> candidate) {
-  if (!candidate.has_value()) return;
-  if (!best.has_value() || candidate->decrease > best->decrease + kTie) best = std::move(candidate);
+// Keeps the better of two, the earlier on a tie; whether that is the candidate.
+bool Improve(absl::optional<Split>& best, absl::optional<Split> candidate) {
+  if (!candidate.has_value()) return false;
+  if (best.has_value() && candidate->decrease <= best->decrease + kTie) return false;
+  best = std::move(candidate);
+  return true;
 }
 
 }  // namespace
 
 double Midpoint(double low, double high) {
   const double middle = low + (high - low) / 2;
-  return middle > low ? middle : high;
+  if (middle <= low) return high;
+  // to_chars() and ParseFinite() round exactly, so the result is the same on every machine.
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), middle,
+                                 std::chars_format::general, /*precision=*/12);
+  const double rounded =
+      ParseFinite(absl::string_view(digits, static_cast<size_t>(end.ptr - digits)))
+          .value_or(middle);
+  const bool close = std::abs(rounded - middle) <= 1e-9 * (high - low);
+  return close && rounded > low && rounded <= high ? rounded : middle;
 }
 
 SplitSearch::SplitSearch(const Table& rows, Criterion criterion, uint32_t min_leaf)
@@ -104,14 +120,17 @@ absl::optional<Split> SplitSearch::BestThreshold(uint32_t feature,
   CountMissing(feature);
   ClassCounts left(all_.size(), 0);
   absl::optional<Split> best;
+  std::pair<double, double> winner;
   const absl::Span<const double> column = rows_.column(feature);
   const size_t present = sorted.size() - missing_rows_;
   for (size_t i = 0; i + 1 < present; ++i) {
     ++left[rows_.label(sorted[i])];
     const double value = column[sorted[i]], next = column[sorted[i + 1]];
     if (value == next) continue;
-    Improve(best, Judge(SplitKind::kNumeric, feature, Midpoint(value, next), left));
+    // Rounding is for the winner only: it is slow.
+    if (Improve(best, Judge(SplitKind::kNumeric, feature, next, left))) winner = {value, next};
   }
+  if (best.has_value()) best->node.threshold = Midpoint(winner.first, winner.second);
   return best;
 }
 
