@@ -1,0 +1,133 @@
+#include "server/lab/experiment.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// How many rows answer in each tree with each value: rows[tree][leaf * classes + label]. The tree
+// is a public coin.
+std::vector<std::vector<uint64_t>> Assign(const Forest& forest, const Table& rows,
+                                          PublicRandom& assignment) {
+  const uint32_t classes = rows.schema().num_classes();
+  std::vector<std::vector<uint64_t>> counts;
+  for (const Tree& tree : forest) counts.emplace_back(size_t{tree.num_leaves()} * classes);
+  Row row;
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    const size_t tree = forest.size() == 1 ? 0 : assignment.Below(forest.size());
+    rows.CopyRow(i, row);
+    ++counts[tree][size_t{forest[tree].FindLeaf(row)} * classes + rows.label(i)];
+  }
+  return counts;
+}
+
+// What the curator would see if nobody needed protection.
+PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& domain) {
+  PrivateCounts result;
+  result.counts.classes = domain.classes;
+  result.counts.leaf.resize(domain.leaves);
+  result.counts.label.assign(rows_of.begin(), rows_of.end());
+  result.noise.resize(domain.classes);
+  for (size_t cell = 0; cell < rows_of.size(); ++cell) {
+    result.counts.leaf[cell / domain.classes] += static_cast<double>(rows_of[cell]);
+    result.reports += rows_of[cell];
+  }
+  return result;
+}
+
+absl::StatusOr<PrivateCounts> CountPrivately(const std::vector<uint64_t>& rows_of,
+                                             const LocalMechanism& mechanism,
+                                             PrivateRandom& noise) {
+  TreeSums sums;
+  sums.sums.resize(mechanism.sum_size());
+  sums.reports = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
+  COPPICE_RETURN_IF_ERROR(mechanism.RandomizeAllInto(rows_of, noise, absl::MakeSpan(sums.sums)));
+  return CountReports(mechanism, sums);
+}
+
+}  // namespace
+
+absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
+                                  const CollectOptions& options, PublicRandom& assignment,
+                                  PrivateRandom& noise) {
+  Collected result;
+  COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, options.partition));
+  const std::vector<std::vector<uint64_t>> rows_of =
+      Assign(result.forest, private_rows, assignment);
+  for (size_t t = 0; t < result.forest.size(); ++t) {
+    const Tree& tree = result.forest[t];
+    const Domain domain = {.leaves = tree.num_leaves(),
+                           .classes = public_rows.schema().num_classes()};
+    result.leaves += domain.leaves;
+    result.public_counts.push_back(CountPublicRows(tree, public_rows));
+    if (!options.epsilon.has_value()) {
+      result.private_counts.push_back(CountExactly(rows_of[t], domain));
+      continue;
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
+                             MakeLocalMechanism(options.mechanism, *options.epsilon, domain));
+    COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts, CountPrivately(rows_of[t], *mechanism, noise));
+    result.private_counts.push_back(std::move(counts));
+    COPPICE_ASSIGN_OR_RETURN(const std::string sample, mechanism->Randomize(LeafLabel{}, noise));
+    result.report_bytes = std::max(result.report_bytes, sample.size());
+  }
+  return result;
+}
+
+absl::StatusOr<ForestPredictions> EstimateForest(const Collected& collected,
+                                                 const EstimatorOptions& options) {
+  ForestPredictions predictions;
+  for (size_t t = 0; t < collected.forest.size(); ++t) {
+    COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> leaves,
+                             EstimateTree(collected.forest[t], collected.private_counts[t],
+                                          collected.public_counts[t], options));
+    predictions.push_back(std::move(leaves));
+  }
+  return predictions;
+}
+
+LocatedRows::LocatedRows(const Forest& forest, const Table& rows)
+    : leaf_(forest.size()), labels_(rows.labels().begin(), rows.labels().end()) {
+  Row row;
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    rows.CopyRow(i, row);
+    for (size_t t = 0; t < forest.size(); ++t) leaf_[t].push_back(forest[t].FindLeaf(row));
+  }
+}
+
+uint32_t LocatedRows::Predict(const ForestPredictions& predictions, size_t row) const {
+  const LeafPrediction& first = predictions[0][leaf_[0][row]];
+  if (leaf_.size() == 1) return first.label;
+  std::vector<double> total(first.probabilities.size(), 0);
+  for (size_t t = 0; t < leaf_.size(); ++t) {
+    const std::vector<double>& p = predictions[t][leaf_[t][row]].probabilities;
+    for (size_t k = 0; k < total.size(); ++k) total[k] += p[k];
+  }
+  return static_cast<uint32_t>(
+      std::distance(total.begin(), std::max_element(total.begin(), total.end())));
+}
+
+double LocatedRows::Accuracy(const ForestPredictions& predictions) const {
+  size_t hits = 0;
+  for (size_t i = 0; i < labels_.size(); ++i) hits += Predict(predictions, i) == labels_[i];
+  return static_cast<double>(hits) / static_cast<double>(labels_.size());
+}
+
+double MajorityAccuracy(const Table& rows, const Table& test) {
+  std::vector<size_t> count(rows.schema().num_classes(), 0);
+  for (const uint32_t label : rows.labels()) ++count[label];
+  const auto majority = static_cast<uint32_t>(
+      std::distance(count.begin(), std::max_element(count.begin(), count.end())));
+  const absl::Span<const uint32_t> labels = test.labels();
+  return static_cast<double>(std::count(labels.begin(), labels.end(), majority)) /
+         static_cast<double>(labels.size());
+}
+
+}  // namespace coppice

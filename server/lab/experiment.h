@@ -1,0 +1,74 @@
+// One simulated study in one process: grow the public partition, let every private row answer once
+// through its mechanism, estimate, and score on test rows.
+//
+// Guarantee  none for the printed accuracies: a score on private rows is itself a release. The sums
+//            are as private as a real study's, from the same code and the same random source.
+// Source     docs/reproduction.md.
+
+#ifndef COPPICE_SERVER_LAB_EXPERIMENT_H_
+#define COPPICE_SERVER_LAB_EXPERIMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/data/table.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/private_random.h"
+#include "common/tree/model.h"
+#include "common/tree/tree.h"
+#include "server/curator/estimator.h"
+#include "server/curator/partition.h"
+#include "server/curator/public_random.h"
+
+namespace coppice {
+
+struct CollectOptions {
+  PartitionOptions partition;
+  MechanismKind mechanism = MechanismKind::kOptimizedUnary;
+  // Unset: exact counts, no privacy whatever.
+  std::optional<Budget> epsilon;
+};
+
+// The curator's side of a finished study, before any estimate.
+struct Collected {
+  Forest forest;
+  std::vector<PrivateCounts> private_counts;  // one a tree
+  std::vector<PublicCounts> public_counts;    // one a tree
+  size_t report_bytes = 0;                    // of one report; 0 without privacy
+  size_t leaves = 0;                          // of all trees
+};
+
+// Each private row answers in one tree, chosen by `assignment`.
+absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
+                                  const CollectOptions& options, PublicRandom& assignment,
+                                  PrivateRandom& noise);
+
+// Predictions for all leaves, predictions[tree][leaf].
+using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
+absl::StatusOr<ForestPredictions> EstimateForest(const Collected& collected,
+                                                 const EstimatorOptions& options);
+
+// The leaf of every row of a table in every tree, found once and scored often.
+class LocatedRows {
+ public:
+  LocatedRows(const Forest& forest, const Table& rows);
+
+  // Share of rows whose predicted label, as of Model::Predict(), is their own.
+  double Accuracy(const ForestPredictions& predictions) const;
+
+ private:
+  uint32_t Predict(const ForestPredictions& predictions, size_t row) const;
+
+  std::vector<std::vector<uint32_t>> leaf_;  // leaf_[tree][row]
+  std::vector<uint32_t> labels_;
+};
+
+// The share of `test` rows that are of the most frequent class of `rows` (the lower on a tie).
+double MajorityAccuracy(const Table& rows, const Table& test);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LAB_EXPERIMENT_H_

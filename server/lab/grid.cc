@@ -1,0 +1,194 @@
+#include "server/lab/grid.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "server/curator/public_random.h"
+
+namespace coppice {
+namespace {
+
+// Time since its creation: on the clock, and of this thread on the processor.
+class Stopwatch {
+ public:
+  double clock_seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - clock_start_).count();
+  }
+  double cpu_seconds() const { return CpuNow() - cpu_start_; }
+
+ private:
+  static double CpuNow() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  }
+
+  std::chrono::steady_clock::time_point clock_start_ = std::chrono::steady_clock::now();
+  double cpu_start_ = CpuNow();
+};
+
+std::vector<Cell> EmptyCells(const RunOptions& options) {
+  std::vector<Cell> cells;
+  cells.reserve(options.grid.cells());
+  for (const uint32_t depth : options.grid.depths) {
+    for (const uint32_t min_leaf : options.grid.min_leaves) {
+      for (const EstimatorOptions& estimator : options.grid.estimators) {
+        Cell& cell = cells.emplace_back();
+        cell.depth = depth;
+        cell.min_leaf = min_leaf;
+        cell.estimator = estimator;
+        for (auto* values : {&cell.accuracy, &cell.leaves, &cell.report_bytes, &cell.fit_seconds,
+                             &cell.fit_cpu_seconds}) {
+          values->resize(options.repeats);
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+// Runs repetitions; workers share the result and write disjoint entries of it.
+class Runner {
+ public:
+  Runner(const RowSource& rows, const RunOptions& options, RunResult& result)
+      : rows_(rows), options_(options), result_(result) {}
+
+  absl::Status RunOne(uint32_t repetition, PrivateRandom& noise) {
+    PublicRandom seeds(options_.seed, repetition);
+    const LabRows rows = rows_(seeds.Next());
+    const uint64_t partition_seed = seeds.Next();
+    result_.majority[repetition] = MajorityAccuracy(*rows.private_rows, *rows.test_rows);
+    const absl::Span<Cell> cells = absl::MakeSpan(result_.cells);
+    const size_t group = options_.grid.estimators.size();
+    for (size_t first = 0; first < cells.size(); first += group) {
+      CollectOptions collect = options_.collect;
+      collect.partition.max_depth = cells[first].depth;
+      collect.partition.min_leaf = cells[first].min_leaf;
+      collect.partition.seed = partition_seed;
+      COPPICE_RETURN_IF_ERROR(
+          RunGroup(rows, collect, repetition, seeds, noise, cells.subspan(first, group)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // `cells` differ in their estimators only.
+  absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
+                        PublicRandom& assignment, PrivateRandom& noise, absl::Span<Cell> cells) {
+    const Stopwatch collecting;
+    COPPICE_ASSIGN_OR_RETURN(
+        const Collected collected,
+        Collect(*rows.public_rows, *rows.private_rows, collect, assignment, noise));
+    const double collect_seconds = collecting.clock_seconds();
+    const double collect_cpu_seconds = collecting.cpu_seconds();
+    const LocatedRows test(collected.forest, *rows.test_rows);
+    for (Cell& cell : cells) {
+      const Stopwatch estimating;
+      COPPICE_ASSIGN_OR_RETURN(const ForestPredictions predictions,
+                               EstimateForest(collected, cell.estimator));
+      cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
+      cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
+      cell.accuracy[repetition] = test.Accuracy(predictions);
+      cell.leaves[repetition] = static_cast<double>(collected.leaves);
+      cell.report_bytes[repetition] = static_cast<double>(collected.report_bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  const RowSource& rows_;
+  const RunOptions& options_;
+  RunResult& result_;
+};
+
+// The best cell over the repetitions `first`, `first` + `step`, ...
+const Cell& BestOver(const RunResult& result, size_t first, size_t step) {
+  const auto total = [=](const Cell& cell) {
+    double sum = 0;
+    for (size_t r = first; r < cell.accuracy.size(); r += step) sum += cell.accuracy[r];
+    return sum;
+  };
+  const Cell* best = &result.cells.front();
+  double best_total = total(*best);
+  for (const Cell& cell : result.cells) {
+    const double cell_total = total(cell);
+    if (cell_total > best_total) {
+      best = &cell;
+      best_total = cell_total;
+    }
+  }
+  return *best;
+}
+
+}  // namespace
+
+absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
+                                  const std::function<void(uint32_t)>& progress) {
+  if (options.grid.cells() == 0 || options.repeats == 0 || options.threads == 0) {
+    return absl::InvalidArgumentError("a run needs at least one cell, repetition and thread");
+  }
+  RunResult result;
+  result.cells = EmptyCells(options);
+  result.majority.resize(options.repeats);
+  Runner runner(rows, options, result);
+
+  std::atomic<uint32_t> next{0};
+  std::mutex mutex;
+  uint32_t finished = 0;
+  absl::Status status;
+  const auto work = [&] {
+    OpenSslRandom noise;
+    for (uint32_t r = next++; r < options.repeats; r = next++) {
+      const absl::Status done = runner.RunOne(r, noise);
+      const std::lock_guard<std::mutex> lock(mutex);
+      status.Update(done);
+      if (!status.ok()) return;
+      progress(++finished);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (uint32_t t = 1; t < std::min(options.threads, options.repeats); ++t) {
+    workers.emplace_back(work);
+  }
+  work();
+  for (std::thread& worker : workers) worker.join();
+  if (!status.ok()) return status;
+  return result;
+}
+
+double Summary::standard_error() const {
+  return n == 0 ? 0 : deviation / std::sqrt(static_cast<double>(n));
+}
+
+Summary Summarize(absl::Span<const double> values) {
+  Summary summary{.n = values.size()};
+  if (values.empty()) return summary;
+  const auto n = static_cast<double>(values.size());
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
+  if (values.size() > 1) summary.deviation = std::sqrt(squares / (n - 1));
+  return summary;
+}
+
+const Cell& BestCell(const RunResult& result) { return BestOver(result, 0, 1); }
+
+std::vector<double> SplitHalfAccuracies(const RunResult& result) {
+  std::vector<double> accuracies(result.majority.size());
+  for (size_t half = 0; half < 2; ++half) {
+    const Cell& cell = BestOver(result, half, 2);
+    for (size_t r = 1 - half; r < accuracies.size(); r += 2) accuracies[r] = cell.accuracy[r];
+  }
+  return accuracies;
+}
+
+}  // namespace coppice

@@ -1,0 +1,84 @@
+// Repeats an experiment over a grid of parameters and reports the best cell, as the papers do.
+//
+// Bias       the best mean over a grid of cells is chosen on the test rows, so it is too good. The
+//            split-half figure is not: the cell is chosen on one half of the repetitions and scored
+//            on the other, both ways.
+// Noise      one set of noisy sums per repetition, depth and minimal leaf serves every estimator
+//            setting, which is what a curator may do with them.
+// Threads    repetitions are spread over `threads`; each has its own random sources, and each
+//            repetition's rows and partition depend on its number alone.
+
+#ifndef COPPICE_SERVER_LAB_GRID_H_
+#define COPPICE_SERVER_LAB_GRID_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/curator/estimator.h"
+#include "server/lab/experiment.h"
+#include "server/lab/rows.h"
+
+namespace coppice {
+
+struct Grid {
+  std::vector<uint32_t> depths;
+  std::vector<uint32_t> min_leaves;
+  std::vector<EstimatorOptions> estimators;
+
+  size_t cells() const { return depths.size() * min_leaves.size() * estimators.size(); }
+};
+
+struct RunOptions {
+  CollectOptions collect;  // the grid's depths and minimal leaves replace its partition's
+  Grid grid;
+  uint32_t repeats = 20;
+  uint32_t threads = 2;
+  uint64_t seed = 1;
+};
+
+// One cell in every repetition.
+struct Cell {
+  uint32_t depth = 0;
+  uint32_t min_leaf = 0;
+  EstimatorOptions estimator;
+  std::vector<double> accuracy;  // one a repetition
+  std::vector<double> leaves;
+  std::vector<double> report_bytes;
+  // To grow, simulate the devices and estimate: on the clock, and of the processor.
+  std::vector<double> fit_seconds;
+  std::vector<double> fit_cpu_seconds;
+};
+
+struct RunResult {
+  std::vector<Cell> cells;
+  std::vector<double> majority;  // one a repetition: the private rows' most frequent class
+};
+
+// `progress` is called from worker threads, one at a time, with the number of finished repetitions.
+absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
+                                  const std::function<void(uint32_t)>& progress);
+
+// Mean, standard deviation (n - 1) and number of `values`.
+struct Summary {
+  double mean = 0;
+  double deviation = 0;
+  size_t n = 0;
+
+  double standard_error() const;
+};
+Summary Summarize(absl::Span<const double> values);
+
+// The cell with the best mean accuracy; the first one on a tie.
+const Cell& BestCell(const RunResult& result);
+
+// Each repetition scored in the cell that is best on the half it does not belong to (even and odd
+// numbers). Needs at least two repetitions.
+std::vector<double> SplitHalfAccuracies(const RunResult& result);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LAB_GRID_H_

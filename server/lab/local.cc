@@ -1,0 +1,251 @@
+#include "server/lab/local.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "server/lab/report.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kDefaultDepth = 6;
+constexpr uint32_t kDefaultMinLeaf = 1;
+
+// Nothing is added to the counts: not private, for comparison.
+constexpr char kNoPrivacy[] = "inf";
+
+absl::StatusOr<double> ParseLambda(const std::string& text) {
+  double lambda = 0;
+  if (absl::SimpleAtod(text, &lambda) && lambda >= 0) return lambda;
+  return absl::InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
+}
+
+absl::StatusOr<std::optional<Budget>> ParseEpsilon(const std::string& text) {
+  if (text == kNoPrivacy) return std::optional<Budget>();
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
+  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
+    return absl::InvalidArgumentError("must be from 0.01 to 1000, or inf for no privacy");
+  }
+  return std::optional<Budget>(epsilon);
+}
+
+// A CLI11 check: what `parse` refuses is refused, with its message.
+template <typename Parse>
+CLI::Validator Accepted(Parse parse) {
+  return CLI::Validator(
+      [parse](std::string& text) {
+        const auto value = parse(text);
+        return value.ok() ? std::string() : std::string(value.status().message());
+      },
+      "");
+}
+
+// What the paper searched: section 7 for files, section 6 for the synthetic pair.
+std::vector<uint32_t> PaperDepths(bool synthetic) {
+  if (synthetic) return {1, 2, 3, 4, 5, 6, 7, 8};
+  return {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16};
+}
+std::vector<uint32_t> PaperMinLeaves(bool synthetic) {
+  if (synthetic) return {1, 5, 10, 50, 100};
+  return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+}
+std::vector<std::string> PaperLambdas(bool synthetic) {
+  if (synthetic) {
+    return {"0.01", "0.1", "0.5",  "1",    "2",    "5",    "10",   "50",  "100",
+            "500",  "750", "1000", "1250", "1500", "2000", "4000", "8000"};
+  }
+  return {"0.01", "0.1", "0.5", "1",   "2",   "5",   "10",  "50",
+          "100",  "200", "300", "400", "500", "750", "1000"};
+}
+
+template <typename T>
+std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> of_paper,
+                        T by_default) {
+  if (!given.empty()) return given;
+  return grid ? std::move(of_paper) : std::vector<T>{std::move(by_default)};
+}
+
+absl::StatusOr<std::vector<EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
+  EstimatorOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.kind, ParseEstimator(flags.estimator));
+  options.min_depth = flags.prune_min_depth;
+  if (options.kind == EstimatorKind::kPrune) return std::vector<EstimatorOptions>{options};
+  std::vector<EstimatorOptions> result;
+  for (const std::string& text : ValuesOr<std::string>(
+           flags.lambdas, flags.grid, PaperLambdas(!flags.synthetic.empty()), "1")) {
+    COPPICE_ASSIGN_OR_RETURN(options.lambda, ParseLambda(text));
+    result.push_back(options);
+  }
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
+    const std::string& path, const std::shared_ptr<const Schema>& schema, bool strict,
+    const std::function<void(const std::string&)>& warn) {
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema, {.strict = strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) warn(absl::StrCat(path, ": ", notes));
+  if (file.table.num_rows() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " has no row"));
+  }
+  return std::make_shared<const Table>(std::move(file.table));
+}
+
+void ShowProgress(uint32_t finished, uint32_t repeats) {
+  std::fprintf(stderr, "\r%u of %u repetitions%s", finished, repeats,
+               finished == repeats ? "\n" : "");
+}
+
+}  // namespace
+
+void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
+  auto* public_file =
+      command.add_option("--public", flags.public_file, "public rows (CSV, LIBSVM)");
+  command.add_option("--private", flags.private_file, "private rows, one a device");
+  command.add_option("--schema", flags.schema_file, "schema of all files (JSON)");
+  command
+      .add_option("--synthetic", flags.synthetic,
+                  "instead of files: gamma=0.5,private=10000,public=50,test=2000")
+      ->check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
+      ->excludes(public_file);
+  auto* test = command.add_option("--test", flags.test_file, "rows to score on");
+  command.add_option("--holdout", flags.holdout, "share of the private rows to score on instead")
+      ->check(CLI::Range(0.0, 1.0))
+      ->excludes(test)
+      ->capture_default_str();
+  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
+
+  command.add_option("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
+      ->required()
+      ->check(Accepted(ParseEpsilon));
+  command.add_option("--mechanism", flags.mechanism, "local mechanism")
+      ->check(Accepted([](const std::string& name) { return ParseMechanism(name); }))
+      ->capture_default_str();
+  command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge or cart")
+      ->check(Accepted([](const std::string& name) { return ParseSplitRule(name); }))
+      ->capture_default_str();
+  command.add_option("--criterion", flags.criterion, "gini or entropy")
+      ->check(Accepted([](const std::string& name) { return ParseCriterion(name); }))
+      ->capture_default_str();
+  command.add_option("--depth", flags.depths, "depth of the partition")
+      ->delimiter(',')
+      ->check(CLI::Range(0u, kMaxDepth));
+  command.add_option("--min-leaf", flags.min_leaves, "least public rows in a cell")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 1u << 26));
+  command.add_option("--trees", flags.trees, "public partitions; each device answers in one")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str();
+  command.add_option("--estimator", flags.estimator, "weighted or prune")
+      ->check(Accepted([](const std::string& name) { return ParseEstimator(name); }))
+      ->capture_default_str();
+  command
+      .add_option("--lambda", flags.lambdas,
+                  "weight of a public row: 0 private only, inf public only")
+      ->delimiter(',')
+      ->check(Accepted(ParseLambda));
+  command.add_option("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
+      ->capture_default_str();
+
+  command.add_flag("--grid", flags.grid,
+                   "search depth, minimal leaf and lambda for the best mean on the test rows");
+  command.add_option("--repeats", flags.repeats, "repetitions")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->capture_default_str();
+  command.add_option("--threads", flags.threads, "repetitions at a time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  command.add_option("--seed", flags.seed, "of rows, splits and partitions; never of noise")
+      ->capture_default_str();
+  command.add_flag("--json", flags.json, "one JSON object on stdout");
+}
+
+absl::Status CheckLocalFlags(const LocalFlags& flags) {
+  const bool files =
+      !flags.public_file.empty() && !flags.private_file.empty() && !flags.schema_file.empty();
+  if (flags.synthetic.empty() && !files) {
+    return absl::InvalidArgumentError(
+        "--public, --private and --schema are needed together, or --synthetic instead");
+  }
+  if (!flags.synthetic.empty() &&
+      !(flags.private_file.empty() && flags.schema_file.empty() && flags.test_file.empty())) {
+    return absl::InvalidArgumentError("--synthetic takes no file");
+  }
+  if (!flags.grid &&
+      (flags.depths.size() > 1 || flags.min_leaves.size() > 1 || flags.lambdas.size() > 1)) {
+    return absl::InvalidArgumentError(
+        "--depth, --min-leaf and --lambda take several values only with --grid");
+  }
+  if (flags.estimator == EstimatorName(EstimatorKind::kPrune) && !flags.lambdas.empty()) {
+    return absl::InvalidArgumentError("--lambda is for --estimator weighted; prune finds its own");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
+                                      const std::function<void(const std::string&)>& warn) {
+  if (!flags.synthetic.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
+                             SyntheticOptions::Parse(flags.synthetic));
+    return SyntheticRows(options);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
+                           ReadSchema(flags.schema_file));
+  LabRows rows;
+  COPPICE_ASSIGN_OR_RETURN(rows.public_rows,
+                           ReadRows(flags.public_file, schema, flags.strict, warn));
+  COPPICE_ASSIGN_OR_RETURN(rows.private_rows,
+                           ReadRows(flags.private_file, schema, flags.strict, warn));
+  if (flags.test_file.empty()) {
+    return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
+  }
+  COPPICE_ASSIGN_OR_RETURN(rows.test_rows, ReadRows(flags.test_file, schema, flags.strict, warn));
+  return FixedRows(std::move(rows));
+}
+
+absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
+  const bool synthetic = !flags.synthetic.empty();
+  RunOptions run;
+  PartitionOptions& partition = run.collect.partition;
+  COPPICE_ASSIGN_OR_RETURN(partition.rule, ParseSplitRule(flags.split_rule));
+  COPPICE_ASSIGN_OR_RETURN(partition.criterion, ParseCriterion(flags.criterion));
+  partition.trees = flags.trees;
+  COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanism(flags.mechanism));
+  COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
+  run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
+  run.grid.min_leaves =
+      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
+  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
+  run.repeats = flags.repeats;
+  run.threads = flags.threads;
+  run.seed = flags.seed;
+  return run;
+}
+
+absl::Status RunLocal(const LocalFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags, [](const std::string& note) {
+                             std::cerr << note << "\n";
+                           }));
+  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveRun(flags));
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
+                             if (terminal) ShowProgress(finished, options.repeats);
+                           }));
+  const nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
+  std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
+  if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,49 @@
+// coppice-lab: the curator's algorithms in one process on files, to see what accuracy to expect
+// before anything is deployed, and to reproduce the papers' tables.
+//
+// An accuracy measured on private rows is itself a release: use it on rows you may look at.
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "server/lab/local.h"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+// Usage errors and --help arrive as exceptions of the parser, and end here.
+int ExitFor(const CLI::App& app, const CLI::ParseError& error) {
+  return app.exit(error) == 0 ? kDone : kWrongUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Coppice's algorithms in one process, to try them on rows you may look at.",
+               "coppice-lab");
+  app.set_version_flag("--version", "coppice-lab " COPPICE_VERSION);
+  app.require_subcommand(1);
+
+  coppice::LocalFlags flags;
+  CLI::App* local = app.add_subcommand("local", "accuracy of a study under local privacy");
+  coppice::AddLocalFlags(*local, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return ExitFor(app, error);
+  }
+
+  if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
+    std::cerr << "coppice-lab: " << usage.message() << "\n";
+    return kWrongUsage;
+  }
+  if (const absl::Status run = coppice::RunLocal(flags); !run.ok()) {
+    std::cerr << "coppice-lab: " << run.message() << "\n";
+    return kFailed;
+  }
+  return kDone;
+}

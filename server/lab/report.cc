@@ -1,0 +1,70 @@
+#include "server/lab/report.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace coppice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json SummaryJson(const Summary& summary) {
+  return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
+}
+
+// JSON has no infinity.
+Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
+
+void AddCell(const Cell& cell, Json& report) {
+  report["estimator"] = std::string(EstimatorName(cell.estimator.kind));
+  if (cell.estimator.kind == EstimatorKind::kWeighted) {
+    report["lambda"] = NumberJson(cell.estimator.lambda);
+  } else {
+    report["prune_min_depth"] = cell.estimator.min_depth;
+  }
+  report["depth"] = cell.depth;
+  report["min_leaf"] = cell.min_leaf;
+  report["leaves"] = Summarize(cell.leaves).mean;
+  report["report_bytes"] = Summarize(cell.report_bytes).mean;
+  report["fit_seconds"] = Summarize(cell.fit_seconds).mean;
+  report["fit_cpu_seconds"] = Summarize(cell.fit_cpu_seconds).mean;
+}
+
+}  // namespace
+
+Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {
+  const Cell& best = BestCell(result);
+  const CollectOptions& collect = options.collect;
+  const Summary accuracy = Summarize(best.accuracy);
+  Json report;
+  report["accuracy"] = SummaryJson(accuracy);
+  report["standard_error"] = accuracy.standard_error();
+  report["majority"] = Summarize(result.majority).mean;
+  if (grid) {
+    report["tuned_on_test"] = true;
+    report["grid_cells"] = result.cells.size();
+    if (options.repeats > 1) {
+      report["accuracy_split_half"] = SummaryJson(Summarize(SplitHalfAccuracies(result)));
+    }
+  }
+  report["epsilon"] = collect.epsilon.has_value() ? Json(collect.epsilon->epsilon()) : Json("inf");
+  report["mechanism"] = std::string(MechanismName(collect.mechanism));
+  report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
+  report["criterion"] = std::string(CriterionName(collect.partition.criterion));
+  report["trees"] = collect.partition.trees;
+  AddCell(best, report);
+  return report;
+}
+
+std::string ReportText(const Json& report) {
+  std::string text;
+  for (const auto& [name, value] : report.items()) {
+    absl::StrAppend(&text, name, ": ", value.is_string() ? value.get<std::string>() : value.dump(),
+                    "\n");
+  }
+  return text;
+}
+
+}  // namespace coppice

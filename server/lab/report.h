@@ -1,0 +1,23 @@
+// What coppice-lab prints: one JSON object, or the same as lines for a person.
+
+#ifndef COPPICE_SERVER_LAB_REPORT_H_
+#define COPPICE_SERVER_LAB_REPORT_H_
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "server/lab/grid.h"
+
+namespace coppice {
+
+// The best cell of a run (its only one without a grid). Infinity is the text "inf". With `grid` the
+// figure is marked as tuned on the test rows, and the split-half one is beside it.
+nlohmann::ordered_json LocalReport(const RunOptions& options, const RunResult& result, bool grid);
+
+// "name: value" lines.
+std::string ReportText(const nlohmann::ordered_json& report);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LAB_REPORT_H_

@@ -1,0 +1,82 @@
+#include "server/lab/synthetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kMaxRows = size_t{1} << 26;
+
+absl::Status SetRows(absl::string_view name, absl::string_view value, size_t& rows) {
+  if (absl::SimpleAtoi(value, &rows) && rows >= 1 && rows <= kMaxRows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " must be a number of rows from 1 to ", kMaxRows));
+}
+
+absl::Status SetPart(absl::string_view name, absl::string_view value, SyntheticOptions& options) {
+  if (name == "private") return SetRows(name, value, options.private_rows);
+  if (name == "public") return SetRows(name, value, options.public_rows);
+  if (name == "test") return SetRows(name, value, options.test_rows);
+  if (name != "gamma") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown part '", name, "'; there are gamma, private, public and test"));
+  }
+  if (absl::SimpleAtod(value, &options.gamma) && std::isfinite(options.gamma) &&
+      options.gamma > 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("gamma must be a positive number");
+}
+
+double SignOf(double value) { return value < 0 ? -1 : (value > 0 ? 1 : 0); }
+
+}  // namespace
+
+absl::StatusOr<SyntheticOptions> SyntheticOptions::Parse(absl::string_view text) {
+  SyntheticOptions options;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::pair<absl::string_view, absl::string_view> named =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    COPPICE_RETURN_IF_ERROR(SetPart(named.first, named.second, options));
+  }
+  return options;
+}
+
+double SyntheticProbability(double x1, double x2, double gamma) {
+  const double sign = SignOf(x1 - 0.33) * SignOf(x2 - 0.33);
+  const double size =
+      std::abs(1.5 * x1 - 0.5) * std::abs(1.5 * x2 - 0.5) * std::max(0.0, 1 - std::abs(2 * x2 - 1));
+  return 0.5 + 0.4 * sign * std::pow(size, 0.1 * gamma);
+}
+
+std::shared_ptr<const Schema> SyntheticSchema() {
+  const auto unit = [](std::string name) {
+    return Feature{
+        .name = std::move(name), .type = FeatureType::kNumeric, .min = 0, .max = 1, .values = {}};
+  };
+  return std::make_shared<const Schema>(*Schema::Create({unit("x1"), unit("x2")}, "y", {"0", "1"}));
+}
+
+Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
+                    PublicRandom& random) {
+  Table table(std::move(schema));
+  table.Reserve(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    const std::array<double, 2> x = {random.Unit(), random.Unit()};
+    table.Append(x, random.Unit() < SyntheticProbability(x[0], x[1], gamma) ? 1 : 0);
+  }
+  return table;
+}
+
+}  // namespace coppice

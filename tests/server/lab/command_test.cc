@@ -1,0 +1,135 @@
+// The program as a script sees it: exit codes, what goes where, the JSON.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+};
+
+// Runs coppice-lab; `arguments` may redirect.
+Outcome Lab(const std::string& arguments) {
+  const char* folder = std::getenv("COPPICE_BIN_DIR");
+  Outcome outcome;
+  FILE* pipe =
+      popen((std::string(folder ? folder : ".") + "/coppice-lab " + arguments).c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    outcome.out.append(buffer, n);
+  }
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+constexpr char kSmall[] = "local --synthetic private=300,public=40,test=100 --repeats 3 ";
+
+TEST(LabCommandTest, PrintsOneJsonObject) {
+  const Outcome run = Lab(std::string(kSmall) + "--epsilon 1 --mechanism laplace_split --json");
+  EXPECT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["accuracy"]["n"], 3);
+  EXPECT_EQ(report["epsilon"], 1.0);
+  EXPECT_EQ(report["mechanism"], "laplace_split");
+  EXPECT_EQ(report["estimator"], "weighted");
+  for (const char* name : {"std", "mean"}) EXPECT_TRUE(report["accuracy"][name].is_number());
+  for (const char* name : {"leaves", "report_bytes", "fit_seconds", "standard_error", "majority"}) {
+    EXPECT_TRUE(report[name].is_number()) << name;
+  }
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1);
+}
+
+TEST(LabCommandTest, GridReportsItsBestCell) {
+  const Outcome run =
+      Lab(std::string(kSmall) + "--epsilon inf --grid --depth 1,2 --lambda 0,inf --json");
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["tuned_on_test"], true);
+  EXPECT_EQ(report["grid_cells"], 2 * 5 * 2);
+  EXPECT_EQ(report["epsilon"], "inf");
+  EXPECT_TRUE(report["accuracy_split_half"]["mean"].is_number());
+}
+
+TEST(LabCommandTest, SameSeedWithoutNoiseIsTheSameAccuracy) {
+  const std::string arguments = std::string(kSmall) + "--epsilon inf --seed 9 --json";
+  EXPECT_EQ(json::parse(Lab(arguments).out)["accuracy"],
+            json::parse(Lab(arguments).out)["accuracy"]);
+}
+
+TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
+  const std::string base = kSmall;
+  const std::pair<std::string, std::string> cases[] = {
+      {base, "--epsilon"},
+      {base + "--epsilon 0.001", "--epsilon"},
+      {base + "--epsilon 1 --mechanism auto", "optimized_unary"},
+      {base + "--epsilon 1 --estimator smooth", "there are weighted and prune"},
+      {base + "--epsilon 1 --lambda -1", "--lambda"},
+      {base + "--epsilon 1 --lambda 1,2", "only with --grid"},
+      {base + "--epsilon 1 --estimator prune --lambda 1", "prune finds its own"},
+      {"local --epsilon 1 --public x.csv", "--schema"},
+      {"local --epsilon 1 --synthetic gamma=-1", "gamma"},
+      {"", "subcommand"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome run = Lab(arguments + " 2>&1");
+    EXPECT_EQ(run.exit_code, 2) << arguments;
+    EXPECT_THAT(run.out, HasSubstr(message)) << arguments;
+  }
+}
+
+TEST(LabCommandTest, MissingFileIsAFailureAndLeavesStdoutEmpty) {
+  const std::string arguments =
+      "local --epsilon 1 --public no.csv --private no.csv --schema no.json --json";
+  const Outcome run = Lab(arguments + " 2>/dev/null");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(Lab(arguments + " 2>&1").out, HasSubstr("no.json"));
+}
+
+TEST(LabCommandTest, ReadsFilesAndSplitsThem) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_files";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "schema.json")
+      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
+      << R"("label":"label","classes":["no","yes"]})";
+  std::ofstream rows(folder / "rows.csv");
+  rows << "x,label\n";
+  for (int i = 0; i < 50; ++i) rows << "0." << i % 10 << (i % 10 < 5 ? ",no\n" : ",yes\n");
+  rows << "7,yes\n";  // outside its bounds
+  rows.close();
+  const std::string file = (folder / "rows.csv").string();
+  const std::string arguments = "local --epsilon inf --depth 1 --public " + file + " --private " +
+                                file + " --schema " + (folder / "schema.json").string() +
+                                " --holdout 0.4 --repeats 2 --json";
+  const Outcome run = Lab(arguments + " 2>/dev/null");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(json::parse(run.out)["accuracy"]["mean"], 1.0);
+  EXPECT_EQ(Lab(arguments + " --strict 2>/dev/null").exit_code, 1);
+}
+
+TEST(LabCommandTest, HelpAndVersionAreDone) {
+  EXPECT_EQ(Lab("--help").exit_code, 0);
+  EXPECT_THAT(Lab("local --help").out, HasSubstr("--epsilon"));
+  EXPECT_THAT(Lab("--version").out, HasSubstr("coppice-lab "));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,111 @@
+#include "server/lab/experiment.h"
+
+#include <array>
+#include <numeric>
+
+#include "common/privacy/openssl_random.h"
+#include "server/lab/synthetic.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+class ExperimentTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Collected> CollectWith(CollectOptions options) {
+    return Collect(public_, private_, options, random_, noise_);
+  }
+
+  PublicRandom random_{1};
+  OpenSslRandom noise_;
+  std::shared_ptr<const Schema> schema_ = SyntheticSchema();
+  Table public_ = DrawSynthetic(schema_, 200, 0.5, random_);
+  Table private_ = DrawSynthetic(schema_, 3000, 1, random_);
+  Table test_ = DrawSynthetic(schema_, 500, 1, random_);
+};
+
+TEST_F(ExperimentTest, WithoutPrivacyTheCountsAreThePrivateRows) {
+  CollectOptions options;
+  options.partition.max_depth = 3;
+  ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+  const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+  const LeafCounts& counts = collected.private_counts[0].counts;
+  EXPECT_EQ(counts.label, std::vector<double>(exact.label.begin(), exact.label.end()));
+  EXPECT_EQ(counts.leaf, std::vector<double>(exact.leaf.begin(), exact.leaf.end()));
+  EXPECT_EQ(collected.private_counts[0].noise[0].leaf, 0);
+  EXPECT_EQ(collected.report_bytes, 0u);
+}
+
+TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
+  CollectOptions options;
+  options.partition.trees = 4;
+  options.epsilon = *Budget::FromEpsilon(1);
+  ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+  uint64_t reports = 0;
+  for (const PrivateCounts& tree : collected.private_counts) {
+    // 750 expected; 150 is over 6 standard deviations.
+    EXPECT_NEAR(static_cast<double>(tree.reports), 750, 150);
+    reports += tree.reports;
+  }
+  EXPECT_EQ(reports, 3000u);
+  EXPECT_GT(collected.report_bytes, 0u);
+}
+
+TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    if (kind == MechanismKind::kOptimizedUnary)
+      continue;  // drops half of the true bits at any epsilon
+    CollectOptions options;
+    options.partition.max_depth = 2;
+    options.mechanism = kind;
+    options.epsilon = *Budget::FromEpsilon(1000);
+    ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+    const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+    for (size_t i = 0; i < exact.label.size(); ++i) {
+      EXPECT_NEAR(collected.private_counts[0].counts.label[i], static_cast<double>(exact.label[i]),
+                  0.5)
+          << MechanismName(kind);
+    }
+  }
+}
+
+TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
+  for (const uint32_t trees : {1u, 3u}) {
+    CollectOptions options;
+    options.partition.trees = trees;
+    options.epsilon = *Budget::FromEpsilon(2);
+    ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(collected, {}));
+    ASSERT_OK_AND_ASSIGN(const Model model,
+                         Model::Create(*schema_, collected.forest, predictions, Certificate()));
+    size_t hits = 0;
+    for (size_t i = 0; i < test_.num_rows(); ++i) {
+      hits += model.Predict(test_.row(i)).label == test_.label(i);
+    }
+    EXPECT_EQ(LocatedRows(collected.forest, test_).Accuracy(predictions),
+              static_cast<double>(hits) / 500);
+  }
+}
+
+TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
+  CollectOptions options;
+  options.epsilon = *Budget::FromEpsilon(0.5);
+  const EstimatorOptions public_only = {.lambda = std::numeric_limits<double>::infinity()};
+  ASSERT_OK_AND_ASSIGN(const Collected noisy, CollectWith(options));
+  options.epsilon.reset();
+  ASSERT_OK_AND_ASSIGN(const Collected exact, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy, EstimateForest(noisy, public_only));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact, EstimateForest(exact, public_only));
+  EXPECT_EQ(from_noisy, from_exact);
+}
+
+TEST(MajorityTest, IsTheTrainingMajorityScoredOnTheTest) {
+  Table train(SyntheticSchema()), test(SyntheticSchema());
+  const std::array<double, 2> x = {0.5, 0.5};
+  for (const uint32_t label : {0u, 1u, 1u}) train.Append(x, label);
+  for (const uint32_t label : {0u, 0u, 0u, 1u}) test.Append(x, label);
+  EXPECT_EQ(MajorityAccuracy(train, test), 0.25);
+}
+
+}  // namespace
+}  // namespace coppice

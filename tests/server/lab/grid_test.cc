@@ -1,0 +1,117 @@
+#include "server/lab/grid.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "server/lab/report.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+RunResult TwoCells() {
+  RunResult result;
+  result.cells.resize(2);
+  result.cells[0].accuracy = {0.9, 0.1, 0.8, 0.2};  // better on the even half
+  result.cells[1].accuracy = {0.5, 0.6, 0.4, 0.7};  // better on the odd half, and on the whole
+  result.majority = {0.5, 0.5, 0.5, 0.5};
+  return result;
+}
+
+RunOptions SmallRun() {
+  RunOptions options;
+  options.grid = {.depths = {1, 3},
+                  .min_leaves = {1, 5},
+                  .estimators = {{.lambda = 0}, {.lambda = 1}, {.lambda = 10}}};
+  options.repeats = 5;
+  return options;
+}
+
+RowSource SmallRows() {
+  return SyntheticRows({.gamma = 0.5, .private_rows = 400, .public_rows = 60, .test_rows = 100});
+}
+
+TEST(SummaryTest, IsMeanDeviationAndStandardError) {
+  const Summary summary = Summarize({1, 2, 3, 6});
+  EXPECT_EQ(summary.mean, 3);
+  EXPECT_DOUBLE_EQ(summary.deviation, std::sqrt(14.0 / 3));
+  EXPECT_DOUBLE_EQ(summary.standard_error(), std::sqrt(14.0 / 12));
+  EXPECT_EQ(Summarize({7}).deviation, 0);
+}
+
+TEST(GridTest, BestCellHasTheBestMean) {
+  const RunResult result = TwoCells();
+  EXPECT_EQ(&BestCell(result), &result.cells[1]);
+}
+
+TEST(GridTest, SplitHalfScoresEachHalfInTheOtherHalfsBestCell) {
+  EXPECT_THAT(SplitHalfAccuracies(TwoCells()), ElementsAre(0.5, 0.1, 0.4, 0.2));
+}
+
+TEST(GridTest, RunsEveryCellInEveryRepetition) {
+  ASSERT_OK_AND_ASSIGN(const RunResult result, RunGrid(SmallRows(), SmallRun(), [](uint32_t) {}));
+  ASSERT_EQ(result.cells.size(), 12u);
+  EXPECT_EQ(result.cells[5].depth, 1u);
+  EXPECT_EQ(result.cells[5].min_leaf, 5u);
+  EXPECT_EQ(result.cells[5].estimator.lambda, 10);
+  for (const Cell& cell : result.cells) {
+    ASSERT_EQ(cell.accuracy.size(), 5u);
+    for (const double accuracy : cell.accuracy) EXPECT_TRUE(accuracy > 0 && accuracy < 1);
+    for (const double leaves : cell.leaves) EXPECT_LE(leaves, cell.depth == 1 ? 2 : 8);
+  }
+}
+
+TEST(GridTest, ThreadsDoNotChangeTheRows) {
+  RunOptions options = SmallRun();  // no epsilon: exact counts, so all is a function of the seed
+  options.threads = 1;
+  ASSERT_OK_AND_ASSIGN(const RunResult one, RunGrid(SmallRows(), options, [](uint32_t) {}));
+  options.threads = 4;
+  ASSERT_OK_AND_ASSIGN(const RunResult four, RunGrid(SmallRows(), options, [](uint32_t) {}));
+  for (size_t i = 0; i < one.cells.size(); ++i) {
+    EXPECT_EQ(one.cells[i].accuracy, four.cells[i].accuracy);
+  }
+  EXPECT_EQ(one.majority, four.majority);
+}
+
+TEST(GridTest, ProgressCountsEveryRepetitionOnce) {
+  std::vector<uint32_t> seen;
+  ASSERT_OK(RunGrid(SmallRows(), SmallRun(), [&](uint32_t done) { seen.push_back(done); }));
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(GridTest, AnErrorOfOneRepetitionIsTheRunsError) {
+  RunOptions options = SmallRun();
+  options.grid.min_leaves = {0};
+  EXPECT_THAT(RunGrid(SmallRows(), options, [](uint32_t) {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("min_leaf")));
+  options.grid.min_leaves.clear();
+  EXPECT_THAT(RunGrid(SmallRows(), options, [](uint32_t) {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one cell")));
+}
+
+TEST(ReportTest, MarksAGridAsTunedAndWritesInfinityAsText) {
+  RunResult result = TwoCells();
+  for (Cell& cell : result.cells) {
+    cell.estimator.lambda = std::numeric_limits<double>::infinity();
+    cell.leaves = cell.report_bytes = cell.fit_seconds = cell.fit_cpu_seconds = {1, 1, 1, 1};
+  }
+  RunOptions options;
+  options.repeats = 4;
+  const nlohmann::ordered_json tuned = LocalReport(options, result, true);
+  EXPECT_EQ(tuned["tuned_on_test"], true);
+  EXPECT_EQ(tuned["lambda"], "inf");
+  EXPECT_EQ(tuned["epsilon"], "inf");
+  EXPECT_EQ(tuned["accuracy"]["n"], 4);
+  EXPECT_DOUBLE_EQ(tuned["accuracy"]["mean"].get<double>(), 0.55);
+  EXPECT_DOUBLE_EQ(tuned["accuracy_split_half"]["mean"].get<double>(), 0.3);
+  const nlohmann::ordered_json plain = LocalReport(options, result, false);
+  EXPECT_FALSE(plain.contains("tuned_on_test"));
+  EXPECT_THAT(ReportText(plain), HasSubstr("lambda: inf\n"));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,79 @@
+#include "server/lab/rows.h"
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+// `rows` distinct rows, x1 = 0, 1/rows, ...
+std::shared_ptr<const Table> Distinct(size_t rows) {
+  Table table(SyntheticSchema());
+  for (size_t i = 0; i < rows; ++i) {
+    table.Append(std::array<double, 2>{static_cast<double>(i) / static_cast<double>(rows), 0.5},
+                 i % 2);
+  }
+  return std::make_shared<const Table>(std::move(table));
+}
+
+std::vector<double> FirstColumn(const Table& table) {
+  return {table.column(0).begin(), table.column(0).end()};
+}
+
+TEST(HoldOutTest, SplitsEveryRowIntoExactlyOneSide) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, HoldOut(Distinct(3), Distinct(101), 0.2));
+  const LabRows rows = source(1);
+  EXPECT_EQ(rows.test_rows->num_rows(), 21u);  // rounded up
+  EXPECT_EQ(rows.private_rows->num_rows(), 80u);
+  EXPECT_EQ(rows.public_rows->num_rows(), 3u);
+  std::set<double> seen;
+  for (const Table* side : {rows.test_rows.get(), rows.private_rows.get()}) {
+    for (const double x : FirstColumn(*side)) EXPECT_TRUE(seen.insert(x).second);
+  }
+  EXPECT_EQ(seen.size(), 101u);
+}
+
+TEST(HoldOutTest, SeedFixesTheSplit) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, HoldOut(Distinct(3), Distinct(101), 0.2));
+  EXPECT_EQ(FirstColumn(*source(5).test_rows), FirstColumn(*source(5).test_rows));
+  EXPECT_NE(FirstColumn(*source(5).test_rows), FirstColumn(*source(6).test_rows));
+}
+
+TEST(HoldOutTest, EachRowIsHeldOutEquallyOften) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, HoldOut(Distinct(1), Distinct(10), 0.3));
+  std::array<int, 10> times{};
+  for (uint64_t seed = 0; seed < 10'000; ++seed) {
+    for (const double x : FirstColumn(*source(seed).test_rows)) {
+      ++times[static_cast<size_t>(x * 10 + 0.5)];
+    }
+  }
+  // 3000 each; 300 is 6.5 standard deviations.
+  for (const int count : times) EXPECT_NEAR(count, 3000, 300);
+}
+
+TEST(HoldOutTest, RefusesToTakeNothingOrEverything) {
+  for (const double share : {0.0, 1.0}) {
+    EXPECT_THAT(HoldOut(Distinct(1), Distinct(10), share),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the holdout must be")));
+  }
+}
+
+TEST(SyntheticRowsTest, DrawsFreshRowsForEachSeed) {
+  const RowSource source =
+      SyntheticRows({.gamma = 5, .private_rows = 30, .public_rows = 20, .test_rows = 10});
+  const LabRows rows = source(1);
+  EXPECT_EQ(rows.private_rows->num_rows(), 30u);
+  EXPECT_EQ(rows.public_rows->num_rows(), 20u);
+  EXPECT_EQ(rows.test_rows->num_rows(), 10u);
+  EXPECT_EQ(FirstColumn(*rows.private_rows), FirstColumn(*source(1).private_rows));
+  EXPECT_NE(FirstColumn(*rows.private_rows), FirstColumn(*source(2).private_rows));
+}
+
+}  // namespace
+}  // namespace coppice
