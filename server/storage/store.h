@@ -27,8 +27,8 @@ namespace coppice {
 
 class StoreBatch {
  public:
-  void Put(absl::string_view key, absl::string_view value) {
-    puts_.emplace_back(std::string(key), std::string(value));
+  void Put(std::string key, std::string value) {
+    puts_.emplace_back(std::move(key), std::move(value));
   }
   // Removes every key that starts with `prefix`, which has a byte below 255. Applied before the
   // puts of the same batch.

@@ -29,7 +29,7 @@ using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-absl::Status Put(Store& store, absl::string_view key, absl::string_view value) {
+absl::Status Put(Store& store, const std::string& key, const std::string& value) {
   StoreBatch batch;
   batch.Put(key, value);
   return store.Apply(batch);

@@ -36,7 +36,7 @@ class StoreTest : public ::testing::TestWithParam<Engine> {
  protected:
   void SetUp() override { ASSERT_OK_AND_ASSIGN(store_, GetParam().open(folder_.path())); }
 
-  void Put(absl::string_view key, absl::string_view value) {
+  void Put(const std::string& key, const std::string& value) {
     StoreBatch batch;
     batch.Put(key, value);
     ASSERT_OK(store_->Apply(batch));

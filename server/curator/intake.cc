@@ -1,0 +1,131 @@
+#include "server/curator/intake.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "server/curator/group_commit.h"
+
+namespace coppice {
+namespace {
+
+// Keeps the answer, drops the rest.
+void Refuse(ReportBatch& batch, absl::Status status) {
+  Studies::SubmitDone done = std::move(batch.done);
+  batch = ReportBatch();
+  batch.done = std::move(done);
+  batch.refused = std::move(status);
+}
+
+}  // namespace
+
+Intake::Intake(Store& store, const Limits& limits)
+    : store_(store), limits_(limits), committer_([this] { Run(); }) {}
+
+Intake::~Intake() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  arrived_.notify_one();
+  committer_.join();
+}
+
+void Intake::Submit(ReportBatch batch) {
+  const size_t bytes = batch.Bytes();
+  Enqueue({.batch = std::move(batch), .bytes = bytes, .change = nullptr});
+}
+
+void Intake::Enqueue(Item item) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (item.change == nullptr && draining_) {
+      Refuse(item.batch, absl::UnavailableError(
+                             "the curator is shutting down: send the same bytes again later"));
+      item.bytes = 0;
+    } else if (queued_bytes_ + item.bytes > limits_.queued_bytes) {
+      Refuse(item.batch, absl::ResourceExhaustedError(absl::StrCat(
+                             "more than ", limits_.queued_bytes,
+                             " bytes of reports are waiting: send the same bytes again later")));
+      item.bytes = 0;
+    }
+    queued_bytes_ += item.bytes;
+    ++submitted_;
+    queue_.push_back(std::move(item));
+  }
+  arrived_.notify_one();
+}
+
+absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) {
+  absl::Status status;
+  bool ran = false;
+  const auto run = [&] {
+    status = change();
+    const std::lock_guard lock(mutex_);
+    ran = true;
+  };
+  Enqueue({.batch = {}, .bytes = 0, .change = run});
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [&] { return ran; });
+  return status;
+}
+
+void Intake::Drain() {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  finished_.wait(lock, [this, last = submitted_] { return completed_ >= last; });
+}
+
+void Intake::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    std::vector<Item> group = TakeGroup();
+    lock.unlock();
+    Complete(group);
+    lock.lock();
+    for (const Item& item : group) queued_bytes_ -= item.bytes;
+    completed_ += group.size();
+    finished_.notify_all();
+  }
+}
+
+std::vector<Intake::Item> Intake::TakeGroup() {
+  std::vector<Item> group;
+  size_t bytes = 0;
+  size_t reports = 0;
+  do {
+    Item& next = queue_.front();
+    bytes += next.bytes;
+    reports += next.batch.reports.size();
+    const bool fits = bytes <= limits_.group_bytes && reports <= limits_.group_reports;
+    const bool alone = next.change != nullptr;
+    if (!group.empty() && (!fits || alone)) break;
+    group.push_back(std::move(next));
+    queue_.pop_front();
+    if (alone) break;
+  } while (!queue_.empty());
+  return group;
+}
+
+void Intake::Complete(std::vector<Item>& group) {
+  if (group.front().change != nullptr) {
+    group.front().change();
+    return;
+  }
+  std::vector<ReportBatch> batches;
+  batches.reserve(group.size());
+  for (Item& item : group) batches.push_back(std::move(item.batch));
+  const absl::Status status = CommitGroup(absl::MakeSpan(batches), store_);
+  for (ReportBatch& batch : batches) {
+    const absl::Status& against = batch.refused.ok() ? status : batch.refused;
+    if (against.ok()) {
+      batch.done(std::move(batch.outcomes));
+    } else {
+      batch.done(against);
+    }
+  }
+}
+
+}  // namespace coppice

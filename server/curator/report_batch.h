@@ -1,0 +1,46 @@
+// One Submit() on its way: its reports, and what is known of each so far.
+
+#ifndef COPPICE_SERVER_CURATOR_REPORT_BATCH_H_
+#define COPPICE_SERVER_CURATOR_REPORT_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/curator/studies.h"
+#include "server/curator/study.h"
+#include "server/curator/ticket_authority.h"
+
+namespace coppice {
+
+struct ReportBatch {
+  // A report that nothing speaks against so far. Its payload and whether its ticket was spent are
+  // left to the committer.
+  struct Candidate {
+    uint32_t report = 0;  // position in `reports`
+    uint32_t tree = 0;    // that its ticket fixes
+  };
+
+  std::shared_ptr<Study> study;  // null: there is none of that name
+  std::vector<SubmittedReport> reports;
+  std::vector<ReportOutcome> outcomes;  // one a report; kAccepted for candidates
+  std::vector<Candidate> candidates;
+  std::vector<std::string> spent_keys;  // one a candidate: where the store keeps its ticket
+  absl::Status refused;                 // if not OK, the answer to the whole batch
+  Studies::SubmitDone done;
+
+  // Memory that the batch holds while it waits.
+  size_t Bytes() const;
+};
+
+// All checks that need the study's terms only, on the caller's thread.
+ReportBatch JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
+                         std::vector<SubmittedReport> reports, const TicketAuthority& authority);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_REPORT_BATCH_H_

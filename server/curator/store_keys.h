@@ -1,0 +1,44 @@
+// The keys of the curator's store, as docs/storage.md lists them.
+//
+// Every key of a study starts with its kind and "/ID/"; ids hold no slash. So one prefix names all
+// keys of a kind and study, and no study's prefix is the start of another's.
+
+#ifndef COPPICE_SERVER_CURATOR_STORE_KEYS_H_
+#define COPPICE_SERVER_CURATOR_STORE_KEYS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+inline constexpr absl::string_view kFormatKey = "meta/format";
+inline constexpr absl::string_view kTicketKeyKey = "meta/ticket_key";
+inline constexpr absl::string_view kStudyPrefix = "study/";
+inline constexpr absl::string_view kTombstonePrefix = "gone/";
+
+inline std::string StudyKey(absl::string_view study) { return absl::StrCat("study/", study, "/"); }
+inline std::string RowsKey(absl::string_view study) { return absl::StrCat("rows/", study, "/"); }
+inline std::string CountsKey(absl::string_view study) { return absl::StrCat("count/", study, "/"); }
+inline std::string TombstoneKey(absl::string_view study) {
+  return absl::StrCat("gone/", study, "/");
+}
+inline std::string SumsPrefix(absl::string_view study) { return absl::StrCat("sums/", study, "/"); }
+inline std::string SumsKey(absl::string_view study, uint32_t tree) {
+  return absl::StrCat("sums/", study, "/", absl::Dec(tree, absl::kZeroPad4));
+}
+inline std::string ModelPrefix(absl::string_view study) {
+  return absl::StrCat("model/", study, "/");
+}
+inline std::string ModelKey(absl::string_view study, absl::string_view model) {
+  return absl::StrCat("model/", study, "/", model);
+}
+inline std::string SpentPrefix(absl::string_view study) {
+  return absl::StrCat("spent/", study, "/");
+}
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STORE_KEYS_H_

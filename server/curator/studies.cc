@@ -1,0 +1,203 @@
+#include "server/curator/studies.h"
+
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/curator/catalog.h"
+#include "server/curator/intake.h"
+#include "server/curator/models.h"
+#include "server/curator/report_batch.h"
+#include "server/curator/store_keys.h"
+#include "server/curator/study_record.h"
+#include "server/curator/study_request.h"
+#include "server/curator/ticket_authority.h"
+
+namespace coppice {
+namespace {
+
+class StoredStudies final : public Studies {
+ public:
+  StoredStudies(Store& store, std::function<int64_t()> clock, TicketAuthority authority)
+      : store_(store),
+        clock_(std::move(clock)),
+        authority_(std::move(authority)),
+        intake_(store, Intake::Limits()) {}
+
+  absl::Status Load() {
+    COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
+    return models_.Load(store_);
+  }
+
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
+    COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
+    const std::string hash = HashRequest(spec);
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
+    if (study != nullptr) return study->Info();
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
+    COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_()));
+    StudyProgress progress = NoProgress(facts);
+    StoreBatch batch;
+    batch.Put(StudyKey(id), EncodeStudy(facts, progress.state));
+    batch.Put(CountsKey(id), EncodeCounts(progress.outcomes));
+    batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study = std::make_shared<Study>(std::move(facts), std::move(progress));
+    catalog_.Add(study);
+    return study->Info();
+  }
+
+  absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    return study->Info();
+  }
+
+  std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
+
+  absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    if (study->Standing() == ReportOutcome::kStudySealed) return study->Info();
+    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups([&] { return StoreSealed(*study); }));
+    return study->Info();
+  }
+
+  absl::Status Delete(absl::string_view id) override {
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    return intake_.RunBetweenGroups([&] { return Erase(*study); });
+  }
+
+  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const override {
+    if (count < 1 || count > kMaxTicketsPerOffer) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    if (study->Standing() != ReportOutcome::kAccepted) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the study ", id, " is sealed: it takes no more reports"));
+    }
+    const StudyFacts& facts = study->facts();
+    Offered offered{
+        .terms_bytes = facts.terms_bytes, .fingerprint = facts.fingerprint, .tickets = {}};
+    offered.tickets.reserve(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      COPPICE_ASSIGN_OR_RETURN(Ticket ticket, authority_.Issue(facts.fingerprint));
+      offered.tickets.push_back(ticket);
+    }
+    return offered;
+  }
+
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
+              std::vector<SubmittedReport> reports, SubmitDone done) override {
+    ReportBatch batch =
+        JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports), authority_);
+    batch.done = std::move(done);
+    intake_.Submit(std::move(batch));
+  }
+
+  absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
+                                       const EstimatorOptions& options) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
+    if (!model_id.empty() && !IsValidId(model_id)) {
+      return absl::InvalidArgumentError(
+          "model_id: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
+    }
+    const std::lock_guard lock(change_mutex_);
+    const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
+    if (existing.ok()) return SameModel(*existing, study_id, options);
+    // Deleted while this waited for its turn.
+    if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
+    return MakeModel(*study, std::string(model_id), options);
+  }
+
+  absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const override {
+    return models_.Get(id);
+  }
+
+  std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const override {
+    return models_.List(study, page);
+  }
+
+  void Drain() override { intake_.Drain(); }
+
+ private:
+  absl::Status StoreSealed(Study& study) {
+    StoreBatch batch;
+    batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), StudyState::kSealed));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.Seal();
+    return absl::OkStatus();
+  }
+
+  absl::Status Erase(Study& study) {
+    const std::string& id = study.id();
+    StoreBatch batch;
+    for (const std::string& prefix : {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id),
+                                      SpentPrefix(id), ModelPrefix(id)}) {
+      batch.DeletePrefix(prefix);
+    }
+    batch.Put(TombstoneKey(id), EncodeTombstone(study.facts().request_id, clock_()));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.MarkDeleted();
+    catalog_.Remove(study);
+    models_.RemoveOf(id);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> ChooseId(const std::string& wanted) const {
+    if (wanted.empty()) return MakeRandomId();
+    COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
+    return wanted;
+  }
+
+  static absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view study,
+                                             const EstimatorOptions& options) {
+    const std::string& estimator = existing.model->certificate().estimator;
+    if (existing.study == study && estimator == options.ToString()) return existing;
+    return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
+                                                 " already, of study ", existing.study,
+                                                 " by estimator ", estimator));
+  }
+
+  absl::StatusOr<ModelInfo> MakeModel(const Study& study, std::string id,
+                                      const EstimatorOptions& options) {
+    if (id.empty()) {
+      COPPICE_ASSIGN_OR_RETURN(id, MakeRandomId());
+    }
+    COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
+    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, options));
+    ModelInfo info{.id = std::move(id),
+                   .study = study.id(),
+                   .created_unix_seconds = clock_(),
+                   .model = std::make_shared<const Model>(std::move(model))};
+    COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
+    return info;
+  }
+
+  Store& store_;
+  const std::function<int64_t()> clock_;
+  const TicketAuthority authority_;
+  Catalog catalog_;
+  Models models_;
+  // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
+  // belongs to a study comes and goes, in one step. Never taken by the committer.
+  std::mutex change_mutex_;
+  Intake intake_;  // last: its thread ends before what it uses
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store,
+                                                       std::function<int64_t()> clock) {
+  COPPICE_RETURN_IF_ERROR(CheckFormat(store));
+  COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
+  auto studies = std::make_unique<StoredStudies>(store, std::move(clock), std::move(authority));
+  COPPICE_RETURN_IF_ERROR(studies->Load());
+  return studies;
+}
+
+}  // namespace coppice

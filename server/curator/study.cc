@@ -1,0 +1,93 @@
+#include "server/curator/study.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+
+absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes) {
+  StudyFacts facts;
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
+  facts.terms = std::make_shared<const Terms>(std::move(terms));
+  facts.fingerprint = FingerprintOf(terms_bytes);
+  facts.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(facts.mechanisms, MakeMechanisms(*facts.terms));
+  uint64_t sums = 0;
+  for (const auto& mechanism : facts.mechanisms) sums += mechanism->sum_size();
+  if (sums > kMaxSums) {
+    return absl::InvalidArgumentError(absl::StrCat("the partition needs ", sums,
+                                                   " sums, the curator keeps at most ", kMaxSums,
+                                                   ": lower max_depth or trees"));
+  }
+  return facts;
+}
+
+StudyProgress NoProgress(const StudyFacts& facts) {
+  StudyProgress progress;
+  for (const auto& mechanism : facts.mechanisms) {
+    progress.sums.push_back(std::make_shared<const TreeSums>(
+        TreeSums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 0}));
+  }
+  return progress;
+}
+
+Study::Study(StudyFacts facts, StudyProgress progress)
+    : facts_(std::move(facts)), progress_(std::move(progress)) {}
+
+ReportOutcome Study::Standing() const {
+  const std::lock_guard lock(mutex_);
+  if (progress_.deleted) return ReportOutcome::kUnknownStudy;
+  return progress_.state == StudyState::kOpen ? ReportOutcome::kAccepted
+                                              : ReportOutcome::kStudySealed;
+}
+
+SharedSums Study::SumsOf(uint32_t tree) const {
+  const std::lock_guard lock(mutex_);
+  return progress_.sums[tree];
+}
+
+Outcomes Study::CountsSoFar() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.outcomes;
+}
+
+StudyProgress Study::Progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+StudyInfo Study::Info() const {
+  StudyInfo info{.id = id(),
+                 .created_unix_seconds = facts_.created_unix_seconds,
+                 .fingerprint = facts_.fingerprint,
+                 .public_rows = facts_.public_rows,
+                 .partition = facts_.partition,
+                 .terms = facts_.terms};
+  const std::lock_guard lock(mutex_);
+  info.state = progress_.state;
+  info.outcomes = progress_.outcomes;
+  return info;
+}
+
+void Study::Publish(std::vector<SharedSums> sums, const Outcomes& outcomes) {
+  const std::lock_guard lock(mutex_);
+  for (size_t tree = 0; tree < sums.size(); ++tree) {
+    if (sums[tree] != nullptr) progress_.sums[tree] = std::move(sums[tree]);
+  }
+  for (size_t i = 0; i < outcomes.size(); ++i) progress_.outcomes[i] += outcomes[i];
+}
+
+void Study::Seal() {
+  const std::lock_guard lock(mutex_);
+  progress_.state = StudyState::kSealed;
+}
+
+void Study::MarkDeleted() {
+  const std::lock_guard lock(mutex_);
+  progress_.deleted = true;
+}
+
+}  // namespace coppice

@@ -1,0 +1,83 @@
+// One study in memory: what is fixed when it is made, and what its reports have come to.
+//
+// Guarantee  what one call of Progress() returns belongs together: it is the state after some group
+//            of reports was committed, and before the next.
+// Threads    safe to share. Only the committer changes it (see intake.h).
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_H_
+#define COPPICE_SERVER_CURATOR_STUDY_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/study/terms.h"
+#include "server/curator/estimator.h"
+#include "server/curator/partition.h"
+#include "server/curator/studies.h"
+
+namespace coppice {
+
+struct StudyFacts {
+  std::shared_ptr<const Terms> terms;
+  std::shared_ptr<const std::string> terms_bytes;
+  Fingerprint fingerprint{};
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one a tree
+  int64_t created_unix_seconds = 0;
+  PartitionOptions partition;
+  uint64_t public_rows = 0;
+  std::string request_id;
+  std::string request_hash;  // SHA-256 of what the request asked for
+};
+
+// The facts that follow from the terms' bytes; the rest is left to fill in. InvalidArgument if they
+// are no valid terms, or their sums would take more than kMaxSums integers.
+inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
+absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes);
+
+using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
+using SharedSums = std::shared_ptr<const TreeSums>;
+
+struct StudyProgress {
+  StudyState state = StudyState::kOpen;
+  bool deleted = false;
+  std::vector<SharedSums> sums;  // one a tree
+  Outcomes outcomes{};           // reports by ReportOutcome
+};
+
+// Of a study that has had no report yet.
+StudyProgress NoProgress(const StudyFacts& facts);
+
+class Study {
+ public:
+  Study(StudyFacts facts, StudyProgress progress);
+
+  const StudyFacts& facts() const { return facts_; }
+  const std::string& id() const { return facts_.terms->study; }
+  uint32_t num_trees() const { return static_cast<uint32_t>(facts_.mechanisms.size()); }
+
+  // What speaks against every report of this study now; kAccepted if nothing does.
+  ReportOutcome Standing() const;
+  SharedSums SumsOf(uint32_t tree) const;
+  Outcomes CountsSoFar() const;
+  StudyProgress Progress() const;
+  StudyInfo Info() const;
+
+  // Replaces the sums of the trees where `sums` is not null, and adds to the outcomes.
+  void Publish(std::vector<SharedSums> sums, const Outcomes& outcomes);
+  void Seal();
+  void MarkDeleted();
+
+ private:
+  const StudyFacts facts_;
+  mutable std::mutex mutex_;
+  StudyProgress progress_;  // guarded by mutex_
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_H_

@@ -1,0 +1,238 @@
+#include "server/curator/study_record.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/store_keys.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kFormat = 1;
+
+template <typename Record>
+absl::StatusOr<Record> Parse(absl::string_view key, absl::string_view bytes) {
+  Record record;
+  if (record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return record;
+  return CorruptRecord(key, "does not parse");
+}
+
+template <typename Record>
+absl::StatusOr<Record> Read(const Store& store, const std::string& key) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
+  if (!bytes.has_value()) return CorruptRecord(key, "is missing");
+  return Parse<Record>(key, *bytes);
+}
+
+// The enums of the wire have the same order, after an unspecified zero.
+static_assert(static_cast<int>(SplitRule::kMaxEdge) + 1 == v1::SPLIT_RULE_MAX_EDGE);
+static_assert(static_cast<int>(SplitRule::kCart) + 1 == v1::SPLIT_RULE_CART);
+static_assert(static_cast<int>(Criterion::kGini) + 1 == v1::CRITERION_GINI);
+static_assert(static_cast<int>(Criterion::kEntropy) + 1 == v1::CRITERION_ENTROPY);
+static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
+static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+
+v1::PartitionOptions EncodePartition(const PartitionOptions& options) {
+  v1::PartitionOptions proto;
+  proto.set_rule(static_cast<v1::SplitRule>(static_cast<int>(options.rule) + 1));
+  proto.set_criterion(static_cast<v1::Criterion>(static_cast<int>(options.criterion) + 1));
+  proto.set_max_depth(options.max_depth);
+  proto.set_min_leaf(options.min_leaf);
+  proto.set_trees(options.trees);
+  proto.set_seed(options.seed);
+  return proto;
+}
+
+absl::StatusOr<PartitionOptions> DecodePartition(absl::string_view key,
+                                                 const v1::PartitionOptions& proto) {
+  if (proto.rule() < v1::SPLIT_RULE_MAX_EDGE || proto.rule() > v1::SPLIT_RULE_CART ||
+      proto.criterion() < v1::CRITERION_GINI || proto.criterion() > v1::CRITERION_ENTROPY) {
+    return CorruptRecord(key, "has an unknown split rule or criterion");
+  }
+  return PartitionOptions{.rule = static_cast<SplitRule>(proto.rule() - 1),
+                          .criterion = static_cast<Criterion>(proto.criterion() - 1),
+                          .max_depth = proto.max_depth(),
+                          .min_leaf = proto.min_leaf(),
+                          .trees = proto.trees(),
+                          .seed = proto.seed()};
+}
+
+absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
+  const std::string key = StudyKey(id);
+  absl::StatusOr<StudyFacts> facts = FactsFromTerms(std::move(*record.mutable_terms()));
+  if (!facts.ok()) return CorruptRecord(key, facts.status().message());
+  if (facts->terms->study != id) return CorruptRecord(key, "has the terms of another study");
+  COPPICE_ASSIGN_OR_RETURN(facts->partition, DecodePartition(key, record.partition()));
+  facts->created_unix_seconds = record.created_unix_seconds();
+  facts->public_rows = record.public_rows();
+  facts->request_id = record.request_id();
+  facts->request_hash = record.request_hash();
+  return facts;
+}
+
+// A tree's number is the last part of its key.
+absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
+  uint32_t tree = 0;
+  if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
+    return CorruptRecord(key, "is of a tree that the study does not have");
+  }
+  return tree;
+}
+
+// Replaces the sums that have a record: a tree without a report has none.
+absl::Status LoadSums(const Store& store, absl::string_view id, std::vector<SharedSums>& sums) {
+  return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t tree, TreeOfKey(id, key, sums.size()));
+    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record, Parse<v1::SumsRecord>(key, bytes));
+    if (static_cast<size_t>(record.sums_size()) != sums[tree]->sums.size()) {
+      return CorruptRecord(key, "has the wrong number of sums");
+    }
+    sums[tree] = std::make_shared<const TreeSums>(TreeSums{
+        .sums = {record.sums().begin(), record.sums().end()}, .reports = record.reports()});
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view id,
+                                           const StudyFacts& facts) {
+  StudyProgress progress = NoProgress(facts);
+  COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
+  const std::string key = CountsKey(id);
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord counts, Read<v1::CountsRecord>(store, key));
+  uint64_t reports = 0;
+  for (const SharedSums& sums : progress.sums) reports += sums->reports;
+  if (counts.accepted() != reports) {
+    return CorruptRecord(key, "does not add up with the reports in the sums");
+  }
+  progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = counts.accepted();
+  progress.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = counts.duplicate();
+  return progress;
+}
+
+absl::Status WriteFormat(Store& store) {
+  StoreBatch batch;
+  batch.Put(std::string(kFormatKey), absl::StrCat(kFormat));
+  return store.Apply(batch);
+}
+
+}  // namespace
+
+absl::Status CorruptRecord(absl::string_view key, absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("the stored record ", key, " ", why,
+                                          "; nothing was changed. Restore a copy of the data "
+                                          "directory"));
+}
+
+absl::Status CheckFormat(Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> text,
+                           store.Get(std::string(kFormatKey)));
+  if (!text.has_value()) {
+    COPPICE_RETURN_IF_ERROR(store.Scan(kStudyPrefix, [](absl::string_view, absl::string_view) {
+      return CorruptRecord(kFormatKey, "is missing");
+    }));
+    return WriteFormat(store);
+  }
+  uint32_t format = 0;
+  if (!absl::SimpleAtoi(*text, &format)) return CorruptRecord(kFormatKey, "is not a number");
+  if (format <= kFormat) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the data directory was made by a newer version of Coppice (format ", format,
+                   ", this one reads up to ", kFormat, "): install that version"));
+}
+
+std::string EncodeStudy(const StudyFacts& facts, StudyState state) {
+  v1::StudyRecord record;
+  record.set_terms(*facts.terms_bytes);
+  record.set_state(static_cast<v1::StudyState>(state));
+  record.set_created_unix_seconds(facts.created_unix_seconds);
+  *record.mutable_partition() = EncodePartition(facts.partition);
+  record.set_public_rows(facts.public_rows);
+  record.set_request_id(facts.request_id);
+  record.set_request_hash(facts.request_hash);
+  return record.SerializeAsString();
+}
+
+std::string EncodeRows(const Table& rows) {
+  v1::PublicRowsRecord record;
+  const size_t features = rows.schema().num_features();
+  record.mutable_values()->Reserve(static_cast<int>(rows.num_rows() * features));
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    for (size_t feature = 0; feature < features; ++feature) {
+      record.add_values(rows.value(row, feature));
+    }
+    record.add_labels(rows.label(row));
+  }
+  return record.SerializeAsString();
+}
+
+std::string EncodeCounts(const Outcomes& outcomes) {
+  v1::CountsRecord record;
+  record.set_accepted(outcomes[static_cast<size_t>(ReportOutcome::kAccepted)]);
+  record.set_duplicate(outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)]);
+  return record.SerializeAsString();
+}
+
+std::string EncodeSums(const TreeSums& sums) {
+  v1::SumsRecord record;
+  record.mutable_sums()->Assign(sums.sums.begin(), sums.sums.end());
+  record.set_reports(sums.reports);
+  return record.SerializeAsString();
+}
+
+std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds) {
+  v1::TombstoneRecord record;
+  record.set_request_id(std::string(request_id));
+  record.set_deleted_unix_seconds(deleted_unix_seconds);
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
+                                                 absl::string_view bytes) {
+  const std::string key = StudyKey(id);
+  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, Parse<v1::StudyRecord>(key, bytes));
+  if (record.state() != v1::STUDY_STATE_OPEN && record.state() != v1::STUDY_STATE_SEALED) {
+    return CorruptRecord(key, "has an unknown state");
+  }
+  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
+  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts));
+  progress.state = static_cast<StudyState>(record.state());
+  return std::make_shared<Study>(std::move(facts), std::move(progress));
+}
+
+absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
+  const std::string key = RowsKey(study.id());
+  COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
+                           Read<v1::PublicRowsRecord>(store, key));
+  const std::shared_ptr<const Schema>& schema = study.facts().terms->schema;
+  const size_t features = schema->num_features();
+  const size_t rows = static_cast<size_t>(record.labels_size());
+  if (rows != study.facts().public_rows ||
+      static_cast<size_t>(record.values_size()) != rows * features) {
+    return CorruptRecord(key, "has the wrong number of values");
+  }
+  Table table(schema);
+  table.Reserve(rows);
+  for (size_t row = 0; row < rows; ++row) {
+    const RowView values(record.values().data() + row * features, features);
+    const uint32_t label = record.labels(static_cast<int>(row));
+    if (!schema->Validate(values).ok() || label >= schema->num_classes()) {
+      return CorruptRecord(key, absl::StrCat("has a bad row ", row));
+    }
+    table.Append(values, label);
+  }
+  return table;
+}
+
+absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
+                           Parse<v1::TombstoneRecord>(TombstoneKey(id), bytes));
+  return std::move(*record.mutable_request_id());
+}
+
+}  // namespace coppice

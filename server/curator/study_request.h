@@ -1,0 +1,33 @@
+// From what an operator asks for to a study: checks, the partition, the terms.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_REQUEST_H_
+#define COPPICE_SERVER_CURATOR_STUDY_REQUEST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/curator/studies.h"
+#include "server/curator/study.h"
+
+namespace coppice {
+
+inline constexpr size_t kMaxRequestIdLength = 128;
+
+// InvalidArgument unless the ids are well-formed and there is a public row.
+absl::Status ValidateRequest(const StudySpec& spec);
+
+// SHA-256 of all that `spec` asks for, its id included and its request id not.
+std::string HashRequest(const StudySpec& spec);
+
+// Grows the partition and makes the study's facts under `id`.
+absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
+                                          int64_t created_unix_seconds);
+
+// 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.
+absl::StatusOr<std::string> MakeRandomId();
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_REQUEST_H_

@@ -1,0 +1,100 @@
+// A small study and honest devices, for tests of the curator.
+
+#ifndef COPPICE_TESTS_SERVER_CURATOR_CURATOR_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_CURATOR_CURATOR_FIXTURE_H_
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/data/table.h"
+#include "common/privacy/openssl_random.h"
+#include "common/schema/schema.h"
+#include "common/study/terms.h"
+#include "server/curator/studies.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::testing {
+
+inline std::shared_ptr<const Table> PublicRows() {
+  auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", 0, 1), Numeric("y", 0, 1)}, "label", {"no", "yes"}));
+  auto table = std::make_shared<Table>(schema);
+  for (int i = 0; i < 64; ++i) {
+    const double x = (i % 8 + 0.5) / 8;
+    const double y = (i / 8 + 0.5) / 8;
+    table->Append(Row{x, y}, x > 0.5 ? 1 : 0);
+  }
+  return table;
+}
+
+inline StudySpec Spec(std::string id, uint32_t trees = 1) {
+  return {.id = id,
+          .request_id = "request of " + id,
+          .public_rows = PublicRows(),
+          .partition = {.max_depth = 2, .trees = trees},
+          .epsilon = *Budget::FromEpsilon(1),
+          .mechanism = MechanismKind::kLaplaceSplit};
+}
+
+// Opens studies whose clock always says 1000.
+inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(Store& store) {
+  return Studies::Open(store, [] { return int64_t{1000}; });
+}
+
+inline std::string Bytes(const Fingerprint& fingerprint) {
+  return {fingerprint.begin(), fingerprint.end()};
+}
+
+// `count` reports by devices with the row (leaf 0, class 1), each with a fresh ticket.
+inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const StudyInfo& study,
+                                                  uint32_t count) {
+  const auto offer = studies.MakeOffer(study.id, count);
+  EXPECT_OK(offer);
+  if (!offer.ok()) return {};
+  const auto mechanisms = *MakeMechanisms(*study.terms);
+  OpenSslRandom random;
+  std::vector<SubmittedReport> reports;
+  for (const Ticket& ticket : offer->tickets) {
+    const uint32_t tree = TreeOfTicket(ticket, static_cast<uint32_t>(mechanisms.size()));
+    reports.push_back({.ticket = ticket.ToBytes(),
+                       .payload = *mechanisms[tree]->Randomize({.leaf = 0, .label = 1}, random)});
+  }
+  return reports;
+}
+
+using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
+
+// The answer is there when the future is.
+inline std::future<Answer> Send(Studies& studies, const std::string& study,
+                                const std::string& fingerprint,
+                                std::vector<SubmittedReport> reports) {
+  auto promise = std::make_shared<std::promise<Answer>>();
+  studies.Submit(study, fingerprint, std::move(reports),
+                 [promise](Answer answer) { promise->set_value(std::move(answer)); });
+  return promise->get_future();
+}
+
+inline Answer SendAndWait(Studies& studies, const StudyInfo& study,
+                          std::vector<SubmittedReport> reports) {
+  return Send(studies, study.id, Bytes(study.fingerprint), std::move(reports)).get();
+}
+
+inline uint64_t CountOf(const StudyInfo& study, ReportOutcome outcome) {
+  return study.outcomes[static_cast<size_t>(outcome)];
+}
+
+// What accepted, duplicate and rejected reports add up to.
+inline uint64_t Received(const StudyInfo& study) {
+  uint64_t received = 0;
+  for (const uint64_t count : study.outcomes) received += count;
+  return received;
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_CURATOR_CURATOR_FIXTURE_H_

@@ -1,0 +1,195 @@
+#include "server/curator/intake.h"
+
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/curator/catalog.h"
+#include "server/curator/report_batch.h"
+#include "server/curator/ticket_authority.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr ReportOutcome kAccepted = ReportOutcome::kAccepted;
+constexpr ReportOutcome kDuplicate = ReportOutcome::kDuplicate;
+
+class IntakeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(info_, studies_->Create(Spec("one", /*trees=*/3)));
+    reports_ = HonestReports(*studies_, info_, 20);
+    Catalog catalog;
+    ASSERT_OK(catalog.Load(store_));
+    study_ = catalog.Find("one");
+  }
+
+  std::future<Answer> Submit(Intake& intake, std::vector<SubmittedReport> reports) {
+    ReportBatch batch = JudgeReports(study_, Bytes(info_.fingerprint), std::move(reports),
+                                     *TicketAuthority::Open(store_));
+    auto promise = std::make_shared<std::promise<Answer>>();
+    batch.done = [promise](Answer answer) { promise->set_value(std::move(answer)); };
+    intake.Submit(std::move(batch));
+    return promise->get_future();
+  }
+
+  MemoryStore store_;
+  std::unique_ptr<Studies> studies_;
+  StudyInfo info_;
+  std::vector<SubmittedReport> reports_;
+  std::shared_ptr<Study> study_;
+};
+
+TEST_F(IntakeTest, WhatWaitsIsCommittedInOneBatch) {
+  Intake intake(store_, {});
+  const size_t writes = store_.writes();
+  store_.HoldWrites();
+  std::vector<std::future<Answer>> answers;
+  answers.push_back(Submit(intake, {reports_[0]}));
+  store_.AwaitHeldWrite();
+  for (size_t i = 1; i < 10; ++i) answers.push_back(Submit(intake, {reports_[i]}));
+  store_.LetWrites();
+  for (auto& answer : answers) EXPECT_THAT(*answer.get(), ElementsAre(kAccepted));
+  EXPECT_EQ(store_.writes(), writes + 2);
+}
+
+TEST_F(IntakeTest, DuplicateInAnotherBatchOfTheSameGroupIsCountedOnce) {
+  Intake intake(store_, {});
+  store_.HoldWrites();
+  auto first = Submit(intake, {reports_[0]});
+  store_.AwaitHeldWrite();
+  auto second = Submit(intake, {reports_[1]});
+  auto third = Submit(intake, {reports_[1], reports_[0]});
+  store_.LetWrites();
+  EXPECT_THAT(*first.get(), ElementsAre(kAccepted));
+  EXPECT_THAT(*second.get(), ElementsAre(kAccepted));
+  EXPECT_THAT(*third.get(), ElementsAre(kDuplicate, kDuplicate));
+}
+
+TEST_F(IntakeTest, GroupIsNoLargerThanItsLimit) {
+  Intake intake(store_, {.group_reports = 4});
+  const size_t writes = store_.writes();
+  store_.HoldWrites();
+  std::vector<std::future<Answer>> answers;
+  answers.push_back(Submit(intake, {reports_[0]}));
+  store_.AwaitHeldWrite();
+  for (size_t i = 1; i < 9; ++i) answers.push_back(Submit(intake, {reports_[i]}));
+  store_.LetWrites();
+  for (auto& answer : answers) ASSERT_OK(answer.get());
+  EXPECT_EQ(store_.writes(), writes + 3);
+}
+
+TEST_F(IntakeTest, FailedWriteCountsNothingAndARetryCountsOnce) {
+  Intake intake(store_, {});
+  store_.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  auto broken = reports_;
+  broken[3].payload.clear();
+  EXPECT_THAT(Submit(intake, broken).get(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("full")));
+  EXPECT_EQ(Received(study_->Info()), 0u);
+  store_.FailWrites(absl::OkStatus());
+  ASSERT_OK(Submit(intake, broken).get());
+  EXPECT_EQ(CountOf(study_->Info(), kAccepted), 19u);
+  EXPECT_EQ(CountOf(study_->Info(), ReportOutcome::kBadPayload), 1u);
+}
+
+TEST_F(IntakeTest, FailedWriteFailsEveryBatchOfItsGroup) {
+  Intake intake(store_, {});
+  store_.HoldWrites();
+  auto first = Submit(intake, {reports_[0]});
+  store_.AwaitHeldWrite();
+  auto second = Submit(intake, {reports_[1]});
+  auto third = Submit(intake, {reports_[2]});
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  store_.LetWrites();
+  for (auto* answer : {&first, &second, &third}) {
+    EXPECT_THAT(answer->get(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
+  }
+  EXPECT_EQ(Received(study_->Info()), 0u);
+}
+
+TEST_F(IntakeTest, FailedLookupCountsNothing) {
+  Intake intake(store_, {});
+  auto authority_first = Submit(intake, {reports_[0]});
+  ASSERT_OK(authority_first.get());
+  ReportBatch batch = JudgeReports(study_, Bytes(info_.fingerprint), {reports_[0], reports_[1]},
+                                   *TicketAuthority::Open(store_));
+  std::promise<Answer> promise;
+  batch.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
+  store_.FailReads(absl::DataLossError("bad block"));
+  intake.Submit(std::move(batch));
+  EXPECT_THAT(promise.get_future().get(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad block")));
+  EXPECT_EQ(Received(study_->Info()), 1u);
+}
+
+TEST_F(IntakeTest, FullQueueRefusesInTurn) {
+  Intake intake(store_, {.queued_bytes = 2048});
+  store_.HoldWrites();
+  auto first = Submit(intake, {reports_[0]});
+  store_.AwaitHeldWrite();
+  auto large = Submit(intake, {reports_.begin() + 1, reports_.end()});
+  auto small = Submit(intake, {reports_[1]});
+  store_.LetWrites();
+  EXPECT_THAT(*first.get(), ElementsAre(kAccepted));
+  EXPECT_THAT(large.get(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2048")));
+  EXPECT_THAT(*small.get(), ElementsAre(kAccepted));
+  EXPECT_EQ(Received(study_->Info()), 2u);
+}
+
+TEST_F(IntakeTest, QueueHasRoomAgainOnceBatchesAreAnswered) {
+  Intake intake(store_, {.queued_bytes = 1024});
+  for (const SubmittedReport& report : reports_) {
+    EXPECT_THAT(*Submit(intake, {report}).get(), ElementsAre(kAccepted));
+    ASSERT_OK(intake.RunBetweenGroups([] { return absl::OkStatus(); }));
+  }
+}
+
+TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
+  Intake intake(store_, {});
+  auto before = Submit(intake, reports_);
+  EXPECT_THAT(intake.RunBetweenGroups([&] {
+    EXPECT_EQ(CountOf(study_->Info(), kAccepted), 20u);
+    study_->Seal();
+    return absl::InternalError("as returned");
+  }),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("as returned")));
+  EXPECT_THAT(*before.get(), Each(kAccepted));
+}
+
+TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
+  Intake intake(store_, {});
+  ReportBatch judged =
+      JudgeReports(study_, Bytes(info_.fingerprint), reports_, *TicketAuthority::Open(store_));
+  std::promise<Answer> promise;
+  judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
+  ASSERT_OK(intake.RunBetweenGroups([&] {
+    study_->Seal();
+    return absl::OkStatus();
+  }));
+  intake.Submit(std::move(judged));
+  EXPECT_THAT(*promise.get_future().get(), Each(ReportOutcome::kStudySealed));
+  EXPECT_EQ(CountOf(study_->Info(), ReportOutcome::kStudySealed), 20u);
+  EXPECT_EQ(Received(study_->Info()), 20u);
+}
+
+TEST_F(IntakeTest, DestructorAnswersWhatIsQueued) {
+  std::vector<std::future<Answer>> answers;
+  {
+    Intake intake(store_, {});
+    for (const SubmittedReport& report : reports_) answers.push_back(Submit(intake, {report}));
+  }
+  for (auto& answer : answers) EXPECT_THAT(*answer.get(), ElementsAre(kAccepted));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,139 @@
+#include "server/curator/models.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+class ModelsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Reopen();
+    ASSERT_OK_AND_ASSIGN(study_, studies_->Create(Spec("one", /*trees=*/3)));
+    ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 60)));
+  }
+
+  void Reopen() {
+    studies_.reset();
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+  }
+
+  std::vector<std::string> Ids(absl::string_view study, const Page& page) const {
+    std::vector<std::string> ids;
+    for (const ModelInfo& info : studies_->ListModels(study, page)) ids.push_back(info.id);
+    return ids;
+  }
+
+  MemoryStore store_;
+  std::unique_ptr<Studies> studies_;
+  StudyInfo study_;
+};
+
+TEST_F(ModelsTest, CertificateSaysWhatTheModelCostAndAssumed) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
+  const Certificate& certificate = info.model->certificate();
+  EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u);
+  EXPECT_EQ(certificate.mechanism, "laplace_split");
+  EXPECT_EQ(certificate.neighbouring, "any value of one device's row for any other (local)");
+  EXPECT_THAT(certificate.public_inputs, Contains(HasSubstr("64 public rows")));
+  EXPECT_EQ(certificate.estimator, EstimatorOptions().ToString());
+  EXPECT_EQ(certificate.reports, 60u);
+  EXPECT_EQ(certificate.public_rows, 64u);
+  EXPECT_EQ(certificate.fingerprint, ToHex(study_.fingerprint));
+  EXPECT_EQ(certificate.code_version, COPPICE_VERSION);
+  EXPECT_EQ(info.created_unix_seconds, 1000);
+}
+
+TEST_F(ModelsTest, HasAnEstimateForEveryLeafOfEveryTree) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
+  ASSERT_THAT(info.model->leaves(), SizeIs(3));
+  for (size_t t = 0; t < 3; ++t) {
+    EXPECT_THAT(info.model->leaves()[t], SizeIs(study_.terms->forest[t].num_leaves()));
+  }
+}
+
+TEST_F(ModelsTest, PublicOnlyEstimatorFindsThePublicRule) {
+  const EstimatorOptions options{.kind = EstimatorKind::kWeighted,
+                                 .lambda = std::numeric_limits<double>::infinity()};
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", options));
+  EXPECT_EQ(info.model->Predict(Row{0.1, 0.1}).label, 0u);
+  EXPECT_EQ(info.model->Predict(Row{0.9, 0.9}).label, 1u);
+}
+
+TEST_F(ModelsTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 1)));
+  ASSERT_OK_AND_ASSIGN(const ModelInfo again, studies_->BuildModel("one", "model", {}));
+  EXPECT_EQ(again.model->certificate().reports, 60u);
+  EXPECT_EQ(*again.model, *made.model);
+}
+
+TEST_F(ModelsTest, SameIdForAnotherEstimatorOrStudyAlreadyExists) {
+  ASSERT_OK(studies_->BuildModel("one", "model", {}));
+  EXPECT_THAT(studies_->BuildModel("one", "model", {.kind = EstimatorKind::kPrune}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("estimator")));
+  ASSERT_OK(studies_->Create(Spec("two")));
+  EXPECT_THAT(studies_->BuildModel("two", "model", {}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study one")));
+}
+
+TEST_F(ModelsTest, MakesAnIdWhenNoneIsAsked) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", {}));
+  EXPECT_THAT(info.id, MatchesRegex("[a-z0-9]{12}"));
+}
+
+TEST_F(ModelsTest, SurvivesReopening) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->GetModel("model"));
+  EXPECT_EQ(info.study, "one");
+  EXPECT_EQ(info.created_unix_seconds, 1000);
+  EXPECT_EQ(*info.model, *made.model);
+}
+
+TEST_F(ModelsTest, ListGoesPageByPageOfOneStudyOrAll) {
+  ASSERT_OK(studies_->Create(Spec("two")));
+  for (const char* id : {"c", "a"}) ASSERT_OK(studies_->BuildModel("one", id, {}));
+  ASSERT_OK(studies_->BuildModel("two", "b", {}));
+  EXPECT_THAT(Ids("", {}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(Ids("one", {}), ElementsAre("a", "c"));
+  EXPECT_THAT(Ids("", {.size = 1, .after = "a"}), ElementsAre("b"));
+}
+
+TEST_F(ModelsTest, BuildNamesWhatIsWrong) {
+  EXPECT_THAT(studies_->BuildModel("two", "", {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+  EXPECT_THAT(studies_->BuildModel("one", "No", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("model_id")));
+  EXPECT_THAT(studies_->BuildModel("one", "", {.lambda = -1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lambda")));
+  EXPECT_THAT(studies_->GetModel("none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+}
+
+TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  EXPECT_THAT(studies_->BuildModel("one", "model", {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
+  EXPECT_THAT(studies_->GetModel("model"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+}
+
+TEST_F(ModelsTest, MayBeBuiltFromASealedStudy) {
+  ASSERT_OK(studies_->Seal("one"));
+  EXPECT_OK(studies_->BuildModel("one", "model", {.kind = EstimatorKind::kPrune}));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,198 @@
+// What becomes of reports: each is judged once, counted at most once, and never lost once accepted.
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/curator/studies.h"
+#include "server/storage/rocksdb_store.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr ReportOutcome kAccepted = ReportOutcome::kAccepted;
+constexpr ReportOutcome kDuplicate = ReportOutcome::kDuplicate;
+
+enum class Engine { kMemory, kRocksDb };
+
+class ReportsTest : public ::testing::TestWithParam<Engine> {
+ protected:
+  void SetUp() override {
+    Reopen();
+    ASSERT_OK_AND_ASSIGN(study_, studies_->Create(Spec("one", /*trees=*/3)));
+  }
+
+  void Reopen() {
+    studies_.reset();
+    rocksdb_.reset();
+    if (GetParam() == Engine::kRocksDb) {
+      ASSERT_OK_AND_ASSIGN(rocksdb_, OpenRocksDbStore(folder_.path()));
+    }
+    Store& store = rocksdb_ != nullptr ? *rocksdb_ : memory_;
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store));
+  }
+
+  StudyInfo Now() const { return *studies_->Get("one"); }
+
+  TempDir folder_;
+  MemoryStore memory_;
+  std::unique_ptr<Store> rocksdb_;
+  std::unique_ptr<Studies> studies_;
+  StudyInfo study_;
+};
+
+TEST_P(ReportsTest, EachReportIsAcceptedExactlyOnce) {
+  const auto reports = HonestReports(*studies_, study_, 50);
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(kAccepted));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(kDuplicate));
+  Reopen();
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(kDuplicate));
+  EXPECT_EQ(CountOf(Now(), kAccepted), 50u);
+  EXPECT_EQ(CountOf(Now(), kDuplicate), 100u);
+  EXPECT_EQ(Received(Now()), 150u);
+}
+
+TEST_P(ReportsTest, DuplicateInTheSameBatchIsCountedOnce) {
+  auto reports = HonestReports(*studies_, study_, 2);
+  reports.push_back(reports[0]);
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports),
+              ElementsAre(kAccepted, kAccepted, kDuplicate));
+  EXPECT_EQ(CountOf(Now(), kAccepted), 2u);
+}
+
+TEST_P(ReportsTest, ModelsRestOnTheSumOfExactlyTheAcceptedReports) {
+  const auto reports = HonestReports(*studies_, study_, 40);
+  for (int i = 0; i < 2; ++i) ASSERT_OK(SendAndWait(*studies_, study_, reports));
+  ASSERT_OK_AND_ASSIGN(const ModelInfo before, studies_->BuildModel("one", "before", {}));
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const ModelInfo after, studies_->BuildModel("one", "after", {}));
+  EXPECT_EQ(before.model->certificate().reports, 40u);
+  EXPECT_EQ(*before.model, *after.model);
+}
+
+TEST_P(ReportsTest, EveryRejectionHasItsOutcomeAndIsCounted) {
+  auto reports = HonestReports(*studies_, study_, 4);
+  reports[0].ticket[20] = static_cast<char>(reports[0].ticket[20] ^ 1);
+  reports[1].ticket.pop_back();
+  reports[2].payload.pop_back();
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports),
+              ElementsAre(ReportOutcome::kBadTicket, ReportOutcome::kBadTicket,
+                          ReportOutcome::kBadPayload, kAccepted));
+  EXPECT_THAT(*Send(*studies_, "one", std::string(32, 'x'), reports).get(),
+              Each(ReportOutcome::kStaleFingerprint));
+  EXPECT_THAT(*Send(*studies_, "one", "short", reports).get(),
+              Each(ReportOutcome::kStaleFingerprint));
+  EXPECT_THAT(*Send(*studies_, "two", Bytes(study_.fingerprint), reports).get(),
+              Each(ReportOutcome::kUnknownStudy));
+  EXPECT_EQ(CountOf(Now(), ReportOutcome::kBadTicket), 2u);
+  EXPECT_EQ(CountOf(Now(), ReportOutcome::kBadPayload), 1u);
+  EXPECT_EQ(CountOf(Now(), ReportOutcome::kStaleFingerprint), 8u);
+  EXPECT_EQ(Received(Now()), 12u);
+}
+
+TEST_P(ReportsTest, BadPayloadDoesNotSpendItsTicket) {
+  auto reports = HonestReports(*studies_, study_, 1);
+  auto broken = reports;
+  broken[0].payload.push_back('x');
+  broken.push_back(reports[0]);
+  EXPECT_THAT(*SendAndWait(*studies_, study_, broken),
+              ElementsAre(ReportOutcome::kBadPayload, kAccepted));
+}
+
+TEST_P(ReportsTest, TicketOfAnotherStudyIsBad) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo two, studies_->Create(Spec("two", /*trees=*/3)));
+  EXPECT_THAT(*SendAndWait(*studies_, two, HonestReports(*studies_, study_, 1)),
+              ElementsAre(ReportOutcome::kBadTicket));
+}
+
+TEST_P(ReportsTest, SealedStudyTakesNone) {
+  const auto reports = HonestReports(*studies_, study_, 2);
+  ASSERT_OK(studies_->Seal("one"));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(ReportOutcome::kStudySealed));
+  EXPECT_EQ(CountOf(Now(), ReportOutcome::kStudySealed), 2u);
+  EXPECT_EQ(Received(Now()), 2u);
+}
+
+TEST_P(ReportsTest, DeletedStudyIsUnknown) {
+  const auto reports = HonestReports(*studies_, study_, 2);
+  ASSERT_OK(SendAndWait(*studies_, study_, reports));
+  ASSERT_OK(studies_->Delete("one"));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, reports), Each(ReportOutcome::kUnknownStudy));
+}
+
+TEST_P(ReportsTest, EmptyBatchIsAnswered) {
+  EXPECT_THAT(*SendAndWait(*studies_, study_, {}), SizeIs(0));
+}
+
+TEST_P(ReportsTest, DrainAnswersWhatIsQueuedAndRefusesWhatComes) {
+  auto reports = HonestReports(*studies_, study_, 20);
+  std::vector<std::future<Answer>> answers;
+  for (const SubmittedReport& report : reports) {
+    answers.push_back(Send(*studies_, "one", Bytes(study_.fingerprint), {report}));
+  }
+  studies_->Drain();
+  for (auto& answer : answers) EXPECT_THAT(*answer.get(), ElementsAre(kAccepted));
+  EXPECT_THAT(SendAndWait(*studies_, study_, reports),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+  studies_->Drain();
+  EXPECT_EQ(Received(Now()), 20u);
+}
+
+TEST_P(ReportsTest, ManySubmittersAtOnceLoseAndRepeatNothing) {
+  constexpr int kThreads = 4;
+  const auto reports = HonestReports(*studies_, study_, 200);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      std::vector<std::future<Answer>> answers;
+      for (size_t i = 0; i < reports.size(); i += 10) {
+        answers.push_back(Send(*studies_, "one", Bytes(study_.fingerprint),
+                               {reports.begin() + i, reports.begin() + i + 10}));
+      }
+      for (auto& answer : answers) EXPECT_OK(answer.get());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(CountOf(Now(), kAccepted), 200u);
+  EXPECT_EQ(CountOf(Now(), kDuplicate), 200u * (kThreads - 1));
+  Reopen();
+  EXPECT_EQ(CountOf(Now(), kAccepted), 200u);
+}
+
+TEST_P(ReportsTest, NoReportIsAcceptedAfterSealReturns) {
+  const auto reports = HonestReports(*studies_, study_, 100);
+  std::vector<std::future<Answer>> answers;
+  std::thread sender([&] {
+    for (const SubmittedReport& report : reports) {
+      answers.push_back(Send(*studies_, "one", Bytes(study_.fingerprint), {report}));
+    }
+  });
+  ASSERT_OK_AND_ASSIGN(const StudyInfo sealed, studies_->Seal("one"));
+  sender.join();
+  uint64_t accepted = 0;
+  for (auto& answer : answers) {
+    const ReportOutcome outcome = answer.get()->front();
+    EXPECT_TRUE(outcome == kAccepted || outcome == ReportOutcome::kStudySealed);
+    if (outcome == kAccepted) ++accepted;
+  }
+  EXPECT_EQ(CountOf(sealed, kAccepted), accepted);
+  EXPECT_EQ(Received(Now()), 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, ReportsTest, ::testing::Values(Engine::kMemory, Engine::kRocksDb),
+                         [](const auto& test) {
+                           return test.param == Engine::kMemory ? "Memory" : "RocksDb";
+                         });
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,184 @@
+// The life of a study: made, listed, sealed, deleted.
+
+#include "server/curator/studies.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class StudiesTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Reopen(); }
+  void Reopen() {
+    studies_.reset();
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+  }
+
+  std::vector<std::string> Ids(const Page& page) const {
+    std::vector<std::string> ids;
+    for (const StudyInfo& info : studies_->List(page)) ids.push_back(info.id);
+    return ids;
+  }
+
+  MemoryStore store_;
+  std::unique_ptr<Studies> studies_;
+};
+
+TEST_F(StudiesTest, CreateReturnsTheStudyThatGetReturns) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo made, studies_->Create(Spec("one", /*trees=*/3)));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo got, studies_->Get("one"));
+  EXPECT_EQ(got.id, "one");
+  EXPECT_EQ(got.state, StudyState::kOpen);
+  EXPECT_EQ(got.created_unix_seconds, 1000);
+  EXPECT_EQ(got.fingerprint, made.fingerprint);
+  EXPECT_EQ(got.public_rows, 64u);
+  EXPECT_EQ(got.terms->forest.size(), 3u);
+  EXPECT_EQ(Received(got), 0u);
+}
+
+TEST_F(StudiesTest, CreateMakesAnIdWhenNoneIsAsked) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo made, studies_->Create(Spec("")));
+  EXPECT_THAT(made.id, MatchesRegex("[a-z0-9]{12}"));
+  EXPECT_EQ(made.terms->study, made.id);
+}
+
+TEST_F(StudiesTest, SameRequestReturnsTheStudyItMadeAlsoAfterReopening) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo made, studies_->Create(Spec("")));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo again, studies_->Create(Spec("")));
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const StudyInfo later, studies_->Create(Spec("")));
+  EXPECT_EQ(again.id, made.id);
+  EXPECT_EQ(later.id, made.id);
+  EXPECT_EQ(later.fingerprint, made.fingerprint);
+  EXPECT_THAT(Ids({}), ElementsAre(made.id));
+}
+
+TEST_F(StudiesTest, SameRequestIdForAnotherStudyAlreadyExists) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  StudySpec deeper = Spec("one");
+  deeper.partition.max_depth = 3;
+  EXPECT_THAT(studies_->Create(deeper),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request_id")));
+  StudySpec richer = Spec("one");
+  richer.epsilon = *Budget::FromEpsilon(2);
+  EXPECT_THAT(studies_->Create(richer),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
+}
+
+TEST_F(StudiesTest, TakenIdAlreadyExists) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  StudySpec other = Spec("one");
+  other.request_id = "other";
+  EXPECT_THAT(studies_->Create(other),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study_id")));
+}
+
+TEST_F(StudiesTest, CreateNamesTheBadField) {
+  StudySpec spec = Spec("one");
+  spec.request_id.clear();
+  EXPECT_THAT(studies_->Create(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("request_id")));
+  EXPECT_THAT(studies_->Create(Spec("No")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("study_id")));
+  spec = Spec("one");
+  spec.public_rows = nullptr;
+  EXPECT_THAT(studies_->Create(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public_rows")));
+  spec = Spec("one");
+  spec.epsilon = *Budget::FromEpsilon(21);
+  EXPECT_THAT(studies_->Create(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
+  EXPECT_THAT(Ids({}), ElementsAre());
+}
+
+TEST_F(StudiesTest, CreateThatCannotBeStoredLeavesNothing) {
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  EXPECT_THAT(studies_->Create(Spec("one")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
+  store_.FailWrites(absl::OkStatus());
+  EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_OK(studies_->Create(Spec("one")));
+}
+
+TEST_F(StudiesTest, ListGoesPageByPageInOrderOfIds) {
+  for (const char* id : {"c", "a", "b"}) ASSERT_OK(studies_->Create(Spec(id)));
+  EXPECT_THAT(Ids({.size = 2, .after = ""}), ElementsAre("a", "b"));
+  EXPECT_THAT(Ids({.size = 2, .after = "b"}), ElementsAre("c"));
+  EXPECT_THAT(Ids({.size = 2, .after = "c"}), ElementsAre());
+}
+
+TEST_F(StudiesTest, SealIsForGood) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo sealed, studies_->Seal("one"));
+  EXPECT_EQ(sealed.state, StudyState::kSealed);
+  EXPECT_OK(studies_->Seal("one"));
+  Reopen();
+  EXPECT_EQ(studies_->Get("one")->state, StudyState::kSealed);
+  EXPECT_THAT(studies_->MakeOffer("one", 1),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sealed")));
+}
+
+TEST_F(StudiesTest, SealThatCannotBeStoredLeavesTheStudyOpen) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  EXPECT_THAT(studies_->Seal("one"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk")));
+  EXPECT_EQ(studies_->Get("one")->state, StudyState::kOpen);
+}
+
+TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(Spec("one")));
+  ASSERT_OK(studies_->Create(Spec("one-more")));
+  ASSERT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 5)));
+  ASSERT_OK(studies_->BuildModel("one", "model", {}));
+  ASSERT_OK(studies_->Delete("one"));
+  EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(studies_->GetModel("model"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+  std::vector<std::string> keys;
+  ASSERT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {
+    keys.emplace_back(key);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", "meta/format", "meta/ticket_key",
+                                "rows/one-more/", "study/one-more/"));
+}
+
+TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  ASSERT_OK(studies_->Delete("one"));
+  Reopen();
+  EXPECT_THAT(studies_->Delete("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
+  EXPECT_THAT(studies_->Create(Spec("one")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("was deleted")));
+  StudySpec other = Spec("one");
+  other.request_id = "other";
+  EXPECT_THAT(studies_->Create(other),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
+}
+
+TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(Spec("one")));
+  ASSERT_OK_AND_ASSIGN(const Studies::Offered offered, studies_->MakeOffer("one", 7));
+  EXPECT_EQ(offered.tickets.size(), 7u);
+  EXPECT_EQ(offered.fingerprint, one.fingerprint);
+  EXPECT_EQ(FingerprintOf(*offered.terms_bytes), one.fingerprint);
+  EXPECT_THAT(studies_->MakeOffer("one", 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+  EXPECT_THAT(studies_->MakeOffer("one", 1001),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
+  EXPECT_THAT(studies_->MakeOffer("two", 1),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+}
+
+}  // namespace
+}  // namespace coppice

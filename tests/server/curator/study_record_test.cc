@@ -1,0 +1,146 @@
+// Opening a store whose records are damaged, missing, or of another version.
+
+#include "server/curator/study_record.h"
+
+#include <string>
+
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/store_keys.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class StudyRecordTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec("one", /*trees=*/2)));
+    ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
+    ASSERT_OK(studies->BuildModel("one", "model", {}));
+  }
+
+  void Put(std::string key, std::string value) {
+    StoreBatch batch;
+    batch.Put(std::move(key), std::move(value));
+    ASSERT_OK(store_.Apply(batch));
+  }
+
+  void Remove(const std::string& key) {
+    StoreBatch batch;
+    batch.DeletePrefix(key);
+    ASSERT_OK(store_.Apply(batch));
+  }
+
+  template <typename Record>
+  Record Stored(const std::string& key) const {
+    Record record;
+    EXPECT_TRUE(record.ParseFromString(store_.Get(key)->value()));
+    return record;
+  }
+
+  void ExpectDataLoss(const std::string& key, const std::string& why) {
+    EXPECT_THAT(OpenStudies(store_),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         AllOf(HasSubstr(key), HasSubstr(why), HasSubstr("Restore a copy"))));
+  }
+
+  MemoryStore store_;
+};
+
+TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
+  for (const std::string& key : {StudyKey("one"), CountsKey("one"), SumsKey("one", 0),
+                                 ModelKey("one", "model"), TombstoneKey("two")}) {
+    const auto before = store_.Get(key)->value_or("");
+    Put(key, "\xff\xff");
+    ExpectDataLoss(key, "does not parse");
+    if (before.empty()) {
+      Remove(key);
+    } else {
+      Put(key, before);
+    }
+  }
+  EXPECT_OK(OpenStudies(store_));
+}
+
+TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
+  auto counts = Stored<v1::CountsRecord>(CountsKey("one"));
+  counts.set_accepted(29);
+  Put(CountsKey("one"), counts.SerializeAsString());
+  ExpectDataLoss(CountsKey("one"), "does not add up");
+}
+
+TEST_F(StudyRecordTest, LostRecordsAreDataLoss) {
+  const std::string sums = store_.Get(SumsKey("one", 1))->value();
+  Remove(SumsKey("one", 1));
+  ExpectDataLoss(CountsKey("one"), "does not add up");
+  Put(SumsKey("one", 1), sums);
+  Remove(CountsKey("one"));
+  ExpectDataLoss(CountsKey("one"), "is missing");
+}
+
+TEST_F(StudyRecordTest, SumsOfAnotherShapeAreDataLoss) {
+  const auto sums = Stored<v1::SumsRecord>(SumsKey("one", 0));
+  auto shorter = sums;
+  shorter.mutable_sums()->RemoveLast();
+  Put(SumsKey("one", 0), shorter.SerializeAsString());
+  ExpectDataLoss(SumsKey("one", 0), "wrong number of sums");
+  Put(SumsKey("one", 0), sums.SerializeAsString());
+  Put(SumsKey("one", 2), sums.SerializeAsString());
+  ExpectDataLoss(SumsKey("one", 2), "a tree that the study does not have");
+}
+
+TEST_F(StudyRecordTest, StudyUnderAnotherKeyIsDataLoss) {
+  Put(StudyKey("two"), store_.Get(StudyKey("one"))->value());
+  ExpectDataLoss(StudyKey("two"), "terms of another study");
+}
+
+TEST_F(StudyRecordTest, UnknownStateOrTermsAreDataLoss) {
+  const auto record = Stored<v1::StudyRecord>(StudyKey("one"));
+  auto changed = record;
+  changed.clear_state();
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "unknown state");
+  changed = record;
+  changed.clear_terms();
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "terms");
+  changed = record;
+  changed.mutable_partition()->clear_rule();
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "split rule");
+}
+
+TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
+  auto rows = Stored<v1::PublicRowsRecord>(RowsKey("one"));
+  rows.set_values(0, 7);
+  Put(RowsKey("one"), rows.SerializeAsString());
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_));
+  EXPECT_THAT(studies->BuildModel("one", "other", {}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad row 0")));
+  rows.mutable_labels()->RemoveLast();
+  Put(RowsKey("one"), rows.SerializeAsString());
+  EXPECT_THAT(studies->BuildModel("one", "other", {}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("wrong number of values")));
+}
+
+TEST_F(StudyRecordTest, NewerFormatIsRefused) {
+  Put("meta/format", "2");
+  EXPECT_THAT(OpenStudies(store_), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                            HasSubstr("made by a newer version")));
+}
+
+TEST_F(StudyRecordTest, LostOrDamagedFormatIsDataLoss) {
+  Put("meta/format", "one");
+  ExpectDataLoss("meta/format", "is not a number");
+  Remove("meta/format");
+  ExpectDataLoss("meta/format", "is missing");
+}
+
+}  // namespace
+}  // namespace coppice
