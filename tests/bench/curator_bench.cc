@@ -1,0 +1,135 @@
+// What a report costs the curator: judging, adding and making durable, on RocksDB. CPU time is the
+// whole process', so threads beside the caller's are in it. Payloads are about 540 bytes.
+
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/privacy/openssl_random.h"
+#include "server/curator/studies.h"
+#include "server/curator/ticket_authority.h"
+#include "server/storage/rocksdb_store.h"
+#include "tests/support/schemas.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kReportsPerSubmit = 500;
+
+// 256 public rows on a grid, split into 128 leaves of 3 classes.
+std::shared_ptr<const Table> PublicRows() {
+  auto schema = std::make_shared<const Schema>(*Schema::Create(
+      {testing::Numeric("x", 0, 1), testing::Numeric("y", 0, 1)}, "label", {"a", "b", "c"}));
+  auto table = std::make_shared<Table>(schema);
+  for (uint32_t i = 0; i < 256; ++i) {
+    table->Append(Row{(i % 16 + 0.5) / 16, (i / 16 + 0.5) / 16}, i % 3);
+  }
+  return table;
+}
+
+// A curator on a fresh store, and devices.
+class Bench {
+ public:
+  Bench() : folder_(std::filesystem::temp_directory_path() / "coppice_curator_bench") {
+    std::filesystem::remove_all(folder_);
+    store_ = *OpenRocksDbStore(folder_);
+    studies_ = *Studies::Open(*store_, [] { return int64_t{0}; });
+    info_ = *studies_->Create({.id = "bench",
+                               .request_id = "bench",
+                               .public_rows = PublicRows(),
+                               .partition = {.max_depth = 7},
+                               .epsilon = *Budget::FromEpsilon(1),
+                               .mechanism = MechanismKind::kLaplaceSplit});
+    fingerprint_.assign(info_.fingerprint.begin(), info_.fingerprint.end());
+    mechanisms_ = *MakeMechanisms(*info_.terms);
+    OpenSslRandom random;
+    for (uint32_t i = 0; i < kReportsPerSubmit; ++i) {
+      payloads_.push_back(*mechanisms_[0]->Randomize({.leaf = i % 128, .label = i % 3}, random));
+    }
+  }
+  ~Bench() {
+    studies_.reset();
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::vector<SubmittedReport> MakeReports() const {
+    const auto offered = *studies_->MakeOffer("bench", kReportsPerSubmit);
+    std::vector<SubmittedReport> reports;
+    reports.reserve(kReportsPerSubmit);
+    for (uint32_t i = 0; i < kReportsPerSubmit; ++i) {
+      reports.push_back({.ticket = offered.tickets[i].ToBytes(), .payload = payloads_[i]});
+    }
+    return reports;
+  }
+
+  std::future<bool> Submit(std::vector<SubmittedReport> reports) const {
+    auto promise = std::make_shared<std::promise<bool>>();
+    studies_->Submit("bench", fingerprint_, std::move(reports), [promise](auto outcomes) {
+      promise->set_value(outcomes.ok() && outcomes->back() == ReportOutcome::kAccepted);
+    });
+    return promise->get_future();
+  }
+
+  const std::vector<std::string>& payloads() const { return payloads_; }
+  const LocalMechanism& mechanism() const { return *mechanisms_[0]; }
+  Store& store() { return *store_; }
+
+ private:
+  std::string folder_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Studies> studies_;
+  StudyInfo info_;
+  std::string fingerprint_;
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
+  std::vector<std::string> payloads_;
+};
+
+// The whole way, by submits in flight: more of them make larger groups.
+void BM_SubmitReports(benchmark::State& state) {
+  const Bench bench;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<std::vector<SubmittedReport>> submits;
+    for (int64_t i = 0; i < state.range(0); ++i) submits.push_back(bench.MakeReports());
+    state.ResumeTiming();
+    std::vector<std::future<bool>> answers;
+    for (auto& reports : submits) answers.push_back(bench.Submit(std::move(reports)));
+    for (auto& answer : answers) {
+      if (!answer.get()) state.SkipWithError("a report was not accepted");
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0) * kReportsPerSubmit);
+}
+BENCHMARK(BM_SubmitReports)->Arg(1)->Arg(4)->Arg(16)->UseRealTime()->MeasureProcessCPUTime();
+
+void BM_VerifyTicket(benchmark::State& state) {
+  Bench bench;
+  const TicketAuthority authority = *TicketAuthority::Open(bench.store());
+  const Fingerprint terms{};
+  const Ticket ticket = *authority.Issue(terms);
+  for (auto _ : state) benchmark::DoNotOptimize(authority.Verify(ticket, terms));
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_VerifyTicket);
+
+void BM_AddPayload(benchmark::State& state) {
+  const Bench bench;
+  std::vector<int64_t> sums(bench.mechanism().sum_size());
+  size_t next = 0;
+  for (auto _ : state) {
+    const std::string& payload = bench.payloads()[next++ % bench.payloads().size()];
+    benchmark::DoNotOptimize(bench.mechanism().Add(payload, absl::MakeSpan(sums)));
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bench.payloads()[0].size()));
+}
+BENCHMARK(BM_AddPayload);
+
+}  // namespace
+}  // namespace coppice
