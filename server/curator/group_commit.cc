@@ -27,7 +27,7 @@ struct Tally {
 
 class Group {
  public:
-  explicit Group(absl::Span<ReportBatch> batches) : batches_(batches) {}
+  explicit Group(absl::Span<Submission> batches) : batches_(batches) {}
 
   absl::Status Commit(Store& store) {
     CloseLateBatches();
@@ -46,7 +46,7 @@ class Group {
  private:
   // A study may have been sealed or deleted since its reports were judged.
   void CloseLateBatches() {
-    for (ReportBatch& batch : batches_) {
+    for (Submission& batch : batches_) {
       if (batch.candidates.empty()) continue;
       const ReportOutcome standing = batch.study->Standing();
       if (standing == ReportOutcome::kAccepted) continue;
@@ -58,9 +58,9 @@ class Group {
 
   void CollectKeys() {
     size_t candidates = 0;
-    for (const ReportBatch& batch : batches_) candidates += batch.candidates.size();
+    for (const Submission& batch : batches_) candidates += batch.candidates.size();
     keys_.reserve(candidates);
-    for (ReportBatch& batch : batches_) {
+    for (Submission& batch : batches_) {
       keys_.insert(keys_.end(), std::make_move_iterator(batch.spent_keys.begin()),
                    std::make_move_iterator(batch.spent_keys.end()));
     }
@@ -71,10 +71,10 @@ class Group {
     absl::flat_hash_set<absl::string_view> seen;
     seen.reserve(keys_.size());
     size_t next = 0;
-    for (ReportBatch& batch : batches_) {
+    for (Submission& batch : batches_) {
       if (batch.candidates.empty()) continue;
       Tally& tally = TallyOf(*batch.study);
-      for (const ReportBatch::Candidate& candidate : batch.candidates) {
+      for (const Submission::Candidate& candidate : batch.candidates) {
         const size_t key = next++;
         ReportOutcome& outcome = batch.outcomes[candidate.report];
         if (spent[key] || seen.contains(keys_[key])) {
@@ -89,7 +89,7 @@ class Group {
     }
   }
 
-  static bool Add(const ReportBatch& batch, const ReportBatch::Candidate& candidate, Tally& tally) {
+  static bool Add(const Submission& batch, const Submission::Candidate& candidate, Tally& tally) {
     std::shared_ptr<TreeSums>& sums = tally.sums[candidate.tree];
     if (sums == nullptr) sums = std::make_shared<TreeSums>(*batch.study->SumsOf(candidate.tree));
     const LocalMechanism& mechanism = *batch.study->facts().mechanisms[candidate.tree];
@@ -100,7 +100,7 @@ class Group {
   }
 
   void CountOutcomes() {
-    for (const ReportBatch& batch : batches_) {
+    for (const Submission& batch : batches_) {
       if (batch.study == nullptr) continue;
       Tally& tally = TallyOf(*batch.study);
       for (const ReportOutcome outcome : batch.outcomes) {
@@ -139,7 +139,7 @@ class Group {
     return tally;
   }
 
-  const absl::Span<ReportBatch> batches_;
+  const absl::Span<Submission> batches_;
   std::vector<std::string> keys_;  // of all candidates, in order
   std::vector<bool> accepted_;     // one a key
   std::map<Study*, Tally> tallies_;
@@ -147,7 +147,7 @@ class Group {
 
 }  // namespace
 
-absl::Status CommitGroup(absl::Span<ReportBatch> group, Store& store) {
+absl::Status CommitGroup(absl::Span<Submission> group, Store& store) {
   return Group(group).Commit(store);
 }
 

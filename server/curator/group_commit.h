@@ -11,13 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "server/curator/report_batch.h"
+#include "server/curator/submission.h"
 #include "server/storage/store.h"
 
 namespace coppice {
 
 // Settles the outcome of every report in `group`, whose candidates it uses up.
-absl::Status CommitGroup(absl::Span<ReportBatch> group, Store& store);
+absl::Status CommitGroup(absl::Span<Submission> group, Store& store);
 
 }  // namespace coppice
 

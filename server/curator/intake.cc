@@ -10,9 +10,9 @@ namespace coppice {
 namespace {
 
 // Keeps the answer, drops the rest.
-void Refuse(ReportBatch& batch, absl::Status status) {
+void Refuse(Submission& batch, absl::Status status) {
   Studies::SubmitDone done = std::move(batch.done);
-  batch = ReportBatch();
+  batch = Submission();
   batch.done = std::move(done);
   batch.refused = std::move(status);
 }
@@ -31,7 +31,7 @@ Intake::~Intake() {
   committer_.join();
 }
 
-void Intake::Submit(ReportBatch batch) {
+void Intake::Submit(Submission batch) {
   const size_t bytes = batch.Bytes();
   Enqueue({.batch = std::move(batch), .bytes = bytes, .change = nullptr});
 }
@@ -114,11 +114,11 @@ void Intake::Complete(std::vector<Item>& group) {
     group.front().change();
     return;
   }
-  std::vector<ReportBatch> batches;
+  std::vector<Submission> batches;
   batches.reserve(group.size());
   for (Item& item : group) batches.push_back(std::move(item.batch));
   const absl::Status status = CommitGroup(absl::MakeSpan(batches), store_);
-  for (ReportBatch& batch : batches) {
+  for (Submission& batch : batches) {
     const absl::Status& against = batch.refused.ok() ? status : batch.refused;
     if (against.ok()) {
       batch.done(std::move(batch.outcomes));

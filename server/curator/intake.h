@@ -25,7 +25,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "server/curator/report_batch.h"
+#include "server/curator/submission.h"
 #include "server/storage/store.h"
 
 namespace coppice {
@@ -44,7 +44,7 @@ class Intake {
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
-  void Submit(ReportBatch batch);
+  void Submit(Submission batch);
 
   // Runs `change` on the committer's thread, after all that was submitted before and with no group
   // under way; returns what it returned.
@@ -55,7 +55,7 @@ class Intake {
 
  private:
   struct Item {
-    ReportBatch batch;
+    Submission batch;
     size_t bytes = 0;
     std::function<void()> change;  // if set, there is no batch
   };

@@ -8,10 +8,10 @@
 #include "server/curator/catalog.h"
 #include "server/curator/intake.h"
 #include "server/curator/models.h"
-#include "server/curator/report_batch.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "server/curator/study_request.h"
+#include "server/curator/submission.h"
 #include "server/curator/ticket_authority.h"
 
 namespace coppice {
@@ -93,7 +93,7 @@ class StoredStudies final : public Studies {
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
               std::vector<SubmittedReport> reports, SubmitDone done) override {
-    ReportBatch batch =
+    Submission batch =
         JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports), authority_);
     batch.done = std::move(done);
     intake_.Submit(std::move(batch));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/curator/catalog.h"
-#include "server/curator/report_batch.h"
+#include "server/curator/submission.h"
 #include "server/curator/ticket_authority.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
@@ -34,8 +34,8 @@ class IntakeTest : public ::testing::Test {
   }
 
   std::future<Answer> Submit(Intake& intake, std::vector<SubmittedReport> reports) {
-    ReportBatch batch = JudgeReports(study_, Bytes(info_.fingerprint), std::move(reports),
-                                     *TicketAuthority::Open(store_));
+    Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), std::move(reports),
+                                    *TicketAuthority::Open(store_));
     auto promise = std::make_shared<std::promise<Answer>>();
     batch.done = [promise](Answer answer) { promise->set_value(std::move(answer)); };
     intake.Submit(std::move(batch));
@@ -121,8 +121,8 @@ TEST_F(IntakeTest, FailedLookupCountsNothing) {
   Intake intake(store_, {});
   auto authority_first = Submit(intake, {reports_[0]});
   ASSERT_OK(authority_first.get());
-  ReportBatch batch = JudgeReports(study_, Bytes(info_.fingerprint), {reports_[0], reports_[1]},
-                                   *TicketAuthority::Open(store_));
+  Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), {reports_[0], reports_[1]},
+                                  *TicketAuthority::Open(store_));
   std::promise<Answer> promise;
   batch.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   store_.FailReads(absl::DataLossError("bad block"));
@@ -168,7 +168,7 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
 
 TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   Intake intake(store_, {});
-  ReportBatch judged =
+  Submission judged =
       JudgeReports(study_, Bytes(info_.fingerprint), reports_, *TicketAuthority::Open(store_));
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };

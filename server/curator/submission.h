@@ -1,7 +1,7 @@
 // One Submit() on its way: its reports, and what is known of each so far.
 
-#ifndef COPPICE_SERVER_CURATOR_REPORT_BATCH_H_
-#define COPPICE_SERVER_CURATOR_REPORT_BATCH_H_
+#ifndef COPPICE_SERVER_CURATOR_SUBMISSION_H_
+#define COPPICE_SERVER_CURATOR_SUBMISSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace coppice {
 
-struct ReportBatch {
+struct Submission {
   // A report that nothing speaks against so far. Its payload and whether its ticket was spent are
   // left to the committer.
   struct Candidate {
@@ -38,9 +38,9 @@ struct ReportBatch {
 };
 
 // All checks that need the study's terms only, on the caller's thread.
-ReportBatch JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                         std::vector<SubmittedReport> reports, const TicketAuthority& authority);
+Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
+                        std::vector<SubmittedReport> reports, const TicketAuthority& authority);
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_CURATOR_REPORT_BATCH_H_
+#endif  // COPPICE_SERVER_CURATOR_SUBMISSION_H_

@@ -1,4 +1,4 @@
-#include "server/curator/report_batch.h"
+#include "server/curator/submission.h"
 
 #include <algorithm>
 #include <utility>
@@ -29,8 +29,8 @@ std::string SpentKey(absl::string_view prefix, const Ticket& ticket) {
 
 }  // namespace
 
-size_t ReportBatch::Bytes() const {
-  size_t bytes = sizeof(ReportBatch);
+size_t Submission::Bytes() const {
+  size_t bytes = sizeof(Submission);
   for (const SubmittedReport& report : reports) {
     bytes += sizeof(SubmittedReport) + report.ticket.size() + report.payload.size();
   }
@@ -40,9 +40,9 @@ size_t ReportBatch::Bytes() const {
   return bytes;
 }
 
-ReportBatch JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                         std::vector<SubmittedReport> reports, const TicketAuthority& authority) {
-  ReportBatch batch;
+Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
+                        std::vector<SubmittedReport> reports, const TicketAuthority& authority) {
+  Submission batch;
   batch.outcomes.assign(reports.size(), JudgeBatch(study.get(), fingerprint_bytes));
   batch.study = std::move(study);
   batch.reports = std::move(reports);
