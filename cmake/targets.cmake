@@ -1,16 +1,25 @@
 # coppice_library, coppice_binary and coppice_test: one target a component, its room checked.
 
+# What every target of ours is compiled with. Our warnings are ours alone: whoever installs the client
+# library does not inherit them.
 add_library(coppice_options INTERFACE)
-target_include_directories(coppice_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_definitions(coppice_options INTERFACE COPPICE_VERSION="${PROJECT_VERSION}")
-target_compile_options(coppice_options INTERFACE
+target_include_directories(coppice_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/coppice>)
+target_compile_features(coppice_options INTERFACE cxx_std_20)
+set(COPPICE_COMPILE_OPTIONS
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   -Wunused -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
 if(COPPICE_SANITIZER)
-  target_compile_options(coppice_options INTERFACE
+  list(APPEND COPPICE_COMPILE_OPTIONS
     -fsanitize=${COPPICE_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(coppice_options INTERFACE -fsanitize=${COPPICE_SANITIZER})
+  target_link_options(coppice_options INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=${COPPICE_SANITIZER}>)
 endif()
+add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
+
+# Rooms that a device program needs, which `cmake --install DIR --component client` installs.
+set(COPPICE_CLIENT_ROOMS base privacy ldp schema tree study client)
+install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
 
 # Reads cmake/layers.txt into COPPICE_SEES_<room>.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
@@ -49,6 +58,7 @@ function(coppice_library)
   coppice_check_layer(${target} ${A_LAYER} ${A_DEPS})
   if(A_SRCS)
     add_library(${target} STATIC ${A_SRCS})
+    target_compile_options(${target} PRIVATE ${COPPICE_COMPILE_OPTIONS})
     target_link_libraries(${target} PUBLIC coppice_options ${A_DEPS})
   else()
     add_library(${target} INTERFACE)
@@ -56,6 +66,15 @@ function(coppice_library)
   endif()
   set_target_properties(${target} PROPERTIES COPPICE_LAYER ${A_LAYER})
   add_library(coppice::${A_NAME} ALIAS ${target})
+  if(A_LAYER IN_LIST COPPICE_CLIENT_ROOMS)
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${A_NAME})
+    install(TARGETS ${target} EXPORT coppiceClient ARCHIVE DESTINATION lib COMPONENT client)
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+    list(FILTER headers EXCLUDE REGEX "/collector[^/]*$")
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+               OUTPUT_VARIABLE folder)
+    install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
+  endif()
 endfunction()
 
 # coppice_binary(NAME n LAYER room SRCS ... DEPS ...): build/<preset>/bin/<n>.
@@ -63,6 +82,7 @@ function(coppice_binary)
   cmake_parse_arguments(A "" "NAME;LAYER" "SRCS;DEPS" ${ARGN})
   coppice_check_layer(${A_NAME} ${A_LAYER} ${A_DEPS})
   add_executable(${A_NAME} ${A_SRCS})
+  target_compile_options(${A_NAME} PRIVATE ${COPPICE_COMPILE_OPTIONS})
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS})
 endfunction()
 
@@ -70,6 +90,7 @@ endfunction()
 function(coppice_test)
   cmake_parse_arguments(A "SLOW" "NAME" "SRCS;DEPS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
+  target_compile_options(${A_NAME} PRIVATE ${COPPICE_COMPILE_OPTIONS})
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${A_NAME} COMMAND ${A_NAME})

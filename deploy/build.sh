@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs what is missing and builds a preset: deploy/build.sh PRESET [TARGET...]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+preset=$1
+shift
+
+"$root/deploy/install-packages.sh"
+cd "$root"
+# A compiler cache makes the next clean build a matter of seconds.
+export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
+cmake --preset "$preset" >&2
+targets=()
+if [[ $# -gt 0 ]]; then targets=(--target "$@"); fi
+cmake --build --preset "$preset" "${targets[@]}" >&2

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs what is missing of deploy/packages.txt and of the packages named as arguments. As another
+# user than root it prints the one line to run instead, and fails.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+mapfile -t wanted < <(grep -v '^#' "$here/packages.txt")
+wanted+=("$@")
+
+missing=()
+for package in "${wanted[@]}"; do
+  if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]]; then
+    missing+=("$package")
+  fi
+done
+if [[ ${#missing[@]} -eq 0 ]]; then exit 0; fi
+
+if [[ $EUID -ne 0 ]]; then
+  echo "Packages are missing. As root, run this and then try again:" >&2
+  echo "  apt-get install -y --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+echo "Installing ${#missing[@]} missing packages: ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq >&2
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

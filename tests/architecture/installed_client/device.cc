@@ -1,0 +1,22 @@
+// The smallest device: one leaf, one row, one report.
+
+#include <cstdio>
+#include <memory>
+
+#include "client/privatizer.h"
+#include "common/privacy/openssl_random.h"
+
+int main() {
+  using namespace coppice;
+  const auto schema = Schema::Create({{.name = "x", .min = 0, .max = 1}}, "y", {"no", "yes"});
+  Terms terms{.study = "s",
+              .schema = std::make_shared<const Schema>(*schema),
+              .forest = {Tree::SingleLeaf()},
+              .epsilon = *Budget::Parse("1"),
+              .mechanism = MechanismKind::kOptimizedUnary};
+  const auto privatizer = Privatizer::Create(terms, Fingerprint{});
+  OpenSslRandom random;
+  const auto report = privatizer->Privatize({0.5}, 1, Ticket{}, random);
+  std::printf("%zu bytes\n", report.ok() ? report->payload.size() : 0);
+  return report.ok() ? 0 : 1;
+}

@@ -1,0 +1,191 @@
+// Reads every #include of the tree against cmake/layers.txt. (A link is checked by CMake at
+// configure time; a header needs no link.)
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Room {
+  std::string prefix;
+  std::set<std::string> sees;
+  std::set<std::string> libraries;
+};
+using Rooms = std::map<std::string, Room>;
+
+std::set<std::string> Words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+Rooms ReadRooms(const fs::path& file) {
+  Rooms rooms;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream fields(line);
+    std::string name, prefix, sees, libraries;
+    std::getline(fields, name, '|');
+    std::getline(fields, prefix, '|');
+    std::getline(fields, sees, '|');
+    std::getline(fields, libraries, '|');
+    rooms[*Words(name).begin()] = {*Words(prefix).begin(), Words(sees), Words(libraries)};
+  }
+  return rooms;
+}
+
+// The room with the longest prefix of `path`; empty if there is none.
+std::string RoomOf(const Rooms& rooms, const std::string& path) {
+  std::string best;
+  for (const auto& [name, room] : rooms) {
+    if (path.rfind(room.prefix, 0) != 0) continue;
+    if (best.empty() || rooms.at(best).prefix.size() < room.prefix.size()) best = name;
+  }
+  return best;
+}
+
+// The outside library a header belongs to, as layers.txt calls it; empty for the standard library
+// and the operating system.
+std::string LibraryOf(const std::string& header) {
+  static const std::vector<std::pair<std::string, std::string>> kPrefixes = {
+      {"absl/", "absl"},   {"openssl/", "openssl"}, {"google/protobuf", "protobuf"},
+      {"grpcpp/", "grpc"}, {"grpc/", "grpc"},       {"rocksdb/", "rocksdb"},
+      {"CLI/", "cli11"},   {"nlohmann/", "json"},   {"csv.h", "csv"},
+      {"zlib.h", "zlib"},  {"Eigen/", "eigen"},     {"gtest/", "gtest"},
+  };
+  for (const auto& [prefix, library] : kPrefixes) {
+    if (header.rfind(prefix, 0) == 0) return library;
+  }
+  return "";
+}
+
+// What is wrong with `file` including `header`; empty if nothing.
+std::string Violation(const Rooms& rooms, const std::string& file, const std::string& header) {
+  const std::string room = RoomOf(rooms, file);
+  if (room.empty()) return file + " belongs to no room";
+  if (header.rfind("coppice/v1/", 0) == 0) {
+    const bool services = header.find(".grpc.pb.h") != std::string::npos;
+    if (rooms.at(room).sees.count("proto") == 0) return file + " (" + room + ") sees " + header;
+    if (services && rooms.at(room).libraries.count("grpc") == 0) {
+      return file + " (" + room + ") may not use gRPC: " + header;
+    }
+    return "";
+  }
+  const std::string theirs = RoomOf(rooms, header);
+  if (!theirs.empty()) {
+    const bool allowed = theirs == room || rooms.at(room).sees.count(theirs) != 0;
+    return allowed ? "" : file + " (" + room + ") may not use " + header + " (" + theirs + ")";
+  }
+  const std::string library = LibraryOf(header);
+  if (!library.empty() && rooms.at(room).libraries.count(library) == 0) {
+    return file + " (" + room + ") may not use " + header;
+  }
+  return "";
+}
+
+std::vector<std::string> IncludesOf(const fs::path& file) {
+  static const std::regex kInclude(R"re(^\s*#\s*include\s*[<"]([^>"]+)[>"])re");
+  std::vector<std::string> headers;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, kInclude)) headers.push_back(match[1]);
+  }
+  return headers;
+}
+
+std::vector<std::string> SourceFiles(const fs::path& root) {
+  std::vector<std::string> files;
+  for (const char* folder : {"common", "client", "server"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cc") {
+        files.push_back(fs::relative(entry.path(), root));
+      }
+    }
+  }
+  return files;
+}
+
+class LayersTest : public ::testing::Test {
+ protected:
+  const fs::path root_ = std::getenv("COPPICE_SOURCE_DIR");
+  const Rooms rooms_ = ReadRooms(root_ / "cmake/layers.txt");
+};
+
+TEST_F(LayersTest, EveryIncludeIsAllowed) {
+  const std::vector<std::string> files = SourceFiles(root_);
+  ASSERT_GT(files.size(), 50u);
+  for (const std::string& file : files) {
+    for (const std::string& header : IncludesOf(root_ / file)) {
+      EXPECT_EQ(Violation(rooms_, file, header), "");
+    }
+  }
+}
+
+TEST_F(LayersTest, ArrowsRunDownAndNeverInACircle) {
+  for (const auto& [name, room] : rooms_) {
+    for (const std::string& below : room.sees) {
+      ASSERT_EQ(rooms_.count(below), 1u) << name << " sees " << below;
+      EXPECT_EQ(rooms_.at(below).sees.count(name), 0u) << name << " and " << below;
+    }
+  }
+}
+
+// The rules that matter most, so that an edit of the table cannot quietly drop them.
+TEST_F(LayersTest, TheTableKeepsThePromises) {
+  EXPECT_EQ(rooms_.at("privacy").sees, std::set<std::string>{"base"});
+  EXPECT_EQ(rooms_.at("privacy").libraries, (std::set<std::string>{"absl", "openssl"}));
+  for (const char* room : {"ldp", "schema", "tree", "study", "client"}) {
+    EXPECT_EQ(rooms_.at(room).libraries.count("grpc"), 0u) << room;
+    EXPECT_EQ(rooms_.at(room).libraries.count("protobuf"), 0u) << room;
+    EXPECT_EQ(rooms_.at(room).sees.count("data"), 0u) << room;
+  }
+  for (const char* room : {"wire", "curator", "lab"}) {
+    EXPECT_EQ(rooms_.at(room).libraries.count("grpc"), 0u) << room;
+  }
+}
+
+TEST_F(LayersTest, ViolationsAreFound) {
+  EXPECT_NE(Violation(rooms_, "common/privacy/x.cc", "common/tree/tree.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/privatizer.cc", "server/curator/studies.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/privatizer.cc", "grpcpp/grpcpp.h"), "");
+  EXPECT_NE(Violation(rooms_, "client/journal.cc", "coppice/v1/report.pb.h"), "");
+  EXPECT_NE(Violation(rooms_, "server/curator/x.cc", "coppice/v1/report.grpc.pb.h"), "");
+  EXPECT_NE(Violation(rooms_, "elsewhere/x.cc", "absl/status/status.h"), "");
+  EXPECT_EQ(Violation(rooms_, "client/collector.cc", "grpcpp/grpcpp.h"), "");
+}
+
+// Privacy randomness has one door, and floating-point distributions none. Public randomness (ties,
+// splits, generated rows) uses a seeded engine in the files named here, and nothing else does.
+TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
+  static const std::regex kPrivate(R"re(RAND_(priv_)?bytes)re");
+  static const std::regex kPublic(
+      R"re(std::(mt19937|minstd|random_device|\w+_distribution)|absl/random)re");
+  for (const std::string& file : SourceFiles(root_)) {
+    std::ifstream stream(root_ / file);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const bool calls_generator = std::regex_search(text, kPrivate);
+    const bool may_call = file == "common/privacy/openssl_random.cc" ||
+                          file == "common/privacy/openssl_random.h" ||
+                          file.rfind("server/curator/", 0) == 0 ||  // ids and keys
+                          file.rfind("client/collector", 0) == 0;   // jitter
+    EXPECT_TRUE(may_call || !calls_generator) << file;
+    const bool may_seed =
+        file.rfind("server/curator/public_random", 0) == 0 || file.rfind("server/lab/", 0) == 0;
+    EXPECT_TRUE(may_seed || !std::regex_search(text, kPublic)) << file;
+  }
+}
+
+}  // namespace
