@@ -1,0 +1,140 @@
+// coppiced, the curator's daemon: flags, certificates, store, studies, services, signals, drain.
+
+#include <grpc/support/log.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "server/coppiced_flags.h"
+#include "server/coppiced_log.h"
+#include "server/coppiced_server.h"
+#include "server/coppiced_signals.h"
+#include "server/coppiced_tls.h"
+#include "server/curator/studies.h"
+#include "server/storage/rocksdb_store.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::Duration kGrace = absl::Seconds(10);
+
+absl::StatusOr<std::optional<TlsFiles>> LoadTls(const DaemonFlags& flags) {
+  if (flags.insecure) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(
+      TlsFiles files, LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now()));
+  return files;
+}
+
+absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
+  return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": ", std::strerror(error)));
+}
+
+// Changes nothing: a folder that is not there must only be possible to make.
+absl::Status CheckDataDir(const std::string& data_dir) {
+  std::error_code ignored;
+  std::filesystem::path path = std::filesystem::absolute(data_dir, ignored).lexically_normal();
+  while (!std::filesystem::exists(path, ignored) && path.has_relative_path()) {
+    path = path.parent_path();
+  }
+  if (!std::filesystem::is_directory(path, ignored)) {
+    return FileError("--data-dir", data_dir, ENOTDIR);
+  }
+  if (access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
+  COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
+  std::error_code error;
+  std::filesystem::create_directories(data_dir, error);
+  if (error) return FileError("--data-dir", data_dir, error.value());
+  absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksDbStore(data_dir);
+  if (!store.ok()) {
+    return absl::Status(store.status().code(),
+                        absl::StrCat("--data-dir ", data_dir, ": ", store.status().message()));
+  }
+  return store;
+}
+
+// Whoever waits for the file finds it complete.
+absl::Status WritePortFile(const std::string& path, int port) {
+  const std::string unfinished = absl::StrCat(path, ".", getpid(), ".tmp");
+  {
+    std::ofstream file(unfinished);
+    file << port << "\n";
+    if (!file.flush()) return FileError("--port-file", path, errno);
+  }
+  if (std::rename(unfinished.c_str(), path.c_str()) != 0) {
+    return FileError("--port-file", path, errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConfig(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(LoadTls(flags).status());
+  return CheckDataDir(flags.data_dir);
+}
+
+absl::Status Serve(const DaemonFlags& flags, const Log& log) {
+  const StopSignals signals;
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls, LoadTls(flags));
+  log.Info("starting", {{"version", COPPICE_VERSION},
+                        {"data_dir", flags.data_dir},
+                        {"tls", !tls                     ? "off"
+                                : tls->client_ca.empty() ? "on"
+                                                         : "mutual"}});
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
+                           Studies::Open(*store, [] { return absl::ToUnixSeconds(absl::Now()); }));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
+                           DaemonServer::Start(flags.listen, tls ? &*tls : nullptr, *studies));
+  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
+  const absl::Status port_file =
+      flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
+  if (port_file.ok()) log.Info("stopping", {{"signal", signals.Wait()}});
+  server->Stop(kGrace);
+  log.Info("stopped");
+  return port_file;
+}
+
+// gRPC's own words about sockets and handshakes, for whoever asks for them.
+const Log* grpc_log = nullptr;
+void LogFromGrpc(gpr_log_func_args* args) {
+  grpc_log->Write(LogLevel::kDebug, "grpc", {{"message", args->message}});
+}
+
+int Main(int argc, const char* const* argv) {
+  DaemonFlags flags;
+  const int exit_code = ParseFlags(argc, argv, flags);
+  if (exit_code >= 0) return exit_code;
+  const Log log(flags.log_level, flags.json);
+  if (flags.check_config) {
+    const absl::Status status = CheckConfig(flags);
+    if (!status.ok()) std::cerr << "coppiced: " << status.message() << "\n";
+    if (status.ok()) std::cerr << "coppiced: the configuration is good\n";
+    return status.ok() ? kExitDone : kExitFailed;
+  }
+  grpc_log = &log;
+  gpr_set_log_function(LogFromGrpc);
+  const absl::Status status = Serve(flags, log);
+  gpr_set_log_function(nullptr);
+  if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
+  return status.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }

@@ -1,0 +1,166 @@
+#include "server/coppiced_flags.h"
+
+#include <iostream>
+#include <map>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kDescription[] =
+    "The curator of Coppice: opens studies, takes privatized reports and answers with models.";
+
+constexpr char kFooter[] = R"(
+Examples:
+  A first try, on this machine only:
+    coppiced --data-dir /tmp/coppice --insecure
+
+  With TLS, from certificates made for testing:
+    deploy/make-certs.sh certs
+    coppiced --data-dir /var/lib/coppice --listen 0.0.0.0:8443 \
+        --tls-cert certs/server.crt --tls-key certs/server.key
+
+  The same from a file, checked before the restart:
+    coppiced --config /etc/coppice/coppiced.toml --check-config
+
+A config file holds one setting a line, named like its flag:
+    data-dir = "/var/lib/coppice"
+    listen = "0.0.0.0:8443"
+
+Ctrl-C or SIGTERM finishes what was accepted and stops. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+
+const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                 {"info", LogLevel::kInfo},
+                                                 {"warning", LogLevel::kWarning},
+                                                 {"error", LogLevel::kError}};
+
+std::string LevelName(const std::string& name) {
+  return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+}
+
+void AddFlags(CLI::App& app, DaemonFlags& flags) {
+  app.add_option("--data-dir", flags.data_dir, "Folder of the studies; made if it is not there")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--tls-cert", flags.tls_cert, "Certificate chain, PEM")->type_name("FILE");
+  app.add_option("--tls-key", flags.tls_key, "Private key of the certificate, PEM")
+      ->type_name("FILE");
+  app.add_option("--client-ca", flags.client_ca,
+                 "Ask clients for a certificate of this authority (mutual TLS), PEM")
+      ->type_name("FILE");
+  app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
+  app.add_option("--port-file", flags.port_file, "Write the port here once serving")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
+         "Least level to log: debug, info, warning, error")
+      ->type_name("LEVEL")
+      ->check(LevelName);
+  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_flag("--check-config", flags.check_config, "Check all of this, files too, and exit")
+      ->configurable(false);
+}
+
+// A misspelt setting is refused, not skipped.
+void AddConfigFile(CLI::App& app) {
+  app.set_config("--config", "", "Read settings from this file; flags go before it")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  app.allow_config_extras(false);
+}
+
+int Complain(absl::string_view problem) {
+  std::cerr << "coppiced: " << problem << "\nTry: coppiced --help\n";
+  return kExitUsage;
+}
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+absl::StatusOr<HostPort> ParseListen(absl::string_view listen) {
+  const size_t colon = listen.rfind(':');
+  HostPort parsed;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
+      parsed.port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--listen wants HOST:PORT with a port from 0 to 65535, such as "
+                     "127.0.0.1:8443 or [::]:8443; it is \"",
+                     listen, "\""));
+  }
+  parsed.host = std::string(listen.substr(0, colon));
+  const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
+  if (!bracketed && absl::StrContains(parsed.host, ":")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--listen wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
+  }
+  return parsed;
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
+}
+
+}  // namespace
+
+int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
+  CLI::App app(kDescription, "coppiced");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "coppiced " COPPICE_VERSION);
+  AddFlags(app, flags);
+  AddConfigFile(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ConfigError& error) {
+    return Complain(absl::StrCat("--config wants settings named like the flags: ", error.what()));
+  } catch (const CLI::Error& error) {
+    return Complain(error.what());
+  }
+  const absl::Status status = CheckFlags(flags);
+  return status.ok() ? -1 : Complain(std::string(status.message()));
+}
+
+absl::Status CheckFlags(const DaemonFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen(flags.listen));
+  const bool any_tls =
+      !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
+  if (flags.insecure && any_tls) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
+        "others");
+  }
+  if (flags.insecure && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8443, not \"",
+        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+  }
+  if (!flags.insecure && flags.tls_cert.empty() && flags.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-cert and --tls-key are missing. Make a pair for testing with "
+        "`deploy/make-certs.sh DIR`, then add --tls-cert DIR/server.crt --tls-key DIR/server.key; "
+        "or, on this machine only, use --insecure");
+  }
+  if (!flags.insecure && (flags.tls_cert.empty() || flags.tls_key.empty())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+        " FILE beside it: TLS needs a certificate and its key"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,38 @@
+// The daemon's settings, from the command line and a file of the same names.
+
+#ifndef COPPICE_SERVER_COPPICED_FLAGS_H_
+#define COPPICE_SERVER_COPPICED_FLAGS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/coppiced_log.h"
+
+namespace coppice {
+
+struct DaemonFlags {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:8443";
+  std::string tls_cert;
+  std::string tls_key;
+  std::string client_ca;
+  bool insecure = false;
+  bool check_config = false;
+  std::string port_file;
+  LogLevel log_level = LogLevel::kInfo;
+  bool json = false;
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+// Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
+int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
+
+// InvalidArgument that names the flag and what it wants, when the flags do not fit together.
+absl::Status CheckFlags(const DaemonFlags& flags);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_COPPICED_FLAGS_H_

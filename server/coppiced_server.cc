@@ -1,0 +1,92 @@
+#include "server/coppiced_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/service/model_service.h"
+#include "server/service/report_service.h"
+#include "server/service/study_service.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kMaxReceiveBytes = 64 << 20;
+constexpr size_t kMaxWaitingWork = 256;
+
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls) {
+  if (tls == nullptr) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      tls->client_ca.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                             : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls->client_ca;
+  options.pem_key_cert_pairs.push_back({.private_key = tls->key, .cert_chain = tls->certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+class GrpcServer final : public DaemonServer {
+ public:
+  explicit GrpcServer(Studies& studies)
+      : studies_(studies),
+        pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
+
+  absl::Status Listen(const std::string& listen, const TlsFiles* tls) {
+    // Both plugins are asked for before the builder is made, which collects them.
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    // Without this two daemons would share a port, and each would see half of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+    builder.AddListeningPort(listen, MakeCredentials(tls), &port_);
+    builder.RegisterService(&study_service_);
+    builder.RegisterService(&report_service_);
+    builder.RegisterService(&model_service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("--listen ", listen,
+                       ": cannot be had. Is another process on this port, or the address "
+                       "of another machine? Port 0 takes a free port"));
+    }
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  void Stop(absl::Duration grace) override {
+    if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) {
+      health->SetServingStatus(false);
+    }
+    studies_.Drain();
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+  }
+
+ private:
+  Studies& studies_;
+  WorkerPool pool_;
+  StudyServiceImpl study_service_{studies_, pool_};
+  ReportServiceImpl report_service_{studies_};
+  ModelServiceImpl model_service_{studies_, pool_};
+  std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const std::string& listen,
+                                                                  const TlsFiles* tls,
+                                                                  Studies& studies) {
+  auto server = std::make_unique<GrpcServer>(studies);
+  const absl::Status status = server->Listen(listen, tls);
+  if (!status.ok()) return status;
+  return server;
+}
+
+}  // namespace coppice

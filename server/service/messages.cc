@@ -1,0 +1,213 @@
+#include "server/service/messages.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kDefaultPageSize = 100;
+constexpr uint32_t kMaxPageSize = 1000;
+constexpr size_t kMaxRequestIdLength = 128;
+
+v1::SplitRule ToProto(SplitRule rule) {
+  switch (rule) {
+    case SplitRule::kMaxEdge:
+      return v1::SPLIT_RULE_MAX_EDGE;
+    case SplitRule::kRandomMaxEdge:
+      return v1::SPLIT_RULE_RANDOM_MAX_EDGE;
+    case SplitRule::kCart:
+      return v1::SPLIT_RULE_CART;
+  }
+  return v1::SPLIT_RULE_UNSPECIFIED;
+}
+
+absl::StatusOr<SplitRule> FromProto(v1::SplitRule proto) {
+  switch (proto) {
+    case v1::SPLIT_RULE_MAX_EDGE:
+      return SplitRule::kMaxEdge;
+    case v1::SPLIT_RULE_RANDOM_MAX_EDGE:
+      return SplitRule::kRandomMaxEdge;
+    case v1::SPLIT_RULE_CART:
+      return SplitRule::kCart;
+    default:
+      return FieldError("partition.rule", "must be set, to one that this version knows");
+  }
+}
+
+v1::Criterion ToProto(Criterion criterion) {
+  return criterion == Criterion::kGini ? v1::CRITERION_GINI : v1::CRITERION_ENTROPY;
+}
+
+absl::StatusOr<Criterion> FromProto(v1::Criterion proto) {
+  switch (proto) {
+    case v1::CRITERION_GINI:
+      return Criterion::kGini;
+    case v1::CRITERION_ENTROPY:
+      return Criterion::kEntropy;
+    default:
+      return FieldError("partition.criterion", "must be set, to one that this version knows");
+  }
+}
+
+v1::PartitionOptions ToProto(const PartitionOptions& options) {
+  v1::PartitionOptions proto;
+  proto.set_rule(ToProto(options.rule));
+  proto.set_criterion(ToProto(options.criterion));
+  proto.set_max_depth(options.max_depth);
+  proto.set_min_leaf(options.min_leaf);
+  proto.set_trees(options.trees);
+  proto.set_seed(options.seed);
+  return proto;
+}
+
+// The numbers' bounds are checked where the partition is grown.
+absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
+  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, FromProto(proto.rule()));
+  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, FromProto(proto.criterion()));
+  return PartitionOptions{.rule = rule,
+                          .criterion = criterion,
+                          .max_depth = proto.max_depth(),
+                          .min_leaf = proto.min_leaf(),
+                          .trees = proto.trees(),
+                          .seed = proto.seed()};
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
+  const auto schema = std::make_shared<const Schema>(std::move(parsed));
+  if (request.public_rows_size() != request.public_labels_size()) {
+    return FieldError("public_labels",
+                      absl::StrCat("must be one a public row (", request.public_rows_size(),
+                                   "), are ", request.public_labels_size()));
+  }
+  auto table = std::make_shared<Table>(schema);
+  table->Reserve(request.public_rows_size());
+  for (int i = 0; i < request.public_rows_size(); ++i) {
+    const absl::StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
+    if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
+    if (request.public_labels(i) >= schema->num_classes()) {
+      return FieldError(ElementName("public_labels", i),
+                        absl::StrCat("must be below ", schema->num_classes()));
+    }
+    table->Append(*row, request.public_labels(i));
+  }
+  return table;
+}
+
+void SetCounts(const StudyInfo& info, v1::Study& proto) {
+  for (size_t outcome = 1; outcome < kNumReportOutcomes; ++outcome) {
+    if (info.outcomes[outcome] == 0) continue;
+    v1::ReportCount* count = proto.add_counts();
+    count->set_outcome(static_cast<v1::ReportOutcome>(outcome));
+    count->set_reports(info.outcomes[outcome]);
+  }
+}
+
+void SetRecord(const ModelInfo& info, v1::Model& proto) {
+  proto.set_name(MakeName(kModels, info.id));
+  proto.set_study(MakeName(kStudies, info.study));
+  proto.set_created_unix_seconds(info.created_unix_seconds);
+}
+
+// Both enumerations are stable, and the same.
+constexpr bool SameOutcome(ReportOutcome ours, v1::ReportOutcome theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(SameOutcome(ReportOutcome::kAccepted, v1::REPORT_OUTCOME_ACCEPTED));
+static_assert(SameOutcome(ReportOutcome::kDuplicate, v1::REPORT_OUTCOME_DUPLICATE));
+static_assert(SameOutcome(ReportOutcome::kUnknownStudy, v1::REPORT_OUTCOME_UNKNOWN_STUDY));
+static_assert(SameOutcome(ReportOutcome::kStudySealed, v1::REPORT_OUTCOME_STUDY_SEALED));
+static_assert(SameOutcome(ReportOutcome::kStaleFingerprint, v1::REPORT_OUTCOME_STALE_FINGERPRINT));
+static_assert(SameOutcome(ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
+static_assert(SameOutcome(ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
+
+}  // namespace
+
+v1::Study SummaryOf(const StudyInfo& info) {
+  v1::Study proto;
+  proto.set_name(MakeName(kStudies, info.id));
+  proto.set_state(info.state == StudyState::kOpen ? v1::STUDY_STATE_OPEN : v1::STUDY_STATE_SEALED);
+  proto.set_created_unix_seconds(info.created_unix_seconds);
+  proto.mutable_fingerprint()->assign(info.fingerprint.begin(), info.fingerprint.end());
+  *proto.mutable_partition() = ToProto(info.partition);
+  proto.set_public_rows(info.public_rows);
+  SetCounts(info, proto);
+  return proto;
+}
+
+v1::Study ToProto(const StudyInfo& info) {
+  v1::Study proto = SummaryOf(info);
+  *proto.mutable_terms() = ToProto(*info.terms);
+  return proto;
+}
+
+v1::Model SummaryOf(const ModelInfo& info) {
+  v1::Model proto;
+  SetRecord(info, proto);
+  *proto.mutable_certificate() = ToProto(info.model->certificate());
+  return proto;
+}
+
+v1::Model ToProto(const ModelInfo& info) {
+  v1::Model proto = ToProto(*info.model);
+  SetRecord(info, proto);
+  return proto;
+}
+
+absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
+  if (request.request_id().empty() || request.request_id().size() > kMaxRequestIdLength) {
+    return FieldError("request_id", absl::StrCat("must have 1 to ", kMaxRequestIdLength,
+                                                 " characters, has ", request.request_id().size()));
+  }
+  if (!request.study_id().empty() && !IsValidId(request.study_id())) {
+    return FieldError("study_id",
+                      "must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, FromProto(request.partition()));
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(request.mechanism()));
+  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
+  if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
+  return StudySpec{.id = request.study_id(),
+                   .request_id = request.request_id(),
+                   .public_rows = std::move(public_rows),
+                   .partition = partition,
+                   .epsilon = *epsilon,
+                   .mechanism = mechanism};
+}
+
+absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
+  switch (request.estimator_case()) {
+    case v1::BuildModelRequest::kWeighted:
+      // Written so that NaN fails too.
+      if (!(request.weighted().lambda() >= 0)) {
+        return FieldError("weighted.lambda", "must be at least 0, or infinity");
+      }
+      return EstimatorOptions{.kind = EstimatorKind::kWeighted,
+                              .lambda = request.weighted().lambda()};
+    case v1::BuildModelRequest::kPrune:
+      return EstimatorOptions{.kind = EstimatorKind::kPrune};
+    case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
+      break;
+  }
+  return FieldError("estimator", "must be weighted or prune");
+}
+
+absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
+  if (page_size > kMaxPageSize) {
+    return FieldError("page_size",
+                      absl::StrCat("must be at most ", kMaxPageSize, ", is ", page_size));
+  }
+  if (!page_token.empty() && !IsValidId(page_token)) {
+    return FieldError("page_token", "must be empty or as returned by the page before");
+  }
+  return Page{.size = page_size == 0 ? kDefaultPageSize : page_size, .after = page_token};
+}
+
+}  // namespace coppice

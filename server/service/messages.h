@@ -1,0 +1,36 @@
+// Between the services' messages and the curator's values. As in common/wire: FromProto() treats
+// its input as hostile and returns InvalidArgument that names the field; ToProto() cannot fail.
+
+#ifndef COPPICE_SERVER_SERVICE_MESSAGES_H_
+#define COPPICE_SERVER_SERVICE_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/report.pb.h"
+#include "coppice/v1/study.pb.h"
+#include "server/curator/studies.h"
+
+namespace coppice {
+
+// The whole study, and what a list shows of it: all but its terms.
+v1::Study ToProto(const StudyInfo& info);
+v1::Study SummaryOf(const StudyInfo& info);
+
+// The whole model, and what a list shows of it: name, study, time and certificate.
+v1::Model ToProto(const ModelInfo& info);
+v1::Model SummaryOf(const ModelInfo& info);
+
+absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request);
+absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
+
+// 1 to 1000; 0 means 100.
+absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_MESSAGES_H_

@@ -1,0 +1,90 @@
+// One StreamReports call: reads ahead, submits each batch, and answers in the order of the
+// requests.
+//
+// Order      batches are submitted in the order they arrive, one at a time, and answered in that
+//            order. An error ends the stream after the answers that come before it.
+// Window     at most kWindow requests are unanswered; reading waits while there are that many, so a
+//            client that does not read its answers is not read from either.
+// Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
+//            gRPC, until OnDone(), and by every batch that is not answered.
+// Threads    reactions and answers come from any thread. One mutex guards all of the state, and
+// every
+//            operation is started under it, never after Finish(). gRPC runs no reaction inside the
+//            call that starts an operation.
+
+#ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
+#define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "coppice/v1/report.pb.h"
+#include "server/curator/studies.h"
+
+namespace coppice {
+
+class ReportStream final
+    : public grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse>,
+      public std::enable_shared_from_this<ReportStream> {
+ public:
+  static constexpr size_t kWindow = 8;
+
+  // Belongs to gRPC until OnDone(). `studies` must outlive the server.
+  static ReportStream* Start(Studies& studies);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  // The answer to one request, or the end of the stream.
+  struct Answer {
+    bool ready = false;
+    bool last = false;
+    v1::StreamReportsResponse response;
+    grpc::Status status;  // OK unless last
+  };
+
+  explicit ReportStream(Studies& studies) : studies_(studies) {}
+
+  // Hands the request just read to Studies, or ends the stream if it cannot be judged.
+  void SubmitRequest();
+  void OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOutcome>> outcomes);
+
+  void AddEnd(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Starts whatever may be started now.
+  void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdvanceWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Close(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Studies& studies_;
+  std::shared_ptr<ReportStream> held_by_grpc_;
+
+  // Only one read is under way at a time, and these belong to it.
+  v1::StreamReportsRequest request_;
+  std::string study_;        // as in the last request that set it
+  std::string fingerprint_;  // likewise
+
+  std::mutex mutex_;
+  // In order of the requests. Elements stay where they are while others come and go.
+  std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // the first of answers_
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // the last of answers_ is there; no more reading
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_REPORT_STREAM_H_

@@ -1,0 +1,118 @@
+#include "server/service/study_service.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+#include "server/service/messages.h"
+#include "server/service/unary.h"
+
+namespace coppice {
+namespace {
+
+absl::Status Create(Studies& studies, const v1::CreateStudyRequest& request,
+                    v1::CreateStudyResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Create(spec));
+  *response.mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status Get(const Studies& studies, const v1::GetStudyRequest& request,
+                 v1::GetStudyResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Get(id));
+  *response.mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status List(const Studies& studies, const v1::ListStudiesRequest& request,
+                  v1::ListStudiesResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
+  const std::vector<StudyInfo> infos = studies.List(page);
+  for (const StudyInfo& info : infos) *response.add_studies() = SummaryOf(info);
+  if (infos.size() == page.size && !studies.List({.size = 1, .after = infos.back().id}).empty()) {
+    response.set_next_page_token(infos.back().id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Seal(Studies& studies, const v1::SealStudyRequest& request,
+                  v1::SealStudyResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Seal(id));
+  *response.mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status Delete(Studies& studies, const v1::DeleteStudyRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  return studies.Delete(id);
+}
+
+absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& request,
+                       v1::GetOfferResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  if (request.tickets() > Studies::kMaxTicketsPerOffer) {
+    return FieldError("tickets", absl::StrCat("must be at most ", Studies::kMaxTicketsPerOffer,
+                                              ", are ", request.tickets()));
+  }
+  const std::string& known = request.known_fingerprint();
+  if (!known.empty() && known.size() != std::tuple_size_v<Fingerprint>) {
+    return FieldError("known_fingerprint",
+                      absl::StrCat("must be empty or have ", std::tuple_size_v<Fingerprint>,
+                                   " bytes, has ", known.size()));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
+                           studies.MakeOffer(id, std::max(request.tickets(), uint32_t{1})));
+  response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
+  if (response.fingerprint() != known) response.set_terms(*offered.terms_bytes);
+  for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerContext* context,
+                                                        const v1::CreateStudyRequest* request,
+                                                        v1::CreateStudyResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Create(studies_, *request, *response); });
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::GetStudy(grpc::CallbackServerContext* context,
+                                                     const v1::GetStudyRequest* request,
+                                                     v1::GetStudyResponse* response) {
+  return Reply(context, Get(studies_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::ListStudies(grpc::CallbackServerContext* context,
+                                                        const v1::ListStudiesRequest* request,
+                                                        v1::ListStudiesResponse* response) {
+  return Reply(context, List(studies_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::SealStudy(grpc::CallbackServerContext* context,
+                                                      const v1::SealStudyRequest* request,
+                                                      v1::SealStudyResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Seal(studies_, *request, *response); });
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::DeleteStudy(grpc::CallbackServerContext* context,
+                                                        const v1::DeleteStudyRequest* request,
+                                                        v1::DeleteStudyResponse*) {
+  return ReplyLater(pool_, context, [this, request] { return Delete(studies_, *request); });
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext* context,
+                                                     const v1::GetOfferRequest* request,
+                                                     v1::GetOfferResponse* response) {
+  return Reply(context, MakeOffer(studies_, *request, *response));
+}
+
+}  // namespace coppice

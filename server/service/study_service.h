@@ -1,0 +1,46 @@
+// StudyService over the curator's Studies. Growing a partition, and whatever writes to the disk,
+// runs on the worker pool.
+//
+// Errors     those of Studies, and InvalidArgument that names the field.
+// Threads    safe to share. `studies` and `pool` must outlive the server.
+
+#ifndef COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
+#define COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
+
+#include "coppice/v1/study.grpc.pb.h"
+#include "server/curator/studies.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+
+class StudyServiceImpl final : public v1::StudyService::CallbackService {
+ public:
+  StudyServiceImpl(Studies& studies, WorkerPool& pool) : studies_(studies), pool_(pool) {}
+
+  grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
+                                        const v1::CreateStudyRequest* request,
+                                        v1::CreateStudyResponse* response) override;
+  grpc::ServerUnaryReactor* GetStudy(grpc::CallbackServerContext* context,
+                                     const v1::GetStudyRequest* request,
+                                     v1::GetStudyResponse* response) override;
+  grpc::ServerUnaryReactor* ListStudies(grpc::CallbackServerContext* context,
+                                        const v1::ListStudiesRequest* request,
+                                        v1::ListStudiesResponse* response) override;
+  grpc::ServerUnaryReactor* SealStudy(grpc::CallbackServerContext* context,
+                                      const v1::SealStudyRequest* request,
+                                      v1::SealStudyResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteStudy(grpc::CallbackServerContext* context,
+                                        const v1::DeleteStudyRequest* request,
+                                        v1::DeleteStudyResponse* response) override;
+  grpc::ServerUnaryReactor* GetOffer(grpc::CallbackServerContext* context,
+                                     const v1::GetOfferRequest* request,
+                                     v1::GetOfferResponse* response) override;
+
+ private:
+  Studies& studies_;
+  WorkerPool& pool_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_

@@ -1,0 +1,46 @@
+// A few threads for handlers that compute for longer than gRPC's own threads should be kept.
+//
+// Guarantee  work is started in the order it was given. The destructor finishes all of it first.
+// Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_SERVICE_WORKER_POOL_H_
+#define COPPICE_SERVER_SERVICE_WORKER_POOL_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+
+namespace coppice {
+
+class WorkerPool {
+ public:
+  // `threads` at least 1; at most `max_waiting` pieces of work wait for one of them.
+  WorkerPool(size_t threads, size_t max_waiting);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  absl::Status Run(std::function<void()> work);
+
+ private:
+  void Loop();
+
+  const size_t max_waiting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_WORKER_POOL_H_

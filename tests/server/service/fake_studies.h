@@ -1,0 +1,240 @@
+// Studies as a test wants them: it answers what it was told to, and remembers what it was asked.
+//
+// Batches are answered from a thread of its own, in order, unless the test holds them back.
+
+#ifndef COPPICE_TESTS_SERVER_SERVICE_FAKE_STUDIES_H_
+#define COPPICE_TESTS_SERVER_SERVICE_FAKE_STUDIES_H_
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/curator/studies.h"
+
+namespace coppice::testing {
+
+struct SubmittedBatch {
+  std::string study;
+  std::string fingerprint;
+  std::vector<std::string> tickets;
+};
+
+class FakeStudies final : public Studies {
+ public:
+  FakeStudies() : answering_([this] { AnswerBatches(); }) {}
+
+  ~FakeStudies() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+      held_ = false;
+    }
+    changed_.notify_all();
+    answering_.join();
+  }
+
+  // What every call returns from now on; OK is to work.
+  void Fail(absl::Status status) {
+    const std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+  }
+  // Batches wait for an answer until LetBatches().
+  void HoldBatches() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+  void LetBatches() {
+    {
+      const std::lock_guard lock(mutex_);
+      held_ = false;
+    }
+    changed_.notify_all();
+  }
+  // Waits until `count` batches were submitted, and returns them all.
+  std::vector<SubmittedBatch> AwaitBatches(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return batches_.size() >= count; });
+    return batches_;
+  }
+  size_t num_batches() const {
+    const std::lock_guard lock(mutex_);
+    return batches_.size();
+  }
+  // Waits until every batch is answered and what answered it is gone.
+  void AwaitAnswers() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return unanswered_ == 0; });
+  }
+
+  void AddStudy(StudyInfo info) {
+    const std::lock_guard lock(mutex_);
+    studies_[info.id] = std::move(info);
+  }
+  void AddModel(ModelInfo info) {
+    const std::lock_guard lock(mutex_);
+    models_[info.id] = std::move(info);
+  }
+  std::shared_ptr<const StudySpec> created() const {
+    const std::lock_guard lock(mutex_);
+    return created_;
+  }
+  EstimatorOptions built_with() const {
+    const std::lock_guard lock(mutex_);
+    return built_with_;
+  }
+
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
+    const std::lock_guard lock(mutex_);
+    created_ = std::make_shared<const StudySpec>(spec);
+    if (!status_.ok()) return status_;
+    return studies_.begin()->second;
+  }
+
+  absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
+    const std::lock_guard lock(mutex_);
+    return Find(studies_, id);
+  }
+
+  std::vector<StudyInfo> List(const Page& page) const override {
+    const std::lock_guard lock(mutex_);
+    return After(studies_, page);
+  }
+
+  absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    absl::StatusOr<StudyInfo> info = Find(studies_, id);
+    if (info.ok()) info->state = StudyState::kSealed;
+    return info;
+  }
+
+  absl::Status Delete(absl::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    const absl::Status status = Find(studies_, id).status();
+    studies_.erase(std::string(id));
+    return status;
+  }
+
+  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const override {
+    const std::lock_guard lock(mutex_);
+    const absl::StatusOr<StudyInfo> info = Find(studies_, id);
+    if (!info.ok()) return info.status();
+    return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
+                   .fingerprint = info->fingerprint,
+                   .tickets = std::vector<Ticket>(count)};
+  }
+
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
+              std::vector<SubmittedReport> reports, SubmitDone done) override {
+    SubmittedBatch batch{std::string(id), std::string(fingerprint_bytes), {}};
+    for (SubmittedReport& report : reports) batch.tickets.push_back(std::move(report.ticket));
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back({status_, batch.tickets, std::move(done)});
+      batches_.push_back(std::move(batch));
+      ++unanswered_;
+    }
+    changed_.notify_all();
+  }
+
+  absl::StatusOr<ModelInfo> BuildModel(absl::string_view, absl::string_view id,
+                                       const EstimatorOptions& options) override {
+    const std::lock_guard lock(mutex_);
+    built_with_ = options;
+    return Find(models_, id);
+  }
+
+  absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const override {
+    const std::lock_guard lock(mutex_);
+    return Find(models_, id);
+  }
+
+  std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const override {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, ModelInfo> matching;
+    for (const auto& [id, model] : models_) {
+      if (study.empty() || model.study == study) matching[id] = model;
+    }
+    return After(matching, page);
+  }
+
+  void Drain() override {}
+
+ private:
+  struct Waiting {
+    absl::Status status;
+    std::vector<std::string> tickets;
+    SubmitDone done;
+  };
+
+  template <typename T>
+  absl::StatusOr<T> Find(const std::map<std::string, T>& all, absl::string_view id) const {
+    if (!status_.ok()) return status_;
+    const auto found = all.find(std::string(id));
+    if (found == all.end()) return absl::NotFoundError("there is none of this name");
+    return found->second;
+  }
+
+  template <typename T>
+  static std::vector<T> After(const std::map<std::string, T>& all, const Page& page) {
+    std::vector<T> infos;
+    for (auto it = all.upper_bound(page.after); it != all.end() && infos.size() < page.size; ++it) {
+      infos.push_back(it->second);
+    }
+    return infos;
+  }
+
+  // A ticket that starts with a number from 1 to 7 meets that outcome, any other is accepted.
+  static std::vector<ReportOutcome> Judge(const std::vector<std::string>& tickets) {
+    std::vector<ReportOutcome> outcomes;
+    for (const std::string& ticket : tickets) {
+      const int number = ticket.empty() ? 1 : ticket[0] - '0';
+      outcomes.push_back(number >= 1 && number <= 7 ? static_cast<ReportOutcome>(number)
+                                                    : ReportOutcome::kAccepted);
+    }
+    return outcomes;
+  }
+
+  void AnswerBatches() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return !held_ && (closing_ || !waiting_.empty()); });
+      if (waiting_.empty()) return;
+      Waiting next = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      if (next.status.ok()) {
+        next.done(Judge(next.tickets));
+      } else {
+        next.done(next.status);
+      }
+      next.done = nullptr;
+      lock.lock();
+      --unanswered_;
+      changed_.notify_all();
+    }
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::Status status_;
+  std::map<std::string, StudyInfo> studies_;
+  std::map<std::string, ModelInfo> models_;
+  std::shared_ptr<const StudySpec> created_;
+  EstimatorOptions built_with_;
+  std::vector<SubmittedBatch> batches_;
+  std::deque<Waiting> waiting_;
+  size_t unanswered_ = 0;
+  bool held_ = false;
+  bool closing_ = false;
+  std::thread answering_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_SERVICE_FAKE_STUDIES_H_

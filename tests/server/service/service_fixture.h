@@ -1,0 +1,93 @@
+// The three services over FakeStudies, in one process, over a real socket on the loopback.
+
+#ifndef COPPICE_TESTS_SERVER_SERVICE_SERVICE_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_SERVICE_SERVICE_FIXTURE_H_
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/service/model_service.h"
+#include "server/service/report_service.h"
+#include "server/service/study_service.h"
+#include "server/service/worker_pool.h"
+#include "tests/server/service/fake_studies.h"
+
+namespace coppice::testing {
+
+MATCHER_P2(GrpcStatusIs, code, message, "") {
+  *result_listener << arg.error_code() << ": " << arg.error_message();
+  return arg.error_code() == code &&
+         ::testing::ExplainMatchResult(message, arg.error_message(), result_listener);
+}
+
+MATCHER(IsGrpcOk, "is OK") {
+  *result_listener << arg.error_code() << ": " << arg.error_message();
+  return arg.ok();
+}
+
+inline std::shared_ptr<const Schema> MakeServiceSchema() {
+  Feature age;
+  age.name = "age";
+  age.max = 100;
+  return std::make_shared<const Schema>(*Schema::Create({age}, "edible", {"no", "yes"}));
+}
+
+inline StudyInfo MakeStudy(const std::string& id) {
+  StudyInfo info;
+  info.id = id;
+  info.created_unix_seconds = 1'700'000'000;
+  info.fingerprint.fill(7);
+  info.public_rows = 12;
+  info.terms = std::make_shared<const Terms>(Terms{.study = id,
+                                                   .schema = MakeServiceSchema(),
+                                                   .forest = {Tree::SingleLeaf()},
+                                                   .epsilon = *Budget::FromNanos(1'000'000'000),
+                                                   .mechanism = MechanismKind::kLaplaceJoint});
+  return info;
+}
+
+inline ModelInfo MakeModelInfo(const std::string& id, const std::string& study) {
+  ModelInfo info{.id = id, .study = study, .created_unix_seconds = 1'700'000'001, .model = nullptr};
+  Certificate certificate;
+  certificate.estimator = "prune";
+  info.model = std::make_shared<const Model>(*Model::Create(
+      *MakeServiceSchema(), {Tree::SingleLeaf()}, {{{{0.25, 0.75}, 0.5, 1, 0}}}, certificate));
+  return info;
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&study_service_);
+    builder.RegisterService(&report_service_);
+    builder.RegisterService(&model_service_);
+    server_ = builder.BuildAndStart();
+    channel_ =
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+  }
+  ~ServiceTest() override {
+    studies_.LetBatches();
+    server_->Shutdown();
+  }
+
+  FakeStudies studies_;
+  WorkerPool pool_{2, 16};
+  StudyServiceImpl study_service_{studies_, pool_};
+  ReportServiceImpl report_service_{studies_};
+  ModelServiceImpl model_service_{studies_, pool_};
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  grpc::ClientContext context_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_SERVICE_SERVICE_FIXTURE_H_

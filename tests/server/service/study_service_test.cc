@@ -1,0 +1,264 @@
+#include "server/service/study_service.h"
+
+#include "tests/server/service/service_fixture.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::GrpcStatusIs;
+using ::coppice::testing::IsGrpcOk;
+using ::coppice::testing::MakeStudy;
+using ::coppice::testing::ServiceTest;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class StudyServiceTest : public ServiceTest {
+ protected:
+  StudyServiceTest() {
+    create_.set_request_id("r1");
+    create_.set_study_id("s1");
+    auto* age = create_.mutable_schema()->add_features();
+    age->set_name("age");
+    age->mutable_numeric()->set_max(100);
+    create_.mutable_schema()->set_label("edible");
+    create_.mutable_schema()->add_classes("no");
+    create_.mutable_schema()->add_classes("yes");
+    for (const double value : {1.0, 99.0}) create_.add_public_rows()->add_values(value);
+    create_.add_public_labels(0);
+    create_.add_public_labels(1);
+    create_.mutable_partition()->set_rule(v1::SPLIT_RULE_CART);
+    create_.mutable_partition()->set_criterion(v1::CRITERION_ENTROPY);
+    create_.mutable_partition()->set_max_depth(3);
+    create_.mutable_partition()->set_min_leaf(2);
+    create_.mutable_partition()->set_trees(4);
+    create_.mutable_partition()->set_seed(5);
+    create_.set_epsilon_nanos(2'000'000'000);
+    create_.set_mechanism(v1::MECHANISM_SYMMETRIC_UNARY);
+    studies_.AddStudy(MakeStudy("s1"));
+  }
+
+  grpc::Status Create() { return stub_->CreateStudy(&context_, create_, &created_); }
+  void ExpectRefused(const char* message) {
+    EXPECT_THAT(Create(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr(message)));
+    EXPECT_EQ(studies_.created(), nullptr);
+  }
+
+  std::unique_ptr<v1::StudyService::Stub> stub_ = v1::StudyService::NewStub(channel_);
+  v1::CreateStudyRequest create_;
+  v1::CreateStudyResponse created_;
+};
+
+TEST_F(StudyServiceTest, CreatePassesOnWhatWasAskedFor) {
+  ASSERT_THAT(Create(), IsGrpcOk());
+  EXPECT_EQ(created_.study().name(), "studies/s1");
+  const StudySpec& spec = *studies_.created();
+  EXPECT_EQ(spec.id, "s1");
+  EXPECT_EQ(spec.request_id, "r1");
+  EXPECT_EQ(spec.public_rows->num_rows(), 2u);
+  EXPECT_EQ(spec.public_rows->value(1, 0), 99.0);
+  EXPECT_EQ(spec.public_rows->label(1), 1u);
+  EXPECT_EQ(spec.partition.rule, SplitRule::kCart);
+  EXPECT_EQ(spec.partition.criterion, Criterion::kEntropy);
+  EXPECT_EQ(spec.partition.max_depth, 3u);
+  EXPECT_EQ(spec.partition.min_leaf, 2u);
+  EXPECT_EQ(spec.partition.trees, 4u);
+  EXPECT_EQ(spec.partition.seed, 5u);
+  EXPECT_EQ(spec.epsilon.nanos(), 2'000'000'000u);
+  EXPECT_EQ(spec.mechanism, MechanismKind::kSymmetricUnary);
+}
+
+TEST_F(StudyServiceTest, CreateNeedsARequestId) {
+  create_.clear_request_id();
+  ExpectRefused("request_id: must have 1 to 128 characters");
+}
+
+TEST_F(StudyServiceTest, CreateRefusesALongRequestId) {
+  create_.set_request_id(std::string(129, 'r'));
+  ExpectRefused("has 129");
+}
+
+TEST_F(StudyServiceTest, CreateRefusesAnIdThatIsNone) {
+  create_.set_study_id("S 1");
+  ExpectRefused("study_id");
+}
+
+TEST_F(StudyServiceTest, CreateRefusesABrokenSchema) {
+  create_.mutable_schema()->clear_classes();
+  ExpectRefused("schema");
+}
+
+TEST_F(StudyServiceTest, CreateNamesTheRowThatDoesNotFit) {
+  create_.mutable_public_rows(1)->set_values(0, 101);
+  ExpectRefused("public_rows[1]: row");
+}
+
+TEST_F(StudyServiceTest, CreateNeedsOneLabelARow) {
+  create_.mutable_public_labels()->RemoveLast();
+  ExpectRefused("public_labels: must be one a public row (2), are 1");
+}
+
+TEST_F(StudyServiceTest, CreateRefusesALabelThatIsNoClass) {
+  create_.set_public_labels(1, 2);
+  ExpectRefused("public_labels[1]: must be below 2");
+}
+
+TEST_F(StudyServiceTest, CreateNeedsASplitRule) {
+  create_.mutable_partition()->clear_rule();
+  ExpectRefused("partition.rule: must be set");
+}
+
+TEST_F(StudyServiceTest, CreateNeedsACriterion) {
+  create_.mutable_partition()->clear_criterion();
+  ExpectRefused("partition.criterion: must be set");
+}
+
+TEST_F(StudyServiceTest, CreateNeedsAMechanism) {
+  create_.clear_mechanism();
+  ExpectRefused("mechanism: must be set");
+}
+
+TEST_F(StudyServiceTest, CreateNeedsAnEpsilon) {
+  create_.clear_epsilon_nanos();
+  ExpectRefused("epsilon_nanos");
+}
+
+TEST_F(StudyServiceTest, TheCuratorsErrorArrivesWithItsCodeAndMessage) {
+  studies_.Fail(absl::AlreadyExistsError("a study s1 exists"));
+  EXPECT_THAT(Create(), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("a study s1 exists")));
+}
+
+TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
+  StudyInfo info = MakeStudy("s2");
+  info.outcomes[1] = 10;
+  info.outcomes[6] = 3;
+  studies_.AddStudy(info);
+  v1::GetStudyRequest request;
+  request.set_name("studies/s2");
+  v1::GetStudyResponse response;
+  ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
+  const v1::Study& study = response.study();
+  EXPECT_EQ(study.state(), v1::STUDY_STATE_OPEN);
+  EXPECT_EQ(study.created_unix_seconds(), 1'700'000'000);
+  EXPECT_EQ(study.fingerprint(), std::string(32, '\x07'));
+  EXPECT_EQ(study.public_rows(), 12u);
+  EXPECT_EQ(study.terms().schema().classes_size(), 2);
+  ASSERT_THAT(study.counts(), SizeIs(2));
+  EXPECT_EQ(study.counts(1).outcome(), v1::REPORT_OUTCOME_BAD_TICKET);
+  EXPECT_EQ(study.counts(1).reports(), 3u);
+}
+
+TEST_F(StudyServiceTest, GetRefusesANameOfAnotherCollection) {
+  v1::GetStudyRequest request;
+  request.set_name("models/s1");
+  v1::GetStudyResponse response;
+  EXPECT_THAT(stub_->GetStudy(&context_, request, &response),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("studies/ID")));
+}
+
+TEST_F(StudyServiceTest, GetDoesNotFindWhatIsNotThere) {
+  v1::GetStudyRequest request;
+  request.set_name("studies/nothing");
+  v1::GetStudyResponse response;
+  EXPECT_THAT(stub_->GetStudy(&context_, request, &response),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("none of this name")));
+}
+
+TEST_F(StudyServiceTest, ListGoesThroughAllPagesWithoutTerms) {
+  for (const char* id : {"s2", "s3", "s4"}) studies_.AddStudy(MakeStudy(id));
+  v1::ListStudiesRequest request;
+  request.set_page_size(2);
+  v1::ListStudiesResponse first, second;
+  ASSERT_THAT(stub_->ListStudies(&context_, request, &first), IsGrpcOk());
+  ASSERT_THAT(first.studies(), SizeIs(2));
+  EXPECT_FALSE(first.studies(0).has_terms());
+  EXPECT_EQ(first.next_page_token(), "s2");
+  request.set_page_token(first.next_page_token());
+  grpc::ClientContext context;
+  ASSERT_THAT(stub_->ListStudies(&context, request, &second), IsGrpcOk());
+  ASSERT_THAT(second.studies(), SizeIs(2));
+  EXPECT_EQ(second.studies(1).name(), "studies/s4");
+  EXPECT_EQ(second.next_page_token(), "");
+}
+
+TEST_F(StudyServiceTest, ListRefusesAHugePageOrAMadeUpToken) {
+  v1::ListStudiesRequest request;
+  request.set_page_size(1001);
+  v1::ListStudiesResponse response;
+  EXPECT_THAT(stub_->ListStudies(&context_, request, &response),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("page_size: must be at most 1000")));
+  request.set_page_size(0);
+  request.set_page_token("!");
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->ListStudies(&context, request, &response),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("page_token")));
+}
+
+TEST_F(StudyServiceTest, SealShowsTheSealedStudy) {
+  v1::SealStudyRequest request;
+  request.set_name("studies/s1");
+  v1::SealStudyResponse response;
+  ASSERT_THAT(stub_->SealStudy(&context_, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.study().state(), v1::STUDY_STATE_SEALED);
+}
+
+TEST_F(StudyServiceTest, DeletedIsGone) {
+  v1::DeleteStudyRequest request;
+  request.set_name("studies/s1");
+  v1::DeleteStudyResponse response;
+  ASSERT_THAT(stub_->DeleteStudy(&context_, request, &response), IsGrpcOk());
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->DeleteStudy(&context, request, &response),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("none")));
+}
+
+class GetOfferTest : public StudyServiceTest {
+ protected:
+  GetOfferTest() { request_.set_name("studies/s1"); }
+  grpc::Status Get() { return stub_->GetOffer(&context_, request_, &response_); }
+
+  v1::GetOfferRequest request_;
+  v1::GetOfferResponse response_;
+};
+
+TEST_F(GetOfferTest, OneTicketUnlessMoreAreAskedFor) {
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(response_.terms(), "the terms");
+  EXPECT_EQ(response_.fingerprint(), std::string(32, '\x07'));
+  ASSERT_THAT(response_.tickets(), SizeIs(1));
+  EXPECT_THAT(response_.tickets(0), SizeIs(32));
+}
+
+TEST_F(GetOfferTest, AGatewayGetsItsThousandAndNotMore) {
+  request_.set_tickets(1000);
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_THAT(response_.tickets(), SizeIs(1000));
+  request_.set_tickets(1001);
+  grpc::ClientContext context;
+  EXPECT_THAT(stub_->GetOffer(&context, request_, &response_),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("tickets: must be at most 1000")));
+}
+
+TEST_F(GetOfferTest, KnownTermsAreLeftOut) {
+  request_.set_known_fingerprint(std::string(32, '\x07'));
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(response_.terms(), "");
+}
+
+TEST_F(GetOfferTest, TermsThatChangedAreSent) {
+  request_.set_known_fingerprint(std::string(32, '\x08'));
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(response_.terms(), "the terms");
+}
+
+TEST_F(GetOfferTest, AFingerprintOfAnotherLengthIsRefused) {
+  request_.set_known_fingerprint("short");
+  EXPECT_THAT(Get(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("known_fingerprint")));
+}
+
+TEST_F(GetOfferTest, ASealedStudyOffersNothing) {
+  studies_.Fail(absl::FailedPreconditionError("the study is sealed"));
+  EXPECT_THAT(Get(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("sealed")));
+}
+
+}  // namespace
+}  // namespace coppice
