@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -31,10 +32,10 @@ class Channel;
 namespace coppice {
 
 struct ConnectOptions {
-  std::string server;    // HOST:PORT
-  std::string ca_file;   // PEM; the system's roots if empty
-  std::string cert_file; // PEM, with key_file, for mutual TLS
-  std::string key_file;
+  std::string server;     // HOST:PORT
+  std::string ca_file{};    // PEM; the system's roots if empty
+  std::string cert_file{};  // PEM, with key_file, for mutual TLS
+  std::string key_file{};
   bool insecure = false; // loopback only
 };
 
@@ -44,6 +45,9 @@ struct RetryOptions {
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration max_backoff = absl::Seconds(10);
 };
+
+// InvalidArgument unless the options make sense together; reads no file.
+absl::Status CheckConnectOptions(const ConnectOptions& options);
 
 // The channel alone, for callers with stubs of their own (the command line).
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
@@ -71,15 +75,22 @@ class Collector {
   // The study's terms and `tickets` tickets (1 to 1000).
   absl::StatusOr<Offers> FetchOffer(absl::string_view study, uint32_t tickets) const;
 
+  // Further tickets for terms that the caller has already: what a gateway asks for. FailedPrecondition
+  // if the study's terms are others by now.
+  absl::StatusOr<std::vector<Ticket>> FetchTickets(absl::string_view study,
+                                                   const Fingerprint& fingerprint,
+                                                   uint32_t tickets) const;
+
   // Delivers reports of one study and one fingerprint (at most 1000) in one call. One result a
   // report, in order.
   absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const;
 
  private:
-  Collector(std::shared_ptr<grpc::Channel> channel, const RetryOptions& retry);
+  Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry);
 
   std::shared_ptr<grpc::Channel> channel_;
+  std::string server_;
   RetryOptions retry_;
 };
 

@@ -44,7 +44,8 @@ class Journal {
   // The answer that `subject` gave to `study`, if any.
   virtual std::optional<JournalEntry> Find(absl::string_view subject,
                                            absl::string_view study) const = 0;
-  // Entries that are not delivered yet, oldest first.
+  // All entries, and those that are not delivered yet, oldest first.
+  virtual std::vector<JournalEntry> Entries() const = 0;
   virtual std::vector<JournalEntry> Undelivered() const = 0;
   // All epsilon that `subject` has spent; empty if none.
   virtual std::optional<Budget> Spent(absl::string_view subject) const = 0;

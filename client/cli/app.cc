@@ -1,0 +1,55 @@
+#include "client/cli/app.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/collect.h"
+#include "client/cli/flags.h"
+#include "client/cli/model.h"
+#include "client/cli/output.h"
+#include "client/cli/study.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+// The subcommand that was being parsed, for the hint.
+std::string Invoked(const CLI::App& app) {
+  for (const CLI::App* noun : app.get_subcommands()) {
+    return absl::StrCat(" ", noun->get_name(), Invoked(*noun));
+  }
+  return "";
+}
+
+int Explain(const CLI::App& app, const CLI::ParseError& error) {
+  const bool asked_for = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+  if (asked_for) return app.exit(error, std::cout, std::cerr);  // --help or --version
+  std::cerr << "coppice: " << error.what() << "\nSee `coppice" << Invoked(app) << " --help`.\n";
+  return kWrongUsage;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv) {
+  CLI::App app("Decision trees learned under differential privacy.", "coppice");
+  app.footer("Example:\n  coppice study create --help");
+  app.set_version_flag("--version", "coppice " COPPICE_VERSION);
+  app.require_subcommand(1);
+  Action action;
+  AddStudyCommands(app, action);
+  AddCollectCommands(app, action);
+  AddModelCommands(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return Explain(app, error);
+  }
+  const absl::Status status = action();
+  if (status.ok()) return 0;
+  Note(absl::StrCat("coppice: ", std::string(status.message())));
+  return kFailed;
+}
+
+}  // namespace coppice

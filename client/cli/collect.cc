@@ -1,0 +1,227 @@
+#include "client/cli/collect.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "client/cli/gateway.h"
+#include "client/cli/history.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/output.h"
+#include "client/collector.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+
+namespace coppice {
+namespace {
+
+struct SimulateFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study, data_file, journal_file;
+  std::string max_epsilon = "20";
+  uint64_t limit = 0;
+  size_t batch = 1000;
+  bool strict = false;
+};
+
+struct ResumeFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string journal_file;
+  size_t batch = 1000;
+};
+
+struct HistoryFlags {
+  OutputFlags output;
+  std::string journal_file;
+};
+
+absl::StatusOr<std::string> MakeTemporaryJournal() {
+  const char* folder = getenv("TMPDIR");
+  std::string path =
+      absl::StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-journal-XXXXXX");
+  const int descriptor = mkstemp(path.data());
+  if (descriptor < 0) {
+    return absl::UnavailableError("cannot make a temporary journal; name one with --journal");
+  }
+  close(descriptor);
+  return path;
+}
+
+Json DescribeCounts(const GatewayCounts& counts) {
+  Json refused = Json::object();
+  for (const auto& [reason, reports] : counts.refused) {
+    refused[absl::StrReplaceAll(reason, {{" ", "_"}})] = reports;
+  }
+  return {{"accepted", counts.accepted}, {"duplicate", counts.duplicate}, {"refused", refused}};
+}
+
+// What the caller is left with, when not all of it went well.
+absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
+                       const std::string& journal_file) {
+  if (!status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(),
+                                     "; what was randomized is in the journal: deliver it with "
+                                     "`coppice collect resume --journal ",
+                                     journal_file, "`"));
+  }
+  if (counts.TotalRefused() == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the curator refused ", counts.TotalRefused(),
+                                                    " reports for good; `refused` says why"));
+}
+
+// The study's terms, read with one try: a wrong address should not take a minute to show.
+absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
+                           Collector::Create(flags.server.Connection(), flags.server.Once()));
+  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchOffer(flags.study, /*tickets=*/1));
+  return Privatizer::Create(std::move(offer.terms), offer.fingerprint);
+}
+
+GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer) {
+  return {.tickets =
+              [&](uint32_t count) {
+                return collector.FetchTickets(privatizer.terms().study, privatizer.fingerprint(),
+                                              count);
+              },
+          .deliver =
+              [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); }};
+}
+
+absl::Status Simulate(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags));
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.data_file, privatizer.terms().schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  std::string journal_file = flags.journal_file;
+  if (journal_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
+    Note(absl::StrCat("the journal is ", journal_file));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
+  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
+                           Collector::Create(flags.server.Connection(), flags.server.Patient()));
+
+  CatchInterrupts();
+  const size_t all = file.table.num_rows();
+  const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
+  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .max_total_epsilon = {}};
+  Gateway gateway(LinkOf(collector, privatizer), *journal, flags.batch, Interrupted);
+  GatewayCounts counts;
+  const absl::Time start = absl::Now();
+  absl::Status status = gateway.Resume(flags.study, counts);
+  if (status.ok()) {
+    Progress progress("rows", rows);
+    status = gateway.AnswerRows(
+        privatizer, policy, file.table, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+  }
+  Json json = {{"study", flags.study}, {"rows", rows}};
+  json.update(DescribeCounts(counts));
+  json["answered_before"] = counts.answered_before;
+  json["epsilon"] = privatizer.terms().epsilon.epsilon();
+  json["journal"] = journal_file;
+  json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
+  PrintObject(json, flags.output.json);
+  return CloseWith(status, counts, journal_file);
+}
+
+absl::Status Resume(const ResumeFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
+  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
+                           Collector::Create(flags.server.Connection(), flags.server.Patient()));
+  CatchInterrupts();
+  GatewayLink link;
+  link.deliver = [&](absl::Span<const PrivateReport> reports) {
+    return collector.Deliver(reports);
+  };
+  GatewayCounts counts;
+  const absl::Status status =
+      Gateway(link, *journal, flags.batch, Interrupted).Resume(/*study=*/"", counts);
+  Json json = DescribeCounts(counts);
+  json["waiting"] = journal->Undelivered().size();
+  PrintObject(json, flags.output.json);
+  return CloseWith(status, counts, flags.journal_file);
+}
+
+absl::Status History(const HistoryFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
+  const std::vector<JournalEntry> entries = journal->Entries();
+  PrintRows(DescribeHistory(entries), flags.output.json);
+  PrintObject(DescribeSpending(entries), flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddBatchFlag(CLI::App& verb, size_t& batch) {
+  verb.add_option("--batch", batch, "Most reports in one call")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+}
+
+void AddSimulate(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<SimulateFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "simulate", "Let every row of a table answer a study, as a device of its own would",
+      "coppice collect simulate --study s-4f2a --data private.csv --journal devices.journal");
+  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
+  verb->add_option("--data", flags->data_file,
+                   "Table, CSV or LIBSVM, read by the study's own schema; row n is device n")
+      ->required();
+  verb->add_option("--journal", flags->journal_file,
+                   "Where the devices remember what they sent (default: a new temporary file)");
+  verb->add_option("--limit", flags->limit, "Only the first N rows")->check(CLI::PositiveNumber);
+  AddEpsilonFlag(*verb, "--max-epsilon", flags->max_epsilon,
+                 "Largest epsilon of one report that the devices agree to")
+      ->capture_default_str();
+  verb->add_flag("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  AddBatchFlag(*verb, flags->batch);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Simulate);
+}
+
+void AddResume(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ResumeFlags>();
+  CLI::App* verb = AddVerb(noun, "resume", "Deliver what a journal holds and the curator has not",
+                           "coppice collect resume --journal devices.journal");
+  verb->add_option("--journal", flags->journal_file, "The journal")
+      ->required()
+      ->check(CLI::ExistingFile);
+  AddBatchFlag(*verb, flags->batch);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Resume);
+}
+
+void AddHistory(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<HistoryFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "history", "Show what a journal's devices sent, and what it cost them",
+              "coppice collect history --journal devices.journal");
+  verb->add_option("--journal", flags->journal_file, "The journal")
+      ->required()
+      ->check(CLI::ExistingFile);
+  AddOutputFlags(*verb, flags->output);
+  OnParsed(*verb, action, flags, History);
+}
+
+}  // namespace
+
+void AddCollectCommands(CLI::App& app, Action& action) {
+  CLI::App* noun = app.add_subcommand("collect", "Collecting: what devices send");
+  noun->require_subcommand(1);
+  AddSimulate(*noun, action);
+  AddResume(*noun, action);
+  AddHistory(*noun, action);
+}
+
+}  // namespace coppice

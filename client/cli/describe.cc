@@ -1,0 +1,113 @@
+#include "client/cli/describe.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+
+namespace coppice {
+namespace {
+
+// "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
+std::string EnumText(absl::string_view name, absl::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
+}
+
+std::string StateText(v1::StudyState state) {
+  return EnumText(v1::StudyState_Name(state), "STUDY_STATE_");
+}
+
+std::string MechanismText(v1::Mechanism mechanism) {
+  return EnumText(v1::Mechanism_Name(mechanism), "MECHANISM_");
+}
+
+double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+
+void AddCounts(const v1::Study& study, Json& json) {
+  json["accepted"] = 0;
+  json["duplicate"] = 0;
+  json["rejected"] = Json::object();
+  for (const v1::ReportCount& count : study.counts()) {
+    const std::string name = EnumText(v1::ReportOutcome_Name(count.outcome()), "REPORT_OUTCOME_");
+    const bool counted = name == "accepted" || name == "duplicate";
+    (counted ? json[name] : json["rejected"][name]) = count.reports();
+  }
+}
+
+void AddTerms(const v1::Study& study, Json& json) {
+  json["epsilon"] = Epsilon(study.terms().epsilon_nanos());
+  json["mechanism"] = MechanismText(study.terms().mechanism());
+  json["trees"] = study.terms().forest().trees_size();
+  json["public_rows"] = study.public_rows();
+}
+
+}  // namespace
+
+std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+
+uint64_t CountLeaves(const v1::Forest& forest) {
+  uint64_t leaves = 0;
+  for (const v1::Tree& tree : forest.trees()) {
+    for (const v1::Node& node : tree.nodes()) leaves += node.kind() == v1::SPLIT_KIND_LEAF ? 1 : 0;
+  }
+  return leaves;
+}
+
+std::string TimeText(int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
+Json DescribeNewStudy(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())},
+               {"leaves", CountLeaves(study.terms().forest())},
+               {"fingerprint", absl::BytesToHexString(study.fingerprint())}};
+  AddTerms(study, json);
+  return json;
+}
+
+Json DescribeStudy(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())}, {"state", StateText(study.state())}};
+  AddCounts(study, json);
+  json["leaves"] = CountLeaves(study.terms().forest());
+  AddTerms(study, json);
+  json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
+  json["created"] = TimeText(study.created_unix_seconds());
+  return json;
+}
+
+Json DescribeStudyBriefly(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())}, {"state", StateText(study.state())}};
+  AddCounts(study, json);
+  json["created"] = TimeText(study.created_unix_seconds());
+  return json;
+}
+
+Json DescribeModel(const v1::Model& model) {
+  const v1::Certificate& certificate = model.certificate();
+  Json json = DescribeModelBriefly(model);
+  json["leaves"] = CountLeaves(model.forest());
+  json["trees"] = model.forest().trees_size();
+  json["neighbouring"] = certificate.neighbouring();
+  json["public_inputs"] = Json::array();
+  for (const std::string& input : certificate.public_inputs()) {
+    json["public_inputs"].push_back(input);
+  }
+  json["fingerprint"] = certificate.fingerprint();
+  json["code_version"] = certificate.code_version();
+  return json;
+}
+
+Json DescribeModelBriefly(const v1::Model& model) {
+  const v1::Certificate& certificate = model.certificate();
+  return {{"model", IdOf(model.name())},
+          {"study", IdOf(model.study())},
+          {"estimator", certificate.estimator()},
+          {"reports", certificate.reports()},
+          {"public_rows", certificate.public_rows()},
+          {"epsilon", Epsilon(certificate.epsilon_nanos())},
+          {"mechanism", certificate.mechanism()},
+          {"created", TimeText(model.created_unix_seconds())}};
+}
+
+}  // namespace coppice

@@ -1,0 +1,34 @@
+// Studies and models as the JSON that the commands print.
+
+#ifndef COPPICE_CLIENT_CLI_DESCRIBE_H_
+#define COPPICE_CLIENT_CLI_DESCRIBE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "client/cli/output.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/study.pb.h"
+
+namespace coppice {
+
+// "ID" of "collection/ID".
+std::string IdOf(absl::string_view name);
+// Of all trees together.
+uint64_t CountLeaves(const v1::Forest& forest);
+// "2026-01-31T12:00:00Z".
+std::string TimeText(int64_t unix_seconds);
+
+// study, leaves, fingerprint first; then what the study was made of.
+Json DescribeNewStudy(const v1::Study& study);
+// With its counts: accepted, duplicate, and rejected by reason.
+Json DescribeStudy(const v1::Study& study);
+// A line of a list: what a study has without its terms.
+Json DescribeStudyBriefly(const v1::Study& study);
+
+Json DescribeModel(const v1::Model& model);
+Json DescribeModelBriefly(const v1::Model& model);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_DESCRIBE_H_

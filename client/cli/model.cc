@@ -1,0 +1,316 @@
+#include "client/cli/model.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/describe.h"
+#include "client/cli/output.h"
+#include "client/cli/predict.h"
+#include "client/cli/remote.h"
+#include "client/cli/write_file.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/tree/render.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+struct ModelFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string model;
+};
+
+absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
+  v1::GetModelRequest request;
+  request.set_name(MakeName(kModels, id));
+  v1::GetModelResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.models().GetModel(&context, request, &response);
+  }));
+  return std::move(*response.mutable_model());
+}
+
+void AddModelFlags(CLI::App& verb, ModelFlags& flags) {
+  AddIdFlag(verb, "--model", flags.model, "Id of the model");
+  AddOutputFlags(verb, flags.output);
+  AddServerFlags(verb, flags.server);
+}
+
+// ---- build
+
+struct BuildFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study, model;
+  std::string estimator = "weighted";
+  std::string lambda = "1";
+};
+
+bool ParseLambda(const std::string& text, double& lambda) {
+  return absl::SimpleAtod(text, &lambda) && !std::isnan(lambda) && lambda >= 0;
+}
+
+std::string CheckLambda(const std::string& text) {
+  double lambda = 0;
+  return ParseLambda(text, lambda)
+             ? ""
+             : "wants a number from 0 (private reports only) to inf (public rows only)";
+}
+
+absl::Status Build(const BuildFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::BuildModelRequest request;
+  request.set_study(MakeName(kStudies, flags.study));
+  request.set_model_id(flags.model);
+  if (flags.estimator == "prune") {
+    request.mutable_prune();
+  } else {
+    double lambda = 0;
+    ParseLambda(flags.lambda, lambda);
+    request.mutable_weighted()->set_lambda(lambda);
+  }
+  v1::BuildModelResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.models().BuildModel(&context, request, &response);
+  }));
+  PrintObject(DescribeModel(response.model()), flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddBuild(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<BuildFlags>();
+  CLI::App* verb = AddVerb(noun, "build", "Turn a study's sums into a model; costs no privacy",
+                           "coppice model build --study s-4f2a --estimator weighted --lambda 0.5");
+  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
+  CLI::Option* estimator =
+      verb->add_option("--estimator", flags->estimator, "How leaves are estimated")
+          ->check(CLI::IsMember({"weighted", "prune"}))
+          ->capture_default_str();
+  CLI::Option* lambda =
+      verb->add_option("--lambda", flags->lambda,
+                       "For weighted: what one public row counts, in private ones; 0 to inf")
+          ->check(CLI::Validator(CheckLambda, "NUMBER"))
+          ->capture_default_str();
+  AddIdFlag(*verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
+            /*required=*/false);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  verb->parse_complete_callback([flags, lambda, estimator] {
+    if (flags->estimator == "prune" && lambda->count() > 0) {
+      throw CLI::ValidationError(lambda->get_name(), "is for " + estimator->get_name() +
+                                                         " weighted only; prune has no weights");
+    }
+  });
+  OnParsed(*verb, action, flags, Build);
+}
+
+// ---- list
+
+struct ListFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study;
+};
+
+absl::Status List(const ListFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  std::vector<Json> rows;
+  v1::ListModelsRequest request;
+  if (!flags.study.empty()) request.set_study(MakeName(kStudies, flags.study));
+  do {
+    v1::ListModelsResponse page;
+    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+      return remote.models().ListModels(&context, request, &page);
+    }));
+    for (const v1::Model& model : page.models()) rows.push_back(DescribeModelBriefly(model));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  PrintRows(rows, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddList(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ListFlags>();
+  CLI::App* verb = AddVerb(noun, "list", "List models", "coppice model list --study s-4f2a --json");
+  AddIdFlag(*verb, "--study", flags->study, "Only the models of this study", /*required=*/false);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, List);
+}
+
+// ---- show
+
+struct ShowFlags : ModelFlags {
+  std::string format = "text", output_file;
+  size_t tree = 0;
+  bool force = false;
+};
+
+absl::Status Show(const ShowFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(remote, flags.model));
+  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  COPPICE_ASSIGN_OR_RETURN(const RenderFormat format, ParseRenderFormat(flags.format));
+  COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Render(model, flags.tree, format));
+  Json json = DescribeModel(proto);
+  json["tree"] = flags.tree;
+  json["format"] = flags.format;
+  if (!flags.output_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(WriteFileAtomically(flags.output_file, drawing, flags.force));
+    json["output"] = flags.output_file;
+  } else if (flags.output.json) {
+    json["drawing"] = drawing;
+  } else {
+    std::cout << drawing << std::flush;
+    return absl::OkStatus();
+  }
+  PrintObject(json, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddShow(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ShowFlags>();
+  CLI::App* verb = AddVerb(noun, "show", "Draw a tree of a model",
+                           "coppice model show --model m-91c0 --format svg --output tree.svg");
+  verb->add_option("--format", flags->format, "text, dot (Graphviz) or svg")
+      ->check(CLI::IsMember({"text", "dot", "svg"}))
+      ->capture_default_str();
+  verb->add_option("--tree", flags->tree, "Which tree of a forest, from 0")->capture_default_str();
+  verb->add_option("--output", flags->output_file, "File to write to (default: stdout)");
+  verb->add_flag("--force", flags->force, "Replace the file if there is one");
+  AddModelFlags(*verb, *flags);
+  OnParsed(*verb, action, flags, Show);
+}
+
+// ---- predict and evaluate
+
+struct RowsFlags : ModelFlags {
+  std::string data_file;
+  bool strict = false;
+};
+
+// Reads the rows by the model's schema, and has them predicted.
+absl::Status PredictFile(const RowsFlags& flags,
+                         const std::function<OnPrediction(const Table&)>& make_consumer) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.data_file, std::make_shared<const Schema>(std::move(schema)),
+                {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  const PredictCall call = [&](const v1::PredictRequest& request, v1::PredictResponse& response) {
+    return remote.Call([&](grpc::ClientContext& context) {
+      return remote.models().Predict(&context, request, &response);
+    });
+  };
+  return PredictRows(flags.model, file.table, call, make_consumer(file.table));
+}
+
+absl::Status Predict(const RowsFlags& flags) {
+  std::vector<Json> rows;
+  COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
+    return [&rows, schema = table.shared_schema()](size_t row, const v1::Prediction& prediction) {
+      rows.push_back(DescribePrediction(row, prediction, *schema));
+    };
+  }));
+  PrintRows(rows, flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status Evaluate(const RowsFlags& flags) {
+  Score score;
+  COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
+    return [&](size_t row, const v1::Prediction& prediction) {
+      ++score.rows;
+      score.correct += prediction.label() == table.label(row) ? 1 : 0;
+    };
+  }));
+  if (score.rows == 0) return absl::InvalidArgumentError("--data has no row to evaluate on");
+  Note(
+      "An accuracy measured on private rows is itself a release; publish it only for public ones.");
+  PrintObject({{"model", flags.model},
+               {"accuracy", score.accuracy()},
+               {"rows", score.rows},
+               {"correct", score.correct}},
+              flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddRowsVerb(CLI::App& noun, Action& action, const std::string& name,
+                 const std::string& description, absl::Status (*run)(const RowsFlags&)) {
+  const auto flags = std::make_shared<RowsFlags>();
+  CLI::App* verb =
+      AddVerb(noun, name, description, "coppice model " + name + " --model m-91c0 --data test.csv");
+  verb->add_option("--data", flags->data_file,
+                   "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
+                   "features, not its labels")
+      ->required();
+  verb->add_flag("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  AddModelFlags(*verb, *flags);
+  OnParsed(*verb, action, flags, run);
+}
+
+// ---- export
+
+struct ExportFlags : ModelFlags {
+  std::string output_file;
+  bool force = false;
+};
+
+absl::StatusOr<std::string> ToJsonText(const v1::Model& model) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  const auto status = google::protobuf::util::MessageToJsonString(model, &text, options);
+  if (!status.ok()) return absl::InternalError("the model cannot be written as JSON");
+  return text;
+}
+
+absl::Status Export(const ExportFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ToJsonText(model));
+  COPPICE_RETURN_IF_ERROR(WriteFileAtomically(flags.output_file, text, flags.force));
+  PrintObject({{"model", flags.model}, {"output", flags.output_file}, {"bytes", text.size()}},
+              flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddExport(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ExportFlags>();
+  CLI::App* verb = AddVerb(noun, "export", "Write a model to a file, complete, as JSON",
+                           "coppice model export --model m-91c0 --output model.json");
+  verb->add_option("--output", flags->output_file, "File to write")->required();
+  verb->add_flag("--force", flags->force, "Replace the file if there is one");
+  AddModelFlags(*verb, *flags);
+  OnParsed(*verb, action, flags, Export);
+}
+
+}  // namespace
+
+void AddModelCommands(CLI::App& app, Action& action) {
+  CLI::App* noun = app.add_subcommand("model", "Models: built from a study's sums");
+  noun->require_subcommand(1);
+  AddBuild(*noun, action);
+  AddList(*noun, action);
+  AddShow(*noun, action);
+  AddRowsVerb(*noun, action, "predict", "Predict the class of every row of a table", Predict);
+  AddRowsVerb(*noun, action, "evaluate", "Compare predictions with a table's own labels", Evaluate);
+  AddExport(*noun, action);
+}
+
+}  // namespace coppice

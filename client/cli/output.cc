@@ -1,0 +1,107 @@
+#include "client/cli/output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace coppice {
+namespace {
+
+std::string Cell(const Json& value);
+
+std::string Pairs(const Json& object) {
+  std::vector<std::string> pairs;
+  for (const auto& [name, value] : object.items()) {
+    pairs.push_back(absl::StrCat(name, " ", Cell(value)));
+  }
+  return pairs.empty() ? "none" : absl::StrJoin(pairs, ", ");
+}
+
+std::string Cell(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object()) return Pairs(value);
+  if (value.is_null()) return "unknown";
+  if (value.is_number_float()) return absl::StrFormat("%.6g", value.get<double>());
+  if (!value.is_array()) return JsonLine(value);
+  std::vector<std::string> cells;
+  for (const Json& element : value) cells.push_back(Cell(element));
+  return absl::StrJoin(cells, ", ");
+}
+
+using Cells = std::vector<std::string>;
+
+// Columns padded to their widest cell, the last one left as it is.
+std::string Align(absl::Span<const Cells> lines) {
+  std::vector<size_t> widths;
+  for (const Cells& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (const Cells& line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i) {
+      absl::StrAppend(&text, line[i], std::string(widths[i] - line[i].size() + 2, ' '));
+    }
+    absl::StrAppend(&text, line.empty() ? "" : line.back(), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string JsonLine(const Json& object) {
+  return object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string AsText(const Json& object) {
+  std::vector<Cells> lines;
+  for (const auto& [name, value] : object.items()) lines.push_back({name, Cell(value)});
+  return Align(lines);
+}
+
+std::string AsTable(absl::Span<const Json> rows) {
+  if (rows.empty()) return "none\n";
+  std::vector<Cells> lines(1);
+  for (const auto& member : rows[0].items()) lines[0].push_back(member.key());
+  for (const Json& row : rows) {
+    Cells& line = lines.emplace_back();
+    for (const auto& member : row.items()) line.push_back(Cell(member.value()));
+  }
+  return Align(lines);
+}
+
+void PrintObject(const Json& object, bool json) {
+  std::cout << (json ? JsonLine(object) + "\n" : AsText(object)) << std::flush;
+}
+
+void PrintRows(absl::Span<const Json> rows, bool json) {
+  if (!json) {
+    std::cout << AsTable(rows) << std::flush;
+    return;
+  }
+  for (const Json& row : rows) std::cout << JsonLine(row) << '\n';
+  std::cout << std::flush;
+}
+
+void Note(absl::string_view text) { std::cerr << text << std::endl; }
+
+Progress::Progress(std::string label, uint64_t total)
+    : label_(std::move(label)), total_(total), visible_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (shown_) std::cerr << std::endl;
+}
+
+void Progress::Show(uint64_t done) {
+  if (!visible_) return;
+  std::cerr << '\r' << label_ << ' ' << done << " of " << total_ << std::flush;
+  shown_ = true;
+}
+
+}  // namespace coppice

@@ -1,0 +1,55 @@
+// What the commands print: one JSON object a line for scripts, aligned text for people.
+//
+// stdout carries results only. Notes and progress go to stderr, progress only to a terminal.
+
+#ifndef COPPICE_CLIENT_CLI_OUTPUT_H_
+#define COPPICE_CLIENT_CLI_OUTPUT_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "nlohmann/json.hpp"
+
+namespace coppice {
+
+using Json = nlohmann::ordered_json;
+
+// One line. Infinite and undefined numbers become null, bytes that are no UTF-8 a replacement mark.
+std::string JsonLine(const Json& object);
+
+// "name  value" lines; a nested object is one line of "name value" pairs.
+std::string AsText(const Json& object);
+// A table: one line a row under the names of the first row's members.
+std::string AsTable(absl::Span<const Json> rows);
+
+// To stdout, in the form asked for.
+void PrintObject(const Json& object, bool json);
+void PrintRows(absl::Span<const Json> rows, bool json);
+
+// A line for people, on stderr.
+void Note(absl::string_view text);
+
+// "label 1200 of 45000" on stderr, rewritten in place.
+class Progress {
+ public:
+  Progress(std::string label, uint64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(uint64_t done);
+
+ private:
+  std::string label_;
+  uint64_t total_;
+  bool visible_;
+  bool shown_ = false;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_OUTPUT_H_

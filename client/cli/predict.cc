@@ -1,0 +1,68 @@
+#include "client/cli/predict.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kMaxRows = 10'000;
+constexpr size_t kMaxCallBytes = 2 << 20;
+
+v1::PredictRequest RequestFor(const std::string& model, const Table& table, size_t begin,
+                              size_t end) {
+  v1::PredictRequest request;
+  request.set_name(MakeName(kModels, model));
+  for (size_t row = begin; row < end; ++row) {
+    *request.add_rows() = ToProto(RowView(table.row(row)));
+  }
+  return request;
+}
+
+absl::Status CheckAnswer(const v1::PredictResponse& response, size_t rows, const Schema& schema) {
+  if (static_cast<size_t>(response.predictions_size()) != rows) {
+    return absl::DataLossError(absl::StrCat("the curator predicted ", response.predictions_size(),
+                                            " rows where ", rows, " were sent"));
+  }
+  for (const v1::Prediction& prediction : response.predictions()) {
+    const bool fits =
+        prediction.label() < schema.num_classes() &&
+        static_cast<uint32_t>(prediction.probabilities_size()) == schema.num_classes();
+    if (!fits) return absl::DataLossError("the curator predicted classes that the schema has not");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+size_t RowsPerCall(size_t features) {
+  const size_t row_bytes = 8 * features + 8;
+  return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxRows);
+}
+
+absl::Status PredictRows(const std::string& model, const Table& table, const PredictCall& call,
+                         const OnPrediction& done) {
+  const size_t step = RowsPerCall(table.schema().num_features());
+  for (size_t begin = 0; begin < table.num_rows(); begin += step) {
+    const size_t end = std::min(begin + step, table.num_rows());
+    v1::PredictResponse response;
+    COPPICE_RETURN_IF_ERROR(call(RequestFor(model, table, begin, end), response));
+    COPPICE_RETURN_IF_ERROR(CheckAnswer(response, end - begin, table.schema()));
+    for (size_t row = begin; row < end; ++row) {
+      done(row, response.predictions(static_cast<int>(row - begin)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema) {
+  return {{"row", row + 1},
+          {"label", schema.classes()[prediction.label()]},
+          {"probability", prediction.probabilities(static_cast<int>(prediction.label()))},
+          {"standard_error", prediction.standard_error()}};
+}
+
+}  // namespace coppice

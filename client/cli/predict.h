@@ -1,0 +1,44 @@
+// Predictions for the rows of a table, by the Predict call in batches.
+
+#ifndef COPPICE_CLIENT_CLI_PREDICT_H_
+#define COPPICE_CLIENT_CLI_PREDICT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/cli/output.h"
+#include "common/data/table.h"
+#include "coppice/v1/model.pb.h"
+
+namespace coppice {
+
+using PredictCall = std::function<absl::Status(const v1::PredictRequest&, v1::PredictResponse&)>;
+using OnPrediction = std::function<void(size_t row, const v1::Prediction& prediction)>;
+
+// At most 10000 rows, and well below four megabytes, in one call.
+size_t RowsPerCall(size_t features);
+
+// Calls `done` for each row in order. DataLoss if an answer has another number of rows, or a class
+// that the schema does not have.
+absl::Status PredictRows(const std::string& model, const Table& table, const PredictCall& call,
+                         const OnPrediction& done);
+
+// row (from 1), label, probability, standard_error.
+Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema);
+
+// What share of the labels was met.
+struct Score {
+  uint64_t rows = 0;
+  uint64_t correct = 0;
+
+  double accuracy() const {
+    return rows == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(rows);
+  }
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_PREDICT_H_

@@ -1,0 +1,25 @@
+#include "client/cli/remote.h"
+
+#include <grpcpp/channel.h>
+
+#include "client/collector_call.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+
+Remote::Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel)
+    : server_(flags.connect.server),
+      retry_(flags.Once()),
+      studies_(v1::StudyService::NewStub(channel)),
+      models_(v1::ModelService::NewStub(channel)) {}
+
+absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto channel, coppice::Connect(flags.Connection()));
+  return Remote(flags, channel);
+}
+
+absl::Status Remote::Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
+  return CallServer(server_, retry_, call);
+}
+
+}  // namespace coppice

@@ -1,0 +1,240 @@
+#include "client/cli/study.h"
+
+#include <map>
+#include <vector>
+
+#include "client/cli/describe.h"
+#include "client/cli/output.h"
+#include "client/cli/remote.h"
+#include "client/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+struct CreateFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string public_file, schema_file, study, epsilon;
+  v1::Mechanism mechanism = v1::MECHANISM_SYMMETRIC_UNARY;
+  v1::SplitRule rule = v1::SPLIT_RULE_MAX_EDGE;
+  v1::Criterion criterion = v1::CRITERION_GINI;
+  uint32_t depth = 6, min_leaf = 1, trees = 1;
+  uint64_t seed = 1;
+  bool strict = false;
+};
+
+v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
+  v1::PartitionOptions options;
+  options.set_rule(flags.rule);
+  options.set_criterion(flags.criterion);
+  options.set_max_depth(flags.depth);
+  options.set_min_leaf(flags.min_leaf);
+  options.set_trees(flags.trees);
+  options.set_seed(flags.seed);
+  return options;
+}
+
+absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  v1::CreateStudyRequest request;
+  COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
+  request.set_study_id(flags.study);
+  *request.mutable_schema() = ToProto(*schema);
+  for (size_t i = 0; i < file.table.num_rows(); ++i) {
+    *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
+    request.add_public_labels(file.table.label(i));
+  }
+  *request.mutable_partition() = PartitionOf(flags);
+  request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  request.set_mechanism(flags.mechanism);
+  return request;
+}
+
+absl::Status Create(const CreateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::CreateStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().CreateStudy(&context, request, &response);
+  }));
+  PrintObject(DescribeNewStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
+// A flag that takes one of a few names.
+template <typename Value>
+void AddChoice(CLI::App& verb, const std::string& flag, Value& value,
+               const std::map<std::string, Value>& choices, const std::string& description) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices) names.push_back(name);
+  verb.add_option_function<std::string>(
+          flag, [&value, choices](const std::string& name) { value = choices.at(name); },
+          description)
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names));
+}
+
+void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
+  const std::map<std::string, v1::SplitRule> rules = {
+      {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
+      {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
+      {"cart", v1::SPLIT_RULE_CART}};
+  const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
+                                                         {"entropy", v1::CRITERION_ENTROPY}};
+  AddChoice(verb, "--split-rule", flags.rule, rules, "How cells are divided (default max_edge)");
+  AddChoice(verb, "--criterion", flags.criterion, criteria, "What a split reduces (default gini)");
+  verb.add_option("--depth", flags.depth, "Largest depth of a leaf; the root has depth 0")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  verb.add_option("--min-leaf", flags.min_leaf, "Fewest public rows in a leaf")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  verb.add_option("--trees", flags.trees,
+                  "Trees, each on a bootstrap of the public rows if several")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  verb.add_option("--seed", flags.seed,
+                  "Public randomness of the partition; no privacy rests on it")
+      ->capture_default_str();
+}
+
+void AddCreate(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<CreateFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
+              "coppice study create --public public.csv --schema schema.json "
+              "--epsilon 2 --mechanism symmetric_unary --depth 6");
+  const std::map<std::string, v1::Mechanism> mechanisms = {
+      {"laplace_split", v1::MECHANISM_LAPLACE_SPLIT},
+      {"laplace_joint", v1::MECHANISM_LAPLACE_JOINT},
+      {"symmetric_unary", v1::MECHANISM_SYMMETRIC_UNARY},
+      {"optimized_unary", v1::MECHANISM_OPTIMIZED_UNARY}};
+  verb->add_option("--public", flags->public_file,
+                   "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
+                   "made from them")
+      ->required();
+  verb->add_option("--schema", flags->schema_file, "Schema, JSON")->required();
+  AddEpsilonFlag(*verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
+      ->required();
+  AddChoice(*verb, "--mechanism", flags->mechanism, mechanisms,
+            "How devices hide their rows (default symmetric_unary)");
+  AddPartitionFlags(*verb, *flags);
+  AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
+            /*required=*/false);
+  verb->add_flag("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Create);
+}
+
+struct ListFlags {
+  ServerFlags server;
+  OutputFlags output;
+};
+
+absl::Status List(const ListFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  std::vector<Json> rows;
+  v1::ListStudiesRequest request;
+  do {
+    v1::ListStudiesResponse page;
+    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+      return remote.studies().ListStudies(&context, request, &page);
+    }));
+    for (const v1::Study& study : page.studies()) rows.push_back(DescribeStudyBriefly(study));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  PrintRows(rows, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddList(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ListFlags>();
+  CLI::App* verb = AddVerb(noun, "list", "List all studies", "coppice study list --json");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, List);
+}
+
+struct OneStudyFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study;
+};
+
+absl::Status Show(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::GetStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().GetStudy(&context, request, &response);
+  }));
+  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status Seal(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::SealStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::SealStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().SealStudy(&context, request, &response);
+  }));
+  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status Delete(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::DeleteStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::DeleteStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().DeleteStudy(&context, request, &response);
+  }));
+  PrintObject({{"study", flags.study}, {"deleted", true}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+CLI::App* AddOneStudyVerb(CLI::App& noun, Action& action, const std::string& name,
+                          const std::string& description,
+                          absl::Status (*run)(const OneStudyFlags&)) {
+  const auto flags = std::make_shared<OneStudyFlags>();
+  CLI::App* verb =
+      AddVerb(noun, name, description,
+              "coppice study " + name + " --study s-4f2a" + (name == "delete" ? " --yes" : ""));
+  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, run);
+  return verb;
+}
+
+}  // namespace
+
+void AddStudyCommands(CLI::App& app, Action& action) {
+  CLI::App* noun =
+      app.add_subcommand("study", "Studies: what is asked of devices, and at what cost");
+  noun->require_subcommand(1);
+  AddCreate(*noun, action);
+  AddList(*noun, action);
+  AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
+  AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);
+  AddOneStudyVerb(*noun, action, "delete", "Delete a study, its sums and its models, for good",
+                  Delete)
+      ->add_flag_function(
+          "--yes", [](int64_t) {}, "Say that you mean it")
+      ->required();
+}
+
+}  // namespace coppice

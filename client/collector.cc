@@ -1,0 +1,175 @@
+#include "client/collector.h"
+
+#include <grpcpp/channel.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "client/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/study.grpc.pb.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kMaxTickets = 1000;
+constexpr size_t kMaxReports = 1000;
+
+std::string AsBytes(const Fingerprint& fingerprint) {
+  return std::string(fingerprint.begin(), fingerprint.end());
+}
+
+absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32_t tickets) {
+  if (!IsValidId(study)) {
+    return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
+  }
+  if (tickets < 1 || tickets > kMaxTickets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ask for 1 to ", kMaxTickets, " tickets at once"));
+  }
+  v1::GetOfferRequest request;
+  request.set_name(MakeName(kStudies, study));
+  request.set_tickets(tickets);
+  return request;
+}
+
+absl::StatusOr<std::vector<Ticket>> ReadTickets(const v1::GetOfferResponse& response,
+                                                uint32_t asked) {
+  if (static_cast<uint32_t>(response.tickets_size()) != asked) {
+    return absl::DataLossError(absl::StrCat("the curator sent ", response.tickets_size(),
+                                            " tickets where ", asked, " were asked for"));
+  }
+  std::vector<Ticket> tickets;
+  tickets.reserve(asked);
+  for (const std::string& bytes : response.tickets()) {
+    COPPICE_ASSIGN_OR_RETURN(tickets.emplace_back(), Ticket::FromBytes(bytes));
+  }
+  return tickets;
+}
+
+absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::string_view study) {
+  if (response.fingerprint() != AsBytes(FingerprintOf(response.terms()))) {
+    return absl::DataLossError(
+        absl::StrCat("the terms of study ", study,
+                     " do not match their fingerprint; do not answer, and tell the curator"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(response.terms()));
+  if (terms.study != study) {
+    return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms.study,
+                                            " where those of ", study, " were asked for"));
+  }
+  return terms;
+}
+
+absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
+  if (reports.size() > kMaxReports) {
+    return absl::InvalidArgumentError(absl::StrCat("deliver at most ", kMaxReports, " at once"));
+  }
+  v1::SubmitReportsRequest request;
+  request.set_study(MakeName(kStudies, reports[0].study));
+  request.set_fingerprint(AsBytes(reports[0].fingerprint));
+  for (const PrivateReport& report : reports) {
+    if (report.study != reports[0].study || report.fingerprint != reports[0].fingerprint) {
+      return absl::InvalidArgumentError("reports of one call must be of one study and fingerprint");
+    }
+    v1::Report& added = *request.add_reports();
+    added.set_ticket(report.ticket.ToBytes());
+    added.set_payload(report.payload);
+  }
+  return request;
+}
+
+// "stale fingerprint", from the enumeration's own name.
+std::string InWords(v1::ReportOutcome outcome) {
+  if (!v1::ReportOutcome_IsValid(outcome)) {
+    return absl::StrCat("outcome ", static_cast<int>(outcome), ", unknown to this version");
+  }
+  const std::string name = v1::ReportOutcome_Name(outcome);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "REPORT_OUTCOME_")),
+                             {{"_", " "}});
+}
+
+DeliveryResult ReadOutcome(v1::ReportOutcome outcome) {
+  if (outcome == v1::REPORT_OUTCOME_ACCEPTED) return {Delivery::kAccepted, ""};
+  if (outcome == v1::REPORT_OUTCOME_DUPLICATE) return {Delivery::kDuplicate, ""};
+  return {Delivery::kRefused, InWords(outcome)};
+}
+
+absl::StatusOr<std::vector<DeliveryResult>> ReadOutcomes(const v1::SubmitReportsResponse& response,
+                                                         size_t sent) {
+  if (static_cast<size_t>(response.outcomes_size()) != sent) {
+    return absl::DataLossError(absl::StrCat("the curator judged ", response.outcomes_size(),
+                                            " reports where ", sent, " were sent"));
+  }
+  std::vector<DeliveryResult> results;
+  results.reserve(sent);
+  for (int i = 0; i < response.outcomes_size(); ++i) {
+    if (response.outcomes(i) == v1::REPORT_OUTCOME_UNSPECIFIED) {
+      return absl::DataLossError("the curator left a report without an outcome");
+    }
+    results.push_back(ReadOutcome(response.outcomes(i)));
+  }
+  return results;
+}
+
+}  // namespace
+
+Collector::Collector(std::shared_ptr<grpc::Channel> channel, std::string server,
+                     const RetryOptions& retry)
+    : channel_(std::move(channel)), server_(std::move(server)), retry_(retry) {}
+
+absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
+                                            const RetryOptions& retry) {
+  COPPICE_ASSIGN_OR_RETURN(auto channel, Connect(connect));
+  return Collector(std::move(channel), connect.server, retry);
+}
+
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
+                                                        uint32_t tickets) const {
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, tickets));
+  v1::GetOfferResponse response;
+  const auto stub = v1::StudyService::NewStub(channel_);
+  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+    return stub->GetOffer(&context, request, &response);
+  }));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
+  COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
+  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read)};
+}
+
+absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view study,
+                                                            const Fingerprint& fingerprint,
+                                                            uint32_t tickets) const {
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  request.set_known_fingerprint(AsBytes(fingerprint));
+  v1::GetOfferResponse response;
+  const auto stub = v1::StudyService::NewStub(channel_);
+  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+    return stub->GetOffer(&context, request, &response);
+  }));
+  if (response.fingerprint() != request.known_fingerprint()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
+  }
+  return ReadTickets(response, tickets);
+}
+
+absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
+    absl::Span<const PrivateReport> reports) const {
+  if (reports.empty()) return std::vector<DeliveryResult>();
+  COPPICE_ASSIGN_OR_RETURN(const v1::SubmitReportsRequest request, SubmitRequest(reports));
+  v1::SubmitReportsResponse response;
+  const auto stub = v1::ReportService::NewStub(channel_);
+  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+    return stub->SubmitReports(&context, request, &response);
+  }));
+  return ReadOutcomes(response, reports.size());
+}
+
+}  // namespace coppice

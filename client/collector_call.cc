@@ -1,0 +1,115 @@
+#include "client/collector_call.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace coppice {
+namespace {
+
+class RealClock final : public RetryClock {
+ public:
+  absl::Time Now() override { return absl::Now(); }
+  void Sleep(absl::Duration duration) override { absl::SleepFor(duration); }
+};
+
+bool IsRetryable(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
+         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
+}
+
+// Uniform in [0, 1]; 1 if OpenSSL fails, which only costs the jitter.
+double UnitInterval() {
+  uint32_t word = 0;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word) != 1) return 1;
+  return static_cast<double>(word) / UINT32_MAX;
+}
+
+absl::Duration Backoff(const RetryOptions& retry, int tries) {
+  absl::Duration ceiling = retry.first_backoff;
+  for (int i = 1; i < tries && ceiling < retry.max_backoff; ++i) ceiling *= 2;
+  return std::min(ceiling, retry.max_backoff) * UnitInterval();
+}
+
+absl::Status WithTries(const absl::Status& status, int tries, absl::Duration passed) {
+  if (tries == 1) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(), " (tried ", tries, " times in ",
+                   absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
+}
+
+bool IsAboutTls(absl::string_view detail) {
+  const std::string text = absl::AsciiStrToLower(detail);
+  return absl::StrContains(text, "ssl") || absl::StrContains(text, "handshake") ||
+         absl::StrContains(text, "peer name") || absl::StrContains(text, "certificate");
+}
+
+}  // namespace
+
+RetryClock& RetryClock::Real() {
+  static RealClock clock;
+  return clock;
+}
+
+absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
+                           absl::FunctionRef<absl::Status(absl::Time deadline)> attempt) {
+  const absl::Time start = clock.Now();
+  const absl::Time give_up = start + retry.give_up_after;
+  for (int tries = 1;; ++tries) {
+    const absl::Time now = clock.Now();
+    const absl::Time deadline = now + retry.deadline;
+    // The first try always gets its whole deadline: without retries there is no other limit.
+    absl::Status status = attempt(tries == 1 ? deadline : std::min(deadline, give_up));
+    if (status.ok() || !IsRetryable(status.code())) return status;
+    const absl::Duration wait = Backoff(retry, tries);
+    if (clock.Now() + wait >= give_up) return WithTries(status, tries, clock.Now() - start);
+    clock.Sleep(wait);
+  }
+}
+
+absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server) {
+  if (status.ok()) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  const std::string& detail = status.error_message();
+  if (code == absl::StatusCode::kDeadlineExceeded) {
+    return absl::Status(code, absl::StrCat(server, " did not answer in time: ", detail));
+  }
+  const bool cannot_connect = absl::StrContains(detail, "connect") ||
+                              absl::StrContains(detail, "DNS") || IsAboutTls(detail);
+  if (code != absl::StatusCode::kUnavailable || !cannot_connect) return absl::Status(code, detail);
+  if (IsAboutTls(detail)) {
+    return absl::Status(
+        code, absl::StrCat("no TLS connection to ", server, ": ", detail,
+                           "; check that the CA certificate is the one that signed the server's, "
+                           "that neither has expired, and that the server speaks TLS"));
+  }
+  return absl::Status(code, absl::StrCat("nobody answers at ", server, ": ", detail,
+                                         "; check the address and that coppiced runs there"));
+}
+
+absl::Status CallServer(const std::string& server, const RetryOptions& retry,
+                        absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) {
+  return CallWithRetry(retry, RetryClock::Real(), [&](absl::Time deadline) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(deadline));
+    return FromGrpcStatus(call(context), server);
+  });
+}
+
+absl::StatusOr<std::string> RandomHex(size_t bytes) {
+  std::string random(bytes, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(random.data()), static_cast<int>(bytes)) != 1) {
+    return absl::UnavailableError("the system random source failed");
+  }
+  return absl::BytesToHexString(random);
+}
+
+}  // namespace coppice

@@ -1,0 +1,54 @@
+// One RPC: deadline, retries, and an error that says what to check.
+//
+// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may be
+//            repeated belong here. The wait before try n+1 is uniform between 0 and
+//            min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices
+//            that failed together do not come back together.
+// Threads    safe to share.
+
+#ifndef COPPICE_CLIENT_COLLECTOR_CALL_H_
+#define COPPICE_CLIENT_COLLECTOR_CALL_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include <cstddef>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/collector.h"
+
+namespace coppice {
+
+// Time, as a seam.
+class RetryClock {
+ public:
+  virtual ~RetryClock() = default;
+  virtual absl::Time Now() = 0;
+  virtual void Sleep(absl::Duration duration) = 0;
+
+  static RetryClock& Real();
+};
+
+// Calls `attempt` with the deadline of each try, until it succeeds, fails for good, or
+// `give_up_after` has passed: then its last error, saying how often was tried.
+absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
+                           absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
+
+// The same code. Where the connection is at fault the message says where `server` was looked for
+// and what to check.
+absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
+
+// The three above together, over the real clock: `call` is one unary call on a stub.
+absl::Status CallServer(const std::string& server, const RetryOptions& retry,
+                        absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);
+
+// `bytes` random bytes in hexadecimal, for ids that must not collide. Unavailable if OpenSSL fails.
+absl::StatusOr<std::string> RandomHex(size_t bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_COLLECTOR_CALL_H_

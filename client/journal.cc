@@ -1,0 +1,221 @@
+#include "client/journal.h"
+
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "client/journal_file.h"
+#include "client/journal_format.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// A subject and a study.
+using Key = std::pair<std::string, std::string>;
+Key KeyOf(absl::string_view subject, absl::string_view study) {
+  return {std::string(subject), std::string(study)};
+}
+
+// What the journal holds, in memory: entries in order of arrival, and two ways to find them.
+class Index {
+ public:
+  const std::vector<JournalEntry>& entries() const { return entries_; }
+
+  const JournalEntry* Find(absl::string_view subject, absl::string_view study) const {
+    const auto found = positions_.find(KeyOf(subject, study));
+    return found == positions_.end() ? nullptr : &entries_[found->second];
+  }
+
+  std::optional<Budget> Spent(absl::string_view subject) const {
+    const auto found = spent_.find(subject);
+    return found == spent_.end() ? std::nullopt : std::make_optional(found->second);
+  }
+
+  // AlreadyExists, or OutOfRange when a subject's sum is no budget any more. Changes nothing.
+  absl::Status CheckNew(absl::Span<const JournalEntry> entries) const;
+  // NotFound if a subject did not answer the study. Changes nothing.
+  absl::Status CheckAnswered(const DeliveredMark& mark) const;
+
+  // After the checks above.
+  void Add(absl::Span<const JournalEntry> entries);
+  void Apply(const DeliveredMark& mark);
+
+ private:
+  std::vector<JournalEntry> entries_;
+  absl::flat_hash_map<Key, size_t> positions_;
+  absl::flat_hash_map<std::string, Budget> spent_;
+};
+
+absl::Status Index::CheckNew(absl::Span<const JournalEntry> entries) const {
+  absl::flat_hash_set<Key> seen;
+  for (const JournalEntry& entry : entries) {
+    const std::string& study = entry.report.study;
+    const bool repeated = !seen.insert(KeyOf(entry.subject, study)).second;
+    if (repeated || Find(entry.subject, study) != nullptr) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("a subject has answered study ", study, " already; send that answer again"));
+    }
+    if (const std::optional<Budget> spent = Spent(entry.subject)) {
+      COPPICE_RETURN_IF_ERROR(spent->Plus(entry.epsilon).status());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Index::CheckAnswered(const DeliveredMark& mark) const {
+  for (const std::string& subject : mark.subjects) {
+    if (Find(subject, mark.study) == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat("a subject has no answer to study ", mark.study, " in the journal"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Index::Add(absl::Span<const JournalEntry> entries) {
+  for (const JournalEntry& entry : entries) {
+    positions_.emplace(KeyOf(entry.subject, entry.report.study), entries_.size());
+    entries_.push_back(entry);
+    const auto [spent, first] = spent_.try_emplace(entry.subject, entry.epsilon);
+    // One batch may hold a subject's answers to several studies; past the largest budget the sum
+    // stays where it is, which is above every policy.
+    if (!first) spent->second = spent->second.Plus(entry.epsilon).value_or(spent->second);
+  }
+}
+
+void Index::Apply(const DeliveredMark& mark) {
+  for (const std::string& subject : mark.subjects) {
+    entries_[positions_.at(KeyOf(subject, mark.study))].delivered = true;
+  }
+}
+
+class FileJournal final : public Journal {
+ public:
+  explicit FileJournal(JournalFile file) : file_(std::move(file)) {}
+
+  // Reads what the file holds, cuts off a torn end, and writes the header of a new file.
+  absl::Status Load();
+
+  std::optional<JournalEntry> Find(absl::string_view subject,
+                                   absl::string_view study) const override {
+    absl::MutexLock lock(&mutex_);
+    const JournalEntry* entry = index_.Find(subject, study);
+    return entry == nullptr ? std::nullopt : std::make_optional(*entry);
+  }
+
+  std::vector<JournalEntry> Entries() const override {
+    absl::MutexLock lock(&mutex_);
+    return index_.entries();
+  }
+
+  std::vector<JournalEntry> Undelivered() const override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<JournalEntry> found;
+    for (const JournalEntry& entry : index_.entries()) {
+      if (!entry.delivered) found.push_back(entry);
+    }
+    return found;
+  }
+
+  std::optional<Budget> Spent(absl::string_view subject) const override {
+    absl::MutexLock lock(&mutex_);
+    return index_.Spent(subject);
+  }
+
+  absl::Status Append(absl::Span<const JournalEntry> entries) override {
+    if (entries.empty()) return absl::OkStatus();
+    absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
+    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));
+    index_.Add(entries);
+    return absl::OkStatus();
+  }
+
+  absl::Status MarkDelivered(absl::string_view study,
+                             absl::Span<const std::string> subjects) override {
+    if (subjects.empty()) return absl::OkStatus();
+    const DeliveredMark mark{std::string(study), {subjects.begin(), subjects.end()}};
+    absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
+    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeDelivered(mark)));
+    index_.Apply(mark);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  JournalFile file_ ABSL_GUARDED_BY(mutex_);
+  FrameDigest last_ ABSL_GUARDED_BY(mutex_) = FirstFrameDigest();
+  Index index_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status FileJournal::StartFile() {
+  COPPICE_RETURN_IF_ERROR(file_.Truncate(0));
+  COPPICE_RETURN_IF_ERROR(file_.Append(JournalHeader()));
+  return file_.SyncDirectory();
+}
+
+absl::Status FileJournal::Replay(absl::string_view body) {
+  COPPICE_ASSIGN_OR_RETURN(const JournalRecord record, DecodeBody(body));
+  if (const auto* entries = absl::get_if<std::vector<JournalEntry>>(&record)) {
+    COPPICE_RETURN_IF_ERROR(index_.CheckNew(*entries));
+    index_.Add(*entries);
+    return absl::OkStatus();
+  }
+  const DeliveredMark& mark = absl::get<DeliveredMark>(record);
+  COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
+  index_.Apply(mark);
+  return absl::OkStatus();
+}
+
+absl::Status FileJournal::Load() {
+  absl::MutexLock lock(&mutex_);
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, file_.ReadAll());
+  const std::string header = JournalHeader();
+  if (bytes.size() < header.size() && header.compare(0, bytes.size(), bytes) == 0) {
+    return StartFile();  // New, or torn while it was made: nothing was acknowledged.
+  }
+  if (bytes.compare(0, header.size(), header) != 0) {
+    return absl::DataLossError("the file is no journal that this version can read");
+  }
+  size_t at = header.size();
+  while (at < bytes.size()) {
+    COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame,
+                             ParseFrame(last_, absl::string_view(bytes).substr(at)));
+    if (frame.torn) return file_.Truncate(at);
+    if (const absl::Status replayed = Replay(frame.body); !replayed.ok()) {
+      return absl::DataLossError(absl::StrCat("the journal is corrupt: ", replayed.message()));
+    }
+    last_ = frame.digest;
+    at += frame.size;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileJournal::WriteFrame(absl::string_view body) {
+  COPPICE_ASSIGN_OR_RETURN(const Frame frame, MakeFrame(last_, body));
+  COPPICE_RETURN_IF_ERROR(file_.Append(frame.bytes));
+  last_ = frame.digest;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));
+  auto journal = std::make_unique<FileJournal>(std::move(file));
+  if (const absl::Status loaded = journal->Load(); !loaded.ok()) {
+    return absl::Status(loaded.code(), absl::StrCat(path, ": ", loaded.message()));
+  }
+  return journal;
+}
+
+}  // namespace coppice

@@ -1,0 +1,124 @@
+#include "client/journal_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+absl::Status FileError(absl::string_view doing, const std::string& path, int error) {
+  const std::string message =
+      absl::StrCat("cannot ", doing, " the journal ", path, ": ", std::strerror(error));
+  const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  return no_room ? absl::ResourceExhaustedError(absl::StrCat(message, "; make room and try again"))
+                 : absl::UnavailableError(message);
+}
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status Lock(int descriptor, const std::string& path) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
+  return absl::UnavailableError(
+      absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
+}
+
+}  // namespace
+
+absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0) return FileError("open", path, errno);
+  JournalFile file(path, descriptor);
+  COPPICE_RETURN_IF_ERROR(Lock(descriptor, path));
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return FileError("look at", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return absl::UnavailableError(absl::StrCat("the journal ", path, " is not a regular file"));
+  }
+  file.size_ = static_cast<uint64_t>(status.st_size);
+  return file;
+}
+
+JournalFile::JournalFile(JournalFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      broken_(other.broken_) {}
+
+JournalFile::~JournalFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::StatusOr<std::string> JournalFile::ReadAll() const {
+  std::string bytes(size_, '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError("read", path_, errno);
+    if (count == 0) return FileError("read all of", path_, EIO);
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+absl::Status JournalFile::WriteAll(absl::string_view bytes) const {
+  uint64_t at = size_;
+  while (!bytes.empty()) {
+    const ssize_t count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError("write", path_, errno);
+    at += static_cast<uint64_t>(count);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
+  return absl::OkStatus();
+}
+
+absl::Status JournalFile::Append(absl::string_view bytes) {
+  if (broken_) {
+    return absl::UnavailableError(
+        absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
+  }
+  absl::Status written = WriteAll(bytes);
+  if (written.ok()) {
+    size_ += bytes.size();
+  } else {
+    broken_ = !Truncate(size_).ok();
+  }
+  return written;
+}
+
+absl::Status JournalFile::Truncate(uint64_t size) {
+  if (ftruncate(descriptor_, static_cast<off_t>(size)) != 0) {
+    return FileError("truncate", path_, errno);
+  }
+  if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
+  size_ = size;
+  return absl::OkStatus();
+}
+
+absl::Status JournalFile::SyncDirectory() const {
+  const int directory = open(DirectoryOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return FileError("open the folder of", path_, errno);
+  const int result = fsync(directory);
+  const int error = errno;
+  close(directory);
+  return result == 0 ? absl::OkStatus() : FileError("sync the folder of", path_, error);
+}
+
+}  // namespace coppice

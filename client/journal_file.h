@@ -1,0 +1,50 @@
+// A file that only grows, by whole appends that are on disk when they are acknowledged.
+//
+// Guarantee  one opener at a time, in this process or another (flock). Append() is durable when it
+//            returns OK (fdatasync), and otherwise leaves the file as it was; where even that fails,
+//            every later call is refused, so nothing is built on a half-written end.
+// Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit).
+// Threads    not safe to share.
+
+#ifndef COPPICE_CLIENT_JOURNAL_FILE_H_
+#define COPPICE_CLIENT_JOURNAL_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+class JournalFile {
+ public:
+  // Makes the file, readable by its owner only, if there is none.
+  static absl::StatusOr<JournalFile> Open(const std::string& path);
+  JournalFile(JournalFile&& other) noexcept;
+  JournalFile& operator=(JournalFile&&) = delete;
+  ~JournalFile();
+
+  absl::StatusOr<std::string> ReadAll() const;
+  absl::Status Append(absl::string_view bytes);
+  // Cuts the file to its first `size` bytes, durably.
+  absl::Status Truncate(uint64_t size);
+  // Makes the file's name durable; once, after it was made.
+  absl::Status SyncDirectory() const;
+
+ private:
+  JournalFile(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+
+  absl::Status WriteAll(absl::string_view bytes) const;
+
+  std::string path_;
+  int descriptor_;
+  uint64_t size_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_JOURNAL_FILE_H_

@@ -1,0 +1,193 @@
+#include "client/journal_format.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::string_view kMagic = "coppice journal\n";
+constexpr uint32_t kVersion = 1;
+
+constexpr size_t kLengthBytes = 4;
+constexpr size_t kHeadCheckBytes = 4;
+constexpr size_t kHeadBytes = kLengthBytes + kHeadCheckBytes;
+constexpr size_t kBodyCheckBytes = 8;
+
+constexpr uint8_t kAnswers = 1;
+constexpr uint8_t kDelivered = 2;
+
+absl::Status Corrupt(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
+                                          "; restore it from a copy, as it is the memory of what "
+                                          "was spent"));
+}
+
+absl::string_view AsText(const FrameDigest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+template <typename Integer>
+void PutInteger(std::string& out, Integer value) {
+  for (size_t i = 0; i < sizeof(Integer); ++i) {
+    out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+  }
+}
+
+void PutText(std::string& out, absl::string_view text) {
+  PutInteger(out, static_cast<uint32_t>(text.size()));
+  absl::StrAppend(&out, text);
+}
+
+// Takes values off the front of a body; the first that is missing makes it fail for good.
+class Reader {
+ public:
+  explicit Reader(absl::string_view bytes) : left_(bytes) {}
+
+  absl::string_view Bytes(size_t count) {
+    if (failed_ || count > left_.size()) {
+      failed_ = true;
+      return {};
+    }
+    const absl::string_view taken = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return taken;
+  }
+
+  template <typename UnsignedInteger>
+  UnsignedInteger Integer() {
+    const absl::string_view bytes = Bytes(sizeof(UnsignedInteger));
+    UnsignedInteger value = 0;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      value |= static_cast<UnsignedInteger>(static_cast<uint8_t>(bytes[i])) << (8 * i);
+    }
+    return value;
+  }
+
+  std::string Text() { return std::string(Bytes(Integer<uint32_t>())); }
+
+  bool failed() const { return failed_; }
+  bool done() const { return !failed_ && left_.empty(); }
+
+ private:
+  absl::string_view left_;
+  bool failed_ = false;
+};
+
+absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader) {
+  std::string subject = reader.Text();
+  const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
+  PrivateReport report;
+  report.study = reader.Text();
+  const absl::string_view fingerprint = reader.Bytes(report.fingerprint.size());
+  std::copy(fingerprint.begin(), fingerprint.end(), report.fingerprint.begin());
+  const auto ticket = Ticket::FromBytes(reader.Bytes(kTicketIdBytes + kTicketMacBytes));
+  report.payload = reader.Text();
+  const uint8_t delivered = reader.Integer<uint8_t>();
+  if (reader.failed() || !epsilon.ok() || !ticket.ok() || delivered > 1) {
+    return Corrupt("an answer cannot be read");
+  }
+  report.ticket = *ticket;
+  return JournalEntry{std::move(subject), *epsilon, std::move(report), delivered == 1};
+}
+
+absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader) {
+  std::vector<JournalEntry> entries;
+  const uint32_t count = reader.Integer<uint32_t>();
+  for (uint32_t i = 0; i < count; ++i) {
+    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader));
+    entries.push_back(std::move(entry));
+  }
+  return JournalRecord(std::move(entries));
+}
+
+absl::StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
+  DeliveredMark mark{.study = reader.Text(), .subjects = {}};
+  const uint32_t count = reader.Integer<uint32_t>();
+  for (uint32_t i = 0; i < count && !reader.failed(); ++i) mark.subjects.push_back(reader.Text());
+  return JournalRecord(std::move(mark));
+}
+
+}  // namespace
+
+std::string JournalHeader() {
+  std::string header(kMagic);
+  PutInteger(header, kVersion);
+  return header;
+}
+
+FrameDigest FirstFrameDigest() { return Sha256({JournalHeader()}); }
+
+absl::StatusOr<Frame> MakeFrame(const FrameDigest& previous, absl::string_view body) {
+  if (body.size() > kMaxFrameBody) {
+    return absl::InvalidArgumentError(absl::StrCat("entries must take at most ", kMaxFrameBody,
+                                                   " bytes together; append fewer at once"));
+  }
+  std::string length;
+  PutInteger(length, static_cast<uint32_t>(body.size()));
+  const FrameDigest head = Sha256({AsText(previous), length});
+  const FrameDigest whole = Sha256({AsText(previous), length, body});
+  return Frame{.bytes = absl::StrCat(length, AsText(head).substr(0, kHeadCheckBytes), body,
+                                     AsText(whole).substr(0, kBodyCheckBytes)),
+               .digest = whole};
+}
+
+absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string_view bytes) {
+  if (bytes.size() < kHeadBytes) return ParsedFrame{.torn = true};
+  const absl::string_view length = bytes.substr(0, kLengthBytes);
+  const FrameDigest head = Sha256({AsText(previous), length});
+  if (bytes.substr(kLengthBytes, kHeadCheckBytes) != AsText(head).substr(0, kHeadCheckBytes)) {
+    return Corrupt("the head of a record does not match its check");
+  }
+  const size_t body_bytes = Reader(length).Integer<uint32_t>();
+  const size_t size = kHeadBytes + body_bytes + kBodyCheckBytes;
+  if (bytes.size() < size) return ParsedFrame{.torn = true};
+
+  const absl::string_view body = bytes.substr(kHeadBytes, body_bytes);
+  const FrameDigest whole = Sha256({AsText(previous), length, body});
+  const absl::string_view check = bytes.substr(kHeadBytes + body_bytes, kBodyCheckBytes);
+  if (check != AsText(whole).substr(0, kBodyCheckBytes)) {
+    return Corrupt("a record does not match its check");
+  }
+  return ParsedFrame{.torn = false, .body = body, .size = size, .digest = whole};
+}
+
+std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
+  std::string body;
+  PutInteger(body, kAnswers);
+  PutInteger(body, static_cast<uint32_t>(entries.size()));
+  for (const JournalEntry& entry : entries) {
+    PutText(body, entry.subject);
+    PutInteger(body, entry.epsilon.nanos());
+    PutText(body, entry.report.study);
+    absl::StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
+    PutText(body, entry.report.payload);
+    PutInteger(body, static_cast<uint8_t>(entry.delivered ? 1 : 0));
+  }
+  return body;
+}
+
+std::string EncodeDelivered(const DeliveredMark& mark) {
+  std::string body;
+  PutInteger(body, kDelivered);
+  PutText(body, mark.study);
+  PutInteger(body, static_cast<uint32_t>(mark.subjects.size()));
+  for (const std::string& subject : mark.subjects) PutText(body, subject);
+  return body;
+}
+
+absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body) {
+  Reader reader(body);
+  const uint8_t kind = reader.Integer<uint8_t>();
+  if (kind != kAnswers && kind != kDelivered) return Corrupt("a record is of no known kind");
+  COPPICE_ASSIGN_OR_RETURN(JournalRecord record,
+                           kind == kAnswers ? DecodeAnswers(reader) : DecodeDelivered(reader));
+  if (!reader.done()) return Corrupt("a record is longer or shorter than its content");
+  return record;
+}
+
+}  // namespace coppice

@@ -1,0 +1,71 @@
+// The bytes of a journal file: a header, then frames. No file is touched here.
+//
+// Header     "coppice journal\n", then the version as 4 bytes. All integers are little-endian.
+// Frame      length of the body (4 bytes), head check (4), body, body check (8). The head check is
+//            the start of SHA-256(previous || length), the body check that of
+//            SHA-256(previous || length || body), whose 32 bytes are `previous` for the next frame;
+//            for the first it is SHA-256(header). So a frame that was changed, removed, repeated or
+//            moved does not check, and a length that was changed is not taken for a torn frame.
+// Torn       a frame is torn if the bytes end before it does. Writing stopped there.
+// Body       kind (1 byte), then for kind 1 (answers): a count and each answer's subject, epsilon in
+//            nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1); for
+//            kind 2 (delivered): the study, a count, the subjects. Counts are 4 bytes; texts are 4
+//            bytes of length and their bytes.
+
+#ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
+#define COPPICE_CLIENT_JOURNAL_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "absl/types/variant.h"
+#include "client/journal.h"
+#include "common/study/sha256.h"
+
+namespace coppice {
+
+std::string JournalHeader();
+
+// What frames are chained by.
+using FrameDigest = Sha256Digest;
+FrameDigest FirstFrameDigest();
+
+inline constexpr size_t kMaxFrameBody = size_t{1} << 30;
+
+struct Frame {
+  std::string bytes;
+  FrameDigest digest;
+};
+// InvalidArgument if `body` is longer than kMaxFrameBody.
+absl::StatusOr<Frame> MakeFrame(const FrameDigest& previous, absl::string_view body);
+
+struct ParsedFrame {
+  bool torn = false;  // the rest is unset then
+  absl::string_view body = {};
+  size_t size = 0;  // of the whole frame
+  FrameDigest digest{};
+};
+// Reads the frame at the start of `bytes`, which must not be empty. DataLoss if it does not check.
+absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string_view bytes);
+
+struct DeliveredMark {
+  std::string study;
+  std::vector<std::string> subjects;
+
+  friend bool operator==(const DeliveredMark&, const DeliveredMark&) = default;
+};
+using JournalRecord = absl::variant<std::vector<JournalEntry>, DeliveredMark>;
+
+std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
+std::string EncodeDelivered(const DeliveredMark& mark);
+// DataLoss unless `body` is exactly what one of the two above returns.
+absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_JOURNAL_FORMAT_H_

@@ -1,0 +1,29 @@
+#include "client/policy.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+
+absl::Status Policy::Allows(const Budget& epsilon, const std::optional<Budget>& spent) const {
+  if (epsilon > max_epsilon) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study asks for epsilon ", epsilon.ToString(),
+                     " a report and this device gives at most ", max_epsilon.ToString(),
+                     "; raise the device's limit, or decline the study"));
+  }
+  if (!max_total_epsilon.has_value()) return absl::OkStatus();
+  Budget total = epsilon;
+  if (spent.has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(total, epsilon.Plus(*spent));
+  }
+  if (total > *max_total_epsilon) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "with this study's epsilon ", epsilon.ToString(), " the device would have spent ",
+        total.ToString(), " in all, and it gives at most ", max_total_epsilon->ToString(),
+        "; raise the total, or decline the study"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,75 @@
+#include "client/cli/describe.h"
+
+#include <gtest/gtest.h>
+
+namespace coppice {
+namespace {
+
+v1::Study SampleStudy() {
+  v1::Study study;
+  study.set_name("studies/s1");
+  study.set_state(v1::STUDY_STATE_SEALED);
+  study.set_fingerprint(std::string("\x01\xab", 2));
+  study.set_public_rows(50);
+  study.set_created_unix_seconds(86400);
+  study.mutable_terms()->set_epsilon_nanos(500'000'000);
+  study.mutable_terms()->set_mechanism(v1::MECHANISM_LAPLACE_JOINT);
+  for (int tree = 0; tree < 2; ++tree) {
+    v1::Tree& added = *study.mutable_terms()->mutable_forest()->add_trees();
+    added.add_nodes()->set_kind(v1::SPLIT_KIND_NUMERIC);
+    added.add_nodes()->set_kind(v1::SPLIT_KIND_LEAF);
+    added.add_nodes()->set_kind(v1::SPLIT_KIND_LEAF);
+  }
+  return study;
+}
+
+void AddCount(v1::Study& study, v1::ReportOutcome outcome, uint64_t reports) {
+  v1::ReportCount& count = *study.add_counts();
+  count.set_outcome(outcome);
+  count.set_reports(reports);
+}
+
+TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
+  EXPECT_EQ(JsonLine(DescribeNewStudy(SampleStudy())),
+            R"({"study":"s1","leaves":4,"fingerprint":"01ab","epsilon":0.5,)"
+            R"("mechanism":"laplace_joint","trees":2,"public_rows":50})");
+}
+
+TEST(DescribeTest, StudyCountsAreByReason) {
+  v1::Study study = SampleStudy();
+  AddCount(study, v1::REPORT_OUTCOME_ACCEPTED, 7);
+  AddCount(study, v1::REPORT_OUTCOME_BAD_TICKET, 2);
+  AddCount(study, v1::REPORT_OUTCOME_STUDY_SEALED, 1);
+  const Json json = DescribeStudy(study);
+  EXPECT_EQ(json["state"], "sealed");
+  EXPECT_EQ(json["accepted"], 7);
+  EXPECT_EQ(json["duplicate"], 0);
+  EXPECT_EQ(JsonLine(json["rejected"]), R"({"bad_ticket":2,"study_sealed":1})");
+  EXPECT_EQ(json["created"], "1970-01-02T00:00:00Z");
+}
+
+TEST(DescribeTest, ListOfStudiesLeavesOutTheTerms) {
+  const Json json = DescribeStudyBriefly(SampleStudy());
+  EXPECT_EQ(json["study"], "s1");
+  EXPECT_FALSE(json.contains("epsilon"));
+}
+
+TEST(DescribeTest, ModelShowsItsCertificate) {
+  v1::Model model;
+  model.set_name("models/m1");
+  model.set_study("studies/s1");
+  v1::Certificate& certificate = *model.mutable_certificate();
+  certificate.set_epsilon_nanos(2'000'000'000);
+  certificate.set_estimator("prune");
+  certificate.set_reports(10);
+  certificate.add_public_inputs("the partition");
+  const Json json = DescribeModel(model);
+  EXPECT_EQ(json.begin().key(), "model");
+  EXPECT_EQ(json["model"], "m1");
+  EXPECT_EQ(json["epsilon"], 2.0);
+  EXPECT_EQ(json["reports"], 10);
+  EXPECT_EQ(json["public_inputs"][0], "the partition");
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,139 @@
+#include "client/cli/gateway.h"
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "tests/client/sample_study.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::SampleTerms;
+using ::coppice::testing::SampleTicket;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::HasSubstr;
+
+// Takes everything, except the calls that a test tells it to fail.
+class FakeLink {
+ public:
+  GatewayLink link() {
+    return {.tickets = [this](uint32_t count) -> absl::StatusOr<std::vector<Ticket>> {
+              std::vector<Ticket> tickets;
+              for (uint32_t i = 0; i < count; ++i) tickets.push_back(SampleTicket(++issued_));
+              return tickets;
+            },
+            .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); }};
+  }
+
+  int calls = 0;
+  int fail_from_call = 1000;
+  DeliveryResult result{Delivery::kAccepted, ""};
+  std::vector<PrivateReport> taken;
+
+ private:
+  absl::StatusOr<std::vector<DeliveryResult>> Take(absl::Span<const PrivateReport> reports) {
+    if (++calls >= fail_from_call) return absl::UnavailableError("down");
+    taken.insert(taken.end(), reports.begin(), reports.end());
+    return std::vector<DeliveryResult>(reports.size(), result);
+  }
+
+  uint8_t issued_ = 0;
+};
+
+class GatewayTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int row = 0; row < 10; ++row) table_.Append(Row{static_cast<double>(row)}, row % 2);
+    ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
+  }
+
+  absl::Status Answer(GatewayCounts& counts, size_t rows = 10) {
+    Gateway gateway(link_.link(), *journal_, /*batch=*/4, [this] { return stop_; });
+    COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", counts));
+    return gateway.AnswerRows(
+        privatizer_, policy_, table_, rows, [](uint64_t) {}, counts);
+  }
+
+  TempDir dir_;
+  FakeLink link_;
+  bool stop_ = false;
+  Privatizer privatizer_ = *Privatizer::Create(SampleTerms(), Fingerprint{1});
+  Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
+  Table table_{SampleTerms().schema};
+  std::unique_ptr<Journal> journal_;
+};
+
+TEST_F(GatewayTest, EveryRowIsOneDevice) {
+  GatewayCounts counts;
+  ASSERT_OK(Answer(counts));
+  EXPECT_EQ(counts.accepted, 10);
+  EXPECT_EQ(link_.calls, 3);
+  EXPECT_EQ(link_.taken.size(), 10);
+  EXPECT_TRUE(journal_->Undelivered().empty());
+  EXPECT_EQ(journal_->Entries()[9].subject, "10");
+}
+
+TEST_F(GatewayTest, RowsThatHaveAnsweredArePassedOver) {
+  GatewayCounts first, second;
+  ASSERT_OK(Answer(first, 7));
+  ASSERT_OK(Answer(second));
+  EXPECT_EQ(first.accepted, 7);
+  EXPECT_EQ(second.accepted, 3);
+  EXPECT_EQ(second.answered_before, 7);
+  EXPECT_EQ(link_.taken.size(), 10);
+}
+
+TEST_F(GatewayTest, FailedDeliveryIsResumedWithTheSameBytes) {
+  link_.fail_from_call = 2;
+  GatewayCounts counts;
+  EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  const std::vector<JournalEntry> waiting = journal_->Undelivered();
+  ASSERT_EQ(waiting.size(), 4);
+
+  link_.fail_from_call = 1000;
+  ASSERT_OK(Answer(counts));
+  EXPECT_EQ(counts.accepted, 10);
+  for (size_t i = 0; i < waiting.size(); ++i) EXPECT_EQ(link_.taken[4 + i], waiting[i].report);
+}
+
+TEST_F(GatewayTest, StopsBetweenBatches) {
+  stop_ = true;
+  GatewayCounts counts;
+  EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
+  EXPECT_EQ(link_.calls, 0);
+  EXPECT_TRUE(journal_->Entries().empty());
+}
+
+TEST_F(GatewayTest, RefusedReportsAreCountedByReasonAndNotSentAgain) {
+  link_.result = {Delivery::kRefused, "study sealed"};
+  GatewayCounts counts;
+  ASSERT_OK(Answer(counts, 5));
+  EXPECT_EQ(counts.refused["study sealed"], 5);
+  EXPECT_EQ(counts.TotalRefused(), 5);
+  EXPECT_TRUE(journal_->Undelivered().empty());
+}
+
+TEST_F(GatewayTest, PolicyIsKept) {
+  policy_.max_epsilon = *Budget::FromEpsilon(1);
+  GatewayCounts counts;
+  EXPECT_THAT(Answer(counts),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 1")));
+  EXPECT_EQ(link_.calls, 0);
+}
+
+TEST(CallSizeTest, OneCallIsOfOneStudyAndNotTooLarge) {
+  const auto entry = [](const std::string& study, size_t bytes) -> JournalEntry {
+    return {.subject = "1",
+            .epsilon = *Budget::FromEpsilon(1),
+            .report = {.study = study, .ticket = {}, .payload = std::string(bytes, 'p')}};
+  };
+  EXPECT_EQ(CallSize({entry("a", 1), entry("a", 1), entry("b", 1)}, 10), 2);
+  EXPECT_EQ(CallSize({entry("a", 1), entry("a", 1), entry("a", 1)}, 2), 2);
+  EXPECT_EQ(CallSize({entry("a", 2 << 20), entry("a", 2 << 20)}, 10), 1);
+  EXPECT_EQ(CallSize({entry("a", 5 << 20)}, 10), 1);
+}
+
+}  // namespace
+}  // namespace coppice

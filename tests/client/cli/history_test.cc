@@ -1,0 +1,41 @@
+#include "client/cli/history.h"
+
+#include <gtest/gtest.h>
+
+namespace coppice {
+namespace {
+
+JournalEntry Entry(const std::string& subject, const std::string& study, double epsilon,
+                   bool delivered) {
+  return {.subject = subject,
+          .epsilon = *Budget::FromEpsilon(epsilon),
+          .report = {.study = study, .ticket = {}, .payload = "p"},
+          .delivered = delivered};
+}
+
+TEST(HistoryTest, OneObjectAStudy) {
+  const std::vector<JournalEntry> entries = {Entry("1", "a", 2, true), Entry("2", "a", 2, false),
+                                             Entry("1", "b", 0.5, true)};
+  const std::vector<Json> rows = DescribeHistory(entries);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0]["study"], "a");
+  EXPECT_EQ(rows[0]["reports"], 2);
+  EXPECT_EQ(rows[0]["delivered"], 1);
+  EXPECT_EQ(rows[0]["waiting"], 1);
+  EXPECT_EQ(rows[1]["epsilon"], 0.5);
+}
+
+TEST(HistoryTest, SpendingIsThatOfTheBusiestSubject) {
+  const Json json = DescribeSpending(
+      {Entry("1", "a", 2, true), Entry("2", "a", 2, true), Entry("1", "b", 0.5, true)});
+  EXPECT_EQ(json["subjects"], 2);
+  EXPECT_EQ(json["most_epsilon_spent"], 2.5);
+}
+
+TEST(HistoryTest, EmptyJournalHasSpentNothing) {
+  EXPECT_TRUE(DescribeHistory({}).empty());
+  EXPECT_EQ(DescribeSpending({})["most_epsilon_spent"], 0.0);
+}
+
+}  // namespace
+}  // namespace coppice

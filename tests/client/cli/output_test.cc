@@ -1,0 +1,37 @@
+#include "client/cli/output.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace coppice {
+namespace {
+
+TEST(OutputTest, JsonLineKeepsOrderAndHasNoInfinity) {
+  const Json json = {{"b", 1}, {"a", std::numeric_limits<double>::infinity()}};
+  EXPECT_EQ(JsonLine(json), R"({"b":1,"a":null})");
+}
+
+TEST(OutputTest, JsonLineSurvivesBytesThatAreNoText) {
+  EXPECT_EQ(JsonLine(Json{{"a", "\xff"}}), "{\"a\":\"\xef\xbf\xbd\"}");
+}
+
+TEST(OutputTest, TextIsAligned) {
+  const Json json = {{"study", "s1"}, {"rejected", {{"bad_ticket", 2}, {"x", 1}}}, {"none", {}}};
+  EXPECT_EQ(AsText(json),
+            "study     s1\n"
+            "rejected  bad_ticket 2, x 1\n"
+            "none      unknown\n");
+}
+
+TEST(OutputTest, TableHasOneLineARowUnderItsNames) {
+  const std::vector<Json> rows = {{{"row", 1}, {"p", 0.123456789}}, {{"row", 10}, {"p", nullptr}}};
+  EXPECT_EQ(AsTable(rows),
+            "row  p\n"
+            "1    0.123457\n"
+            "10   unknown\n");
+  EXPECT_EQ(AsTable({}), "none\n");
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,129 @@
+#include "client/collector_call.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Time that passes only by sleeping.
+class FakeClock final : public RetryClock {
+ public:
+  absl::Time Now() override { return now_; }
+  void Sleep(absl::Duration duration) override {
+    now_ += duration;
+    sleeps_.push_back(duration);
+  }
+
+  const std::vector<absl::Duration>& sleeps() const { return sleeps_; }
+
+ private:
+  absl::Time now_ = absl::UnixEpoch();
+  std::vector<absl::Duration> sleeps_;
+};
+
+constexpr RetryOptions kRetry{.deadline = absl::Seconds(20),
+                              .give_up_after = absl::Seconds(60),
+                              .first_backoff = absl::Milliseconds(100),
+                              .max_backoff = absl::Seconds(10)};
+
+TEST(CallWithRetryTest, TriesUntilItWorks) {
+  FakeClock clock;
+  int tries = 0;
+  EXPECT_OK(CallWithRetry(kRetry, clock, [&](absl::Time) {
+    return ++tries < 4 ? absl::UnavailableError("busy") : absl::OkStatus();
+  }));
+  EXPECT_EQ(tries, 4);
+  EXPECT_EQ(clock.sleeps().size(), 3);
+}
+
+TEST(CallWithRetryTest, EveryTransientCodeIsTriedAgainAndNoOther) {
+  for (const absl::Status& transient : {absl::UnavailableError(""), absl::DeadlineExceededError(""),
+                                        absl::ResourceExhaustedError(""), absl::AbortedError("")}) {
+    FakeClock clock;
+    int tries = 0;
+    EXPECT_OK(CallWithRetry(
+        kRetry, clock, [&](absl::Time) { return ++tries < 2 ? transient : absl::OkStatus(); }));
+    EXPECT_EQ(tries, 2) << transient;
+  }
+  for (const absl::Status& final_status :
+       {absl::InvalidArgumentError("no"), absl::NotFoundError("no"), absl::InternalError("no"),
+        absl::FailedPreconditionError("no"), absl::PermissionDeniedError("no")}) {
+    FakeClock clock;
+    EXPECT_EQ(CallWithRetry(kRetry, clock, [&](absl::Time) { return final_status; }), final_status);
+    EXPECT_TRUE(clock.sleeps().empty());
+  }
+}
+
+TEST(CallWithRetryTest, GivesUpInTimeAndSaysHowOftenItTried) {
+  FakeClock clock;
+  int tries = 0;
+  const absl::Status status = CallWithRetry(kRetry, clock, [&](absl::Time) {
+    ++tries;
+    return absl::UnavailableError("busy");
+  });
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("busy (tried "), HasSubstr(absl::StrCat(tries, " times")))));
+  EXPECT_GT(tries, 6);
+  EXPECT_LE(clock.Now(), absl::UnixEpoch() + kRetry.give_up_after);
+}
+
+TEST(CallWithRetryTest, WaitsStayUnderTheirCeilings) {
+  FakeClock clock;
+  CallWithRetry(kRetry, clock, [](absl::Time) {
+    return absl::AbortedError("again");
+  }).IgnoreError();
+  absl::Duration ceiling = kRetry.first_backoff;
+  for (const absl::Duration wait : clock.sleeps()) {
+    EXPECT_LE(wait, ceiling);
+    ceiling = std::min(ceiling * 2, kRetry.max_backoff);
+  }
+}
+
+TEST(CallWithRetryTest, NoTimeForRetriesMeansOneTryWithItsWholeDeadline) {
+  FakeClock clock;
+  std::vector<absl::Time> deadlines;
+  const RetryOptions once{.deadline = absl::Seconds(7), .give_up_after = absl::ZeroDuration()};
+  EXPECT_THAT(CallWithRetry(once, clock,
+                            [&](absl::Time deadline) {
+                              deadlines.push_back(deadline);
+                              return absl::UnavailableError("busy");
+                            }),
+              StatusIs(absl::StatusCode::kUnavailable, "busy"));
+  EXPECT_THAT(deadlines, ::testing::ElementsAre(absl::UnixEpoch() + absl::Seconds(7)));
+}
+
+TEST(FromGrpcStatusTest, KeepsTheCodeAndTheServersWords) {
+  EXPECT_OK(FromGrpcStatus(grpc::Status::OK, "host:1"));
+  EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::NOT_FOUND, "no such study"}, "host:1"),
+            absl::NotFoundError("no such study"));
+  EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "shutting down"}, "host:1"),
+            absl::UnavailableError("shutting down"));
+}
+
+TEST(FromGrpcStatusTest, SaysWhatToCheckWhenThereIsNoConnection) {
+  EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect"}, "host:1"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("nobody answers at host:1"), HasSubstr("coppiced"))));
+  EXPECT_THAT(
+      FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect: Ssl handshake"}, "host:1"),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(HasSubstr("no TLS connection"), HasSubstr("expired"))));
+}
+
+TEST(RandomHexTest, HasTheLengthAndDoesNotRepeat) {
+  ASSERT_OK_AND_ASSIGN(const std::string one, RandomHex(16));
+  ASSERT_OK_AND_ASSIGN(const std::string two, RandomHex(16));
+  EXPECT_EQ(one.size(), 32);
+  EXPECT_NE(one, two);
+}
+
+}  // namespace
+}  // namespace coppice

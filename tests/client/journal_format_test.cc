@@ -1,0 +1,72 @@
+#include "client/journal_format.h"
+
+#include "tests/client/sample_study.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::SampleTicket;
+using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+JournalEntry SampleEntry() {
+  return {.subject = "ann",
+          .epsilon = *Budget::FromEpsilon(0.5),
+          .report = {.study = "s1", .ticket = SampleTicket(9), .payload = std::string("\0\xff", 2)},
+          .delivered = true};
+}
+
+TEST(JournalFormatTest, AnswersComeBackAsTheyWere) {
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeAnswers({SampleEntry()})));
+  const auto& entries = absl::get<std::vector<JournalEntry>>(record);
+  ASSERT_EQ(entries.size(), 1);
+  EXPECT_EQ(entries[0].subject, "ann");
+  EXPECT_EQ(entries[0].epsilon, SampleEntry().epsilon);
+  EXPECT_EQ(entries[0].report, SampleEntry().report);
+  EXPECT_TRUE(entries[0].delivered);
+}
+
+TEST(JournalFormatTest, DeliveredMarkComesBackAsItWas) {
+  const DeliveredMark mark{.study = "s1", .subjects = {"ann", "", "bob"}};
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeDelivered(mark)));
+  EXPECT_EQ(absl::get<DeliveredMark>(record), mark);
+}
+
+TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
+  const DeliveredMark mark{.study = "s1", .subjects = {"ann"}};
+  for (const std::string& body : {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark)}) {
+    for (size_t size = 0; size < body.size(); ++size) {
+      EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), absl::StatusCode::kDataLoss);
+    }
+    EXPECT_THAT(DecodeBody(body + "x"),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("longer or shorter")));
+  }
+}
+
+TEST(JournalFormatTest, UnknownKindIsDataLoss) {
+  EXPECT_THAT(DecodeBody("\x03"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("kind")));
+}
+
+TEST(JournalFormatTest, FrameIsBoundToTheOneBefore) {
+  ASSERT_OK_AND_ASSIGN(const Frame first, MakeFrame(FirstFrameDigest(), "one"));
+  ASSERT_OK_AND_ASSIGN(const Frame second, MakeFrame(first.digest, "two"));
+  ASSERT_OK_AND_ASSIGN(const ParsedFrame parsed, ParseFrame(first.digest, second.bytes));
+  EXPECT_EQ(parsed.body, "two");
+  EXPECT_EQ(parsed.size, second.bytes.size());
+  EXPECT_THAT(ParseFrame(FirstFrameDigest(), second.bytes),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not match")));
+}
+
+TEST(JournalFormatTest, EveryPrefixOfAFrameIsTorn) {
+  ASSERT_OK_AND_ASSIGN(const Frame frame, MakeFrame(FirstFrameDigest(), "body"));
+  for (size_t size = 1; size < frame.bytes.size(); ++size) {
+    ASSERT_OK_AND_ASSIGN(const ParsedFrame parsed,
+                         ParseFrame(FirstFrameDigest(), frame.bytes.substr(0, size)));
+    EXPECT_TRUE(parsed.torn) << size;
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,175 @@
+#include "client/journal.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/client/sample_study.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::SampleTicket;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+JournalEntry Entry(const std::string& subject, const std::string& study = "s1",
+                   double epsilon = 1) {
+  return {
+      .subject = subject,
+      .epsilon = *Budget::FromEpsilon(epsilon),
+      .report = {.study = study, .ticket = SampleTicket(1), .payload = "payload of " + subject}};
+}
+
+std::vector<std::string> Subjects(const std::vector<JournalEntry>& entries) {
+  std::vector<std::string> subjects;
+  for (const JournalEntry& entry : entries) subjects.push_back(entry.subject);
+  return subjects;
+}
+
+class JournalTest : public ::testing::Test {
+ protected:
+  std::string path() const { return dir_.path() + "/journal"; }
+
+  std::string ReadFile() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void WriteFile(const std::string& bytes) const {
+    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
+  }
+  // A journal of three records: ann and bob; ann delivered; cy.
+  void WriteThreeRecords() const {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    ASSERT_OK(journal->Append({Entry("ann"), Entry("bob")}));
+    ASSERT_OK(journal->MarkDelivered("s1", {"ann"}));
+    ASSERT_OK(journal->Append({Entry("cy")}));
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(JournalTest, StartsEmptyAndReadableByItsOwnerOnly) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  EXPECT_TRUE(journal->Entries().empty());
+  EXPECT_FALSE(journal->Find("ann", "s1").has_value());
+  EXPECT_FALSE(journal->Spent("ann").has_value());
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600);
+}
+
+TEST_F(JournalTest, RemembersAcrossOpenings) {
+  WriteThreeRecords();
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  EXPECT_THAT(Subjects(journal->Entries()), ElementsAre("ann", "bob", "cy"));
+  EXPECT_THAT(Subjects(journal->Undelivered()), ElementsAre("bob", "cy"));
+  const auto ann = journal->Find("ann", "s1");
+  ASSERT_TRUE(ann.has_value());
+  EXPECT_EQ(ann->report, Entry("ann").report);
+  EXPECT_TRUE(ann->delivered);
+}
+
+TEST_F(JournalTest, SpentAddsUpOverStudies) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  ASSERT_OK(journal->Append({Entry("ann", "s1", 1), Entry("ann", "s2", 0.5), Entry("bob")}));
+  EXPECT_EQ(journal->Spent("ann"), *Budget::FromEpsilon(1.5));
+  EXPECT_EQ(journal->Spent("bob"), *Budget::FromEpsilon(1));
+}
+
+TEST_F(JournalTest, SecondAnswerToAStudyIsRefusedWithAllOfItsBatch) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  ASSERT_OK(journal->Append({Entry("ann")}));
+  EXPECT_THAT(journal->Append({Entry("bob"), Entry("ann")}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
+  EXPECT_THAT(journal->Append({Entry("cy"), Entry("cy")}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
+  EXPECT_THAT(Subjects(journal->Entries()), ElementsAre("ann"));
+}
+
+TEST_F(JournalTest, OnlyAnswersCanBeMarkedDelivered) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  ASSERT_OK(journal->Append({Entry("ann")}));
+  EXPECT_THAT(journal->MarkDelivered("s1", {"ann", "bob"}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no answer to study s1")));
+  EXPECT_THAT(Subjects(journal->Undelivered()), ElementsAre("ann"));
+}
+
+TEST_F(JournalTest, SecondOpenerIsRefusedUntilTheFirstIsDone) {
+  ASSERT_OK_AND_ASSIGN(auto journal, Journal::Open(path()));
+  EXPECT_THAT(Journal::Open(path()),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("in use by another process")));
+  journal.reset();
+  EXPECT_OK(Journal::Open(path()));
+}
+
+TEST_F(JournalTest, FolderThatIsNotThereIsNamed) {
+  EXPECT_THAT(Journal::Open(dir_.path() + "/none/journal"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("none/journal")));
+}
+
+// Whatever length a crash leaves behind, the journal opens to the records that were complete, takes
+// further ones, and keeps them.
+TEST_F(JournalTest, EveryLengthReopensToAPrefix) {
+  WriteThreeRecords();
+  const std::string whole = ReadFile();
+  size_t seen = 0;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    WriteFile(whole.substr(0, size));
+    {
+      ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+      const size_t entries = journal->Entries().size();
+      ASSERT_TRUE(entries == 0 || entries == 2) << "half a record at length " << size;
+      ASSERT_GE(entries, seen) << size;
+      seen = entries;
+      if (size % 16 != 0) continue;  // Each append waits for the disk.
+      ASSERT_OK(journal->Append({Entry("dot")}));
+    }
+    ASSERT_OK_AND_ASSIGN(const auto again, Journal::Open(path()));
+    ASSERT_EQ(again->Entries().size(), seen + 1) << size;
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+TEST_F(JournalTest, EveryFlippedBitIsDataLoss) {
+  WriteThreeRecords();
+  const std::string whole = ReadFile();
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    WriteFile(flipped);
+    ASSERT_EQ(Journal::Open(path()).status().code(), absl::StatusCode::kDataLoss) << bit;
+  }
+  WriteFile(whole);
+  EXPECT_OK(Journal::Open(path()));
+}
+
+TEST_F(JournalTest, RepeatedRecordIsDataLoss) {
+  { ASSERT_OK(Journal::Open(path())); }
+  const std::string header = ReadFile();
+  {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    ASSERT_OK(journal->Append({Entry("ann")}));
+  }
+  const std::string record = ReadFile().substr(header.size());
+  WriteFile(header + record + record);
+  EXPECT_THAT(Journal::Open(path()),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("does not match its check")));
+}
+
+TEST_F(JournalTest, AnotherFileIsNotTakenForAJournal) {
+  WriteFile("age,sex,label\n31,f,yes\n40,m,no\n");
+  EXPECT_THAT(Journal::Open(path()),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no journal")));
+  EXPECT_EQ(ReadFile().substr(0, 3), "age");
+}
+
+}  // namespace
+}  // namespace coppice

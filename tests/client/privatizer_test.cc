@@ -1,0 +1,107 @@
+#include "client/privatizer.h"
+
+#include "common/privacy/openssl_random.h"
+#include "tests/client/sample_study.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::SampleTerms;
+using ::coppice::testing::SampleTicket;
+using ::coppice::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Fingerprint kFingerprint{1, 2, 3};
+
+// A source that is down.
+class FailingRandom final : public PrivateRandom {
+ public:
+  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Down(); }
+  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Down(); }
+  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return Down(); }
+  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps>) override { return Down(); }
+
+ private:
+  static absl::Status Down() { return absl::UnavailableError("the random source is down"); }
+};
+
+TEST(PrivatizerTest, CreateRefusesTermsThatDoNotValidate) {
+  Terms terms = SampleTerms();
+  terms.forest.clear();
+  EXPECT_THAT(Privatizer::Create(terms, kFingerprint),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tree")));
+}
+
+TEST(PrivatizerTest, ReportCarriesStudyFingerprintAndTicket) {
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                       Privatizer::Create(SampleTerms(), kFingerprint));
+  OpenSslRandom random;
+  ASSERT_OK_AND_ASSIGN(const PrivateReport report,
+                       privatizer.Privatize(Row{3}, 1, SampleTicket(7), random));
+  EXPECT_EQ(report.study, "sample");
+  EXPECT_EQ(report.fingerprint, kFingerprint);
+  EXPECT_EQ(report.ticket, SampleTicket(7));
+  EXPECT_FALSE(report.payload.empty());
+}
+
+// At epsilon 20 the report is the true cell but for odds of about 1 in 5000; 20 cells in 30 leave a
+// false alarm below 1e-30.
+TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                       Privatizer::Create(SampleTerms("sample", 20), kFingerprint));
+  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(privatizer.terms()));
+  OpenSslRandom random;
+  int as_expected = 0;
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_OK_AND_ASSIGN(const PrivateReport report,
+                         privatizer.Privatize(Row{8}, 1, SampleTicket(1), random));
+    ASSERT_OK_AND_ASSIGN(const double here, mechanisms[0]->LogOutputProbability(
+                                                {.leaf = 1, .label = 1}, report.payload));
+    ASSERT_OK_AND_ASSIGN(const double there, mechanisms[0]->LogOutputProbability(
+                                                 {.leaf = 0, .label = 1}, report.payload));
+    if (here > there) ++as_expected;
+  }
+  EXPECT_GE(as_expected, 20);
+}
+
+TEST(PrivatizerTest, TicketFixesTheTree) {
+  Terms terms = SampleTerms("sample", 20);
+  terms.forest = {Tree::SingleLeaf(), terms.forest[0]};
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint));
+  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms));
+  OpenSslRandom random;
+  for (uint8_t number = 0; number < 16; ++number) {
+    const Ticket ticket = SampleTicket(number);
+    ASSERT_OK_AND_ASSIGN(const PrivateReport report,
+                         privatizer.Privatize(Row{8}, 1, ticket, random));
+    std::vector<int64_t> sums(mechanisms[TreeOfTicket(ticket, 2)]->sum_size());
+    EXPECT_OK(mechanisms[TreeOfTicket(ticket, 2)]->Add(report.payload, absl::MakeSpan(sums)));
+  }
+}
+
+TEST(PrivatizerTest, RefusesARowThatDoesNotFitWithoutShowingIt) {
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                       Privatizer::Create(SampleTerms(), kFingerprint));
+  OpenSslRandom random;
+  EXPECT_THAT(privatizer.Privatize(Row{777}, 1, SampleTicket(1), random),
+              StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("777"))));
+  EXPECT_THAT(privatizer.Privatize(Row{3, 4}, 1, SampleTicket(1), random).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(privatizer.Privatize(Row{3}, 55, SampleTicket(1), random),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("2 classes"), Not(HasSubstr("55")))));
+}
+
+TEST(PrivatizerTest, ReleasesNothingWithoutRandomness) {
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                       Privatizer::Create(SampleTerms(), kFingerprint));
+  FailingRandom random;
+  EXPECT_THAT(privatizer.Privatize(Row{3}, 1, SampleTicket(1), random),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source")));
+}
+
+}  // namespace
+}  // namespace coppice
