@@ -1,5 +1,7 @@
 #include "server/coppiced_flags.h"
 
+#include <arpa/inet.h>
+
 #include <iostream>
 #include <map>
 #include <vector>
@@ -75,8 +77,8 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
 // A misspelt setting is refused, not skipped.
 void AddConfigFile(CLI::App& app) {
   app.set_config("--config", "", "Read settings from this file; flags go before it")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
+      ->check(CLI::ExistingFile.description(""))
+      ->type_name("FILE");
   app.allow_config_extras(false);
 }
 
@@ -111,7 +113,9 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view listen) {
 }
 
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
+  in_addr address{};
+  return host == "localhost" || host == "[::1]" ||
+         (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
 }  // namespace

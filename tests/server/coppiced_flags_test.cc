@@ -1,0 +1,101 @@
+#include "server/coppiced_flags.h"
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+DaemonFlags WithTls() {
+  DaemonFlags flags;
+  flags.data_dir = "data";
+  flags.tls_cert = "server.crt";
+  flags.tls_key = "server.key";
+  return flags;
+}
+
+DaemonFlags Insecure(const std::string& listen) {
+  DaemonFlags flags;
+  flags.data_dir = "data";
+  flags.insecure = true;
+  flags.listen = listen;
+  return flags;
+}
+
+auto IsWrong(const char* text) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+}
+
+TEST(CheckFlagsTest, TlsServesAnyAddress) {
+  DaemonFlags flags = WithTls();
+  for (const char* listen : {"127.0.0.1:8443", "0.0.0.0:0", "[::]:65535", "curator.example:1"}) {
+    flags.listen = listen;
+    EXPECT_OK(CheckFlags(flags)) << listen;
+  }
+}
+
+TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
+  for (const char* listen : {"127.0.0.1:1", "localhost:1", "[::1]:1"}) {
+    EXPECT_OK(CheckFlags(Insecure(listen))) << listen;
+  }
+  for (const char* listen :
+       {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "localhost.example:1", "127.example:1"}) {
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure wants a loopback address"))
+        << listen;
+  }
+}
+
+TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
+  DaemonFlags flags = WithTls();
+  flags.tls_cert.clear();
+  flags.tls_key.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("deploy/make-certs.sh DIR"));
+}
+
+TEST(CheckFlagsTest, CertificateAndKeyComeTogether) {
+  DaemonFlags flags = WithTls();
+  flags.tls_key.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert wants --tls-key"));
+  flags = WithTls();
+  flags.tls_cert.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key wants --tls-cert"));
+}
+
+TEST(CheckFlagsTest, InsecureAndCertificatesContradict) {
+  DaemonFlags flags = WithTls();
+  flags.insecure = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --tls-cert"));
+}
+
+TEST(CheckFlagsTest, ListenWantsHostAndPort) {
+  for (const char* listen : {"", "8443", ":8443", "localhost", "localhost:", "localhost:x",
+                             "localhost:-1", "localhost:65536", "::1:8443"}) {
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--listen wants")) << listen;
+  }
+}
+
+TEST(ParseFlagsTest, FillsWhatIsGiven) {
+  const char* argv[] = {"coppiced", "--data-dir",  "d",     "--insecure", "--listen",
+                        "[::1]:0",  "--log-level", "error", "--json"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(argv), argv, flags), -1);
+  EXPECT_EQ(flags.data_dir, "d");
+  EXPECT_EQ(flags.listen, "[::1]:0");
+  EXPECT_EQ(flags.log_level, LogLevel::kError);
+  EXPECT_TRUE(flags.insecure && flags.json && !flags.check_config);
+}
+
+TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
+  const char* unknown[] = {"coppiced", "--data-dir", "d", "--insecure", "--bogus"};
+  const char* missing[] = {"coppiced", "--insecure"};
+  const char* level[] = {"coppiced", "--data-dir", "d", "--insecure", "--log-level", "loud"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(unknown), unknown, flags), kExitUsage);
+  EXPECT_EQ(ParseFlags(std::size(missing), missing, flags), kExitUsage);
+  EXPECT_EQ(ParseFlags(std::size(level), level, flags), kExitUsage);
+}
+
+}  // namespace
+}  // namespace coppice
