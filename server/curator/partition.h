@@ -1,7 +1,7 @@
 // Grows the public partition that devices answer about.
 //
 // Public     every input. The partition never sees a private row: it is a function of public rows,
-//            the schema and the options alone (privacy-errata F17 is what happens otherwise).
+//            the schema and the options alone.
 // Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties to
 // 1e-12);
 //                             of those edges the one with the largest reduction of the criterion

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "server/lab/local.h"
+#include "server/lab/synthesize.h"
 
 namespace {
 
@@ -18,6 +19,12 @@ constexpr int kWrongUsage = 2;
 // Usage errors and --help arrive as exceptions of the parser, and end here.
 int ExitFor(const CLI::App& app, const CLI::ParseError& error) {
   return app.exit(error) == 0 ? kDone : kWrongUsage;
+}
+
+int ExitWith(const absl::Status& status) {
+  if (status.ok()) return kDone;
+  std::cerr << "coppice-lab: " << status.message() << "\n";
+  return kFailed;
 }
 
 }  // namespace
@@ -31,19 +38,20 @@ int main(int argc, char** argv) {
   coppice::LocalFlags flags;
   CLI::App* local = app.add_subcommand("local", "accuracy of a study under local privacy");
   coppice::AddLocalFlags(*local, flags);
+  coppice::SynthesizeFlags synthesize_flags;
+  CLI::App* synthesize =
+      app.add_subcommand("synthesize", "the synthetic pair as files, to try the daemon on");
+  coppice::AddSynthesizeFlags(*synthesize, synthesize_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ExitFor(app, error);
   }
 
+  if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
   if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
     std::cerr << "coppice-lab: " << usage.message() << "\n";
     return kWrongUsage;
   }
-  if (const absl::Status run = coppice::RunLocal(flags); !run.ok()) {
-    std::cerr << "coppice-lab: " << run.message() << "\n";
-    return kFailed;
-  }
-  return kDone;
+  return ExitWith(coppice::RunLocal(flags));
 }

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# The main job over real RPC with TLS, on this machine: builds, starts a curator daemon on a free loopback
+# port with a store in a temporary folder, lets thousands of simulated devices answer, builds models,
+# and prints a table, and last one JSON line. Stops and removes what it started.
+#
+#   deploy/quickstart.sh [--data DIR] [--epsilon E]
+#
+#   --data DIR    a folder with diabetes/ in it; without it ../shared/data beside the checkout is used if
+#                 it is there, and the synthetic pair alone otherwise
+#   --epsilon E   what one report costs its device (default 2)
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+data="$root/../shared/data"
+epsilon=2
+
+wrong_usage() {
+  echo "quickstart.sh: $1" >&2
+  sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  exit 2
+}
+while (($# > 0)); do
+  case "$1" in
+    --help | -h) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --data)
+      [[ -d "${2:-}/diabetes" ]] || wrong_usage "--data wants a folder with diabetes/ in it"
+      data=$2; shift 2 ;;
+    --epsilon)
+      [[ "${2:-}" =~ ^[0-9.]+$ ]] || wrong_usage "--epsilon wants a number from 0.01 to 20"
+      epsilon=$2; shift 2 ;;
+    *) wrong_usage "$1 is no flag of mine" ;;
+  esac
+done
+
+"$root/deploy/build.sh" release coppiced coppice coppice-lab
+bin="$root/build/release/bin"
+
+work=$(mktemp -d)
+daemon=""
+clean_up() {
+  if [[ -n "$daemon" ]]; then
+    kill -TERM "$daemon" 2>/dev/null || true
+    wait "$daemon" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+"$root/deploy/make-certs.sh" "$work/certs" >&2
+"$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
+  --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" 2>"$work/daemon.log" &
+daemon=$!
+for ((i = 0; i < 300; ++i)); do
+  [[ -s "$work/port" ]] && break
+  kill -0 "$daemon" 2>/dev/null || { cat "$work/daemon.log" >&2; exit 1; }
+  sleep 0.1
+done
+[[ -s "$work/port" ]] || { echo "quickstart.sh: the daemon did not start:" >&2; cat "$work/daemon.log" >&2; exit 1; }
+export COPPICE_SERVER="127.0.0.1:$(<"$work/port")"
+export COPPICE_CA="$work/certs/ca.crt"
+echo "coppiced listens on $COPPICE_SERVER with TLS" >&2
+
+# value KEY: a member of the JSON object on stdin (numbers and plain strings, one level).
+value() { sed -E "s/.*\"$1\":\"?([^,\"}]*).*/\1/"; }
+
+table=""
+json_rows=""
+# add_row DATA MECHANISM ESTIMATOR ACCURACY REPORTS BYTES
+add_row() {
+  table+=$(printf '%-10s %-16s %-22s %8.4f %8d %7.0f' "$@")$'\n'
+  json_rows+="${json_rows:+,}$(printf '{"data":"%s","mechanism":"%s","estimator":"%s","accuracy":%s,"reports":%s,"report_bytes":%s}' "$@")"
+}
+
+# evaluate STUDY ESTIMATOR_FLAGS... : the accuracy of a model built so, on the test rows.
+evaluate() {
+  local study=$1 model
+  shift
+  model=$("$bin/coppice" model build --study "$study" "$@" --json | value model)
+  "$bin/coppice" model evaluate --model "$model" --data "$test_rows" --json 2>/dev/null | value accuracy
+}
+
+# main_job DATA PUBLIC PRIVATE TEST SCHEMA PARTITION_FLAGS...
+main_job() {
+  local name=$1 public=$2 private=$3 schema=$5 mechanism study collected reports bytes
+  test_rows=$4
+  shift 5
+  for mechanism in laplace_split laplace_joint symmetric_unary optimized_unary; do
+    study="$name-${mechanism//_/-}"
+    "$bin/coppice" study create --study "$study" --public "$public" --schema "$schema" \
+      --epsilon "$epsilon" --mechanism "$mechanism" "$@" --json >"$work/created"
+    echo "$name: devices answer with $mechanism ..." >&2
+    collected=$("$bin/coppice" collect simulate --study "$study" --data "$private" \
+      --journal "$work/$study.journal" --json 2>"$work/collect.log") || { cat "$work/collect.log" >&2; exit 1; }
+    reports=$(value accepted <<<"$collected")
+    bytes=$(value payload_bytes <<<"$collected")
+    if [[ $mechanism == laplace_split ]]; then
+      # Reports do not matter to this one, so it is shown once.
+      add_row "$name" - "public rows only" "$(evaluate "$study" --estimator weighted --lambda inf)" 0 0
+    fi
+    add_row "$name" "$mechanism" "weighted, lambda 1" \
+      "$(evaluate "$study" --estimator weighted --lambda 1)" "$reports" "$bytes"
+    add_row "$name" "$mechanism" "prune" "$(evaluate "$study" --estimator prune)" "$reports" "$bytes"
+    if [[ $mechanism == optimized_unary && $name == synthetic ]]; then
+      "$bin/coppice" model build --study "$study" --model "$name-tree" --estimator prune --json >/dev/null
+      "$bin/coppice" model show --model "$name-tree" --format text >"$work/tree.txt"
+    fi
+  done
+}
+
+started=$(date +%s)
+"$bin/coppice-lab" synthesize --output-dir "$work/synthetic" >&2
+main_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
+  "$work/synthetic/test.csv" "$work/synthetic/schema.json" --split-rule max_edge --depth 5
+if [[ -d "$data/diabetes" ]]; then
+  # Four fifths of the private file are devices, the rest is the test.
+  head -n 1 "$data/diabetes/diabetes_pri.csv" | tee "$work/train.csv" >"$work/test.csv"
+  tail -n +2 "$data/diabetes/diabetes_pri.csv" |
+    awk -v train="$work/train.csv" -v test="$work/test.csv" 'NR % 5 { print >> train; next } { print >> test }'
+  main_job diabetes "$data/diabetes/diabetes_pub.csv" "$work/train.csv" "$work/test.csv" \
+    "$data/diabetes/schema.json" --split-rule cart --depth 3
+else
+  echo "quickstart.sh: no diabetes data at $data (name the folder with --data DIR): synthetic rows only" >&2
+fi
+seconds=$(($(date +%s) - started))
+
+echo
+echo "A pruned tree that 10,000 devices taught, each with one report of epsilon $epsilon:"
+echo
+cat "$work/tree.txt"
+echo
+echo "Accuracy on test rows, one run (each report is randomized anew, so it varies from run to run):"
+echo
+printf '%-10s %-16s %-22s %8s %8s %7s\n' data mechanism estimator accuracy reports bytes
+printf '%s' "$table"
+echo
+printf '{"epsilon":%s,"tls":true,"seconds":%s,"results":[%s]}\n' "$epsilon" "$seconds" "$json_rows"

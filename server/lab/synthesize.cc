@@ -1,0 +1,95 @@
+#include "server/lab/synthesize.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/data/table.h"
+#include "server/curator/public_random.h"
+#include "server/lab/synthetic.h"
+
+namespace coppice {
+namespace {
+
+std::string ToCsv(const Table& table) {
+  const Schema& schema = table.schema();
+  std::string text;
+  for (const Feature& feature : schema.features()) absl::StrAppend(&text, feature.name, ",");
+  absl::StrAppend(&text, schema.label(), "\n");
+  for (size_t i = 0; i < table.num_rows(); ++i) {
+    for (size_t j = 0; j < schema.num_features(); ++j) {
+      absl::StrAppend(&text, absl::StrFormat("%.17g,", table.value(i, j)));
+    }
+    absl::StrAppend(&text, schema.classes()[table.label(i)], "\n");
+  }
+  return text;
+}
+
+std::string ToJson(const Schema& schema) {
+  nlohmann::ordered_json features = nlohmann::ordered_json::array();
+  for (const Feature& feature : schema.features()) {
+    features.push_back(
+        {{"name", feature.name}, {"type", "numeric"}, {"min", feature.min}, {"max", feature.max}});
+  }
+  const nlohmann::ordered_json json = {
+      {"label", schema.label()}, {"classes", schema.classes()}, {"features", features}};
+  return json.dump(1) + "\n";
+}
+
+absl::Status WriteNew(const std::filesystem::path& path, const std::string& text) {
+  if (std::filesystem::exists(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path.string(), " exists; remove it or name another --output-dir"));
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) return absl::UnavailableError(absl::StrCat("cannot write ", path.string()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSynthesizeFlags(CLI::App& command, SynthesizeFlags& flags) {
+  command
+      .add_option("--synthetic", flags.synthetic,
+                  "The pair of distributions and how many rows of each")
+      ->capture_default_str();
+  command.add_option("--output-dir", flags.output_dir, "Folder for the four files")->required();
+  command.add_option("--seed", flags.seed, "Fixes the rows")->capture_default_str();
+  command.footer("Example: coppice-lab synthesize --output-dir /tmp/synthetic");
+}
+
+absl::Status RunSynthesize(const SynthesizeFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
+                           SyntheticOptions::Parse(flags.synthetic));
+  const std::shared_ptr<const Schema> schema = SyntheticSchema();
+  PublicRandom random(flags.seed);
+  const std::filesystem::path folder = flags.output_dir;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("--output-dir ", flags.output_dir, ": ", error.message()));
+  }
+  struct File {
+    const char* name;
+    size_t rows;
+    double gamma;
+  };
+  for (const auto& [name, rows, gamma] :
+       {File{"public.csv", options.public_rows, options.gamma},
+        File{"private.csv", options.private_rows, 1}, File{"test.csv", options.test_rows, 1}}) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteNew(folder / name, ToCsv(DrawSynthetic(schema, rows, gamma, random))));
+  }
+  return WriteNew(folder / "schema.json", ToJson(*schema));
+}
+
+}  // namespace coppice

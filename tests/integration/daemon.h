@@ -1,0 +1,116 @@
+// A real coppiced with TLS and RocksDB, and the real command line against it.
+
+#ifndef COPPICE_TESTS_INTEGRATION_DAEMON_H_
+#define COPPICE_TESTS_INTEGRATION_DAEMON_H_
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/collector.h"
+#include "nlohmann/json.hpp"
+#include "tests/integration/process.h"
+
+namespace coppice::testing {
+
+class Daemon {
+ public:
+  // Certificates in `folder`/certs (made once), the store in `data_dir` or `folder`/store.
+  explicit Daemon(std::string folder, std::string data_dir = "")
+      : folder_(std::move(folder)),
+        data_dir_(data_dir.empty() ? folder_ + "/store" : std::move(data_dir)) {
+    if (!std::filesystem::exists(folder_ + "/certs")) {
+      const Outcome made = Run({SourcePath("deploy/make-certs.sh"), folder_ + "/certs"});
+      EXPECT_EQ(made.exit_code, 0) << made.err;
+    }
+  }
+
+  std::vector<std::string> CommandLine(const std::string& listen) const {
+    return {BinaryPath("coppiced"),
+            "--data-dir",
+            data_dir_,
+            "--listen",
+            listen,
+            "--tls-cert",
+            folder_ + "/certs/server.crt",
+            "--tls-key",
+            folder_ + "/certs/server.key",
+            "--port-file",
+            folder_ + "/port"};
+  }
+
+  // Starts and waits until it serves, on a free port the first time and the same one after. False,
+  // with the daemon's words in the test's output, if it does not come up.
+  bool Start() {
+    std::filesystem::remove(folder_ + "/port");
+    process_ = std::make_unique<Process>(CommandLine("127.0.0.1:" + port_));
+    while (!std::filesystem::exists(folder_ + "/port")) {
+      if (!process_->Running()) {
+        ADD_FAILURE() << "coppiced did not start: " << process_->err();
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // real processes: nothing to fake
+    }
+    port_ = ReadWhole(folder_ + "/port");
+    port_.erase(port_.find_last_not_of('\n') + 1);
+    return true;
+  }
+  // As a power cut would.
+  void Kill() {
+    process_->Signal(SIGKILL);
+    process_->Wait();
+  }
+  // As an operator would; the exit code.
+  int Stop() {
+    process_->Signal(SIGTERM);
+    return process_->Wait();
+  }
+
+  const std::string& port() const { return port_; }
+  std::string server() const { return "127.0.0.1:" + port_; }
+  std::string ca() const { return folder_ + "/certs/ca.crt"; }
+  std::string log() const { return process_->err(); }
+  const std::string& data_dir() const { return data_dir_; }
+  ConnectOptions connection() const { return {.server = server(), .ca_file = ca()}; }
+
+  // `coppice` with `arguments` against this daemon.
+  Outcome Coppice(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), BinaryPath("coppice"));
+    for (const std::string& argument :
+         {std::string("--server"), server(), std::string("--ca"), ca()}) {
+      arguments.push_back(argument);
+    }
+    return Run(arguments);
+  }
+  // The JSON object that it prints; fails the test unless it exits with 0.
+  nlohmann::json CoppiceJson(std::vector<std::string> arguments) const {
+    arguments.emplace_back("--json");
+    const Outcome outcome = Coppice(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    nlohmann::json json = nlohmann::json::parse(outcome.out, nullptr, false);
+    EXPECT_TRUE(json.is_object()) << outcome.out;
+    return json;
+  }
+
+ private:
+  std::string folder_;
+  std::string data_dir_;
+  std::string port_ = "0";
+  std::unique_ptr<Process> process_;
+};
+
+// public.csv, private.csv, test.csv and schema.json of the synthetic pair, in `folder`.
+inline void Synthesize(const std::string& folder, const std::string& sizes) {
+  const Outcome outcome =
+      Run({BinaryPath("coppice-lab"), "synthesize", "--output-dir", folder, "--synthetic", sizes});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_INTEGRATION_DAEMON_H_
