@@ -86,9 +86,12 @@ function(coppice_binary)
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS})
 endfunction()
 
-# coppice_test(NAME n SRCS ... DEPS ... [SLOW]): one CTest entry a file. SLOW tests carry that label.
+# coppice_test(NAME n SRCS ... DEPS ... [LABEL l]): one CTest entry a file. Tests without a label are unit
+# tests: the target of that name builds them, and they are what runs under the sanitizers. Labels:
+# `slow`, `integration` (real processes), `release` (about the sources or the release build).
+add_custom_target(unit_tests)
 function(coppice_test)
-  cmake_parse_arguments(A "SLOW" "NAME" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
   target_compile_options(${A_NAME} PRIVATE ${COPPICE_COMPILE_OPTIONS})
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS} GTest::gmock GTest::gtest_main)
@@ -97,7 +100,9 @@ function(coppice_test)
   set_tests_properties(${A_NAME} PROPERTIES
     TIMEOUT 600
     ENVIRONMENT "COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR};COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
-  if(A_SLOW)
-    set_tests_properties(${A_NAME} PROPERTIES LABELS slow)
+  if(A_LABEL)
+    set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL})
+  else()
+    add_dependencies(unit_tests ${A_NAME})
   endif()
 endfunction()

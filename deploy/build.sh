@@ -7,8 +7,9 @@ shift
 
 "$root/deploy/install-packages.sh"
 cd "$root"
-# A compiler cache makes the next clean build a matter of seconds.
+# A compiler cache makes the next clean build a matter of seconds, also in another checkout.
 export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
+export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 cmake --preset "$preset" >&2
 targets=()
 if [[ $# -gt 0 ]]; then targets=(--target "$@"); fi

@@ -11,19 +11,23 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-run() {  # run PRESET [CTest argument...]
-  local preset=$1
-  shift
-  "$root/deploy/build.sh" "$preset"
-  ctest --preset "$preset" -j2 "$@"
+sanitize() {  # sanitize PRESET
+  "$root/deploy/build.sh" "$1" unit_tests
+  ctest --preset "$1" -j2 -LE 'slow|integration|release'
 }
 
 case "${1:-all}" in
-  all) run release ;;
-  fast) run release -LE slow ;;
+  all)
+    "$root/deploy/build.sh" release
+    ctest --preset release -j2
+    ;;
+  fast)
+    "$root/deploy/build.sh" release
+    ctest --preset release -j2 -LE slow
+    ;;
   sanitize)
-    run asan -LE 'slow|integration|release'
-    run tsan -LE 'slow|integration|release'
+    sanitize asan
+    sanitize tsan
     ;;
   *)
     sed -n '2,9s/^# \{0,1\}//p' "$0" >&2

@@ -19,6 +19,9 @@ std::string EncodeIntegers(absl::Span<const int32_t> values);
 // form and at most `bound` in size.
 absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values);
 
+// DecodeIntegers(), and then adds each to its sum. A payload that does not decode changes nothing.
+absl::Status AddIntegers(absl::string_view payload, int64_t bound, absl::Span<int64_t> sums);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_

@@ -17,11 +17,7 @@ absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, PrivateRan
 }
 
 absl::Status LaplaceVector::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
-  // Decoded in full before the sums are touched: a bad payload changes nothing.
-  absl::InlinedVector<int32_t, 1024> entries(sum_size());
-  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, noise_.bound() + 1, absl::MakeSpan(entries)));
-  for (size_t i = 0; i < entries.size(); ++i) sums[i] += entries[i];
-  return absl::OkStatus();
+  return AddIntegers(payload, noise_.bound() + 1, sums);
 }
 
 absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,

@@ -28,6 +28,24 @@ TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(decoded, values);
 }
 
+TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
+  for (const int32_t large : {5, 5000}) {  // all of one byte; one of two
+    std::vector<int64_t> sums = {100, 200, 300};
+    ASSERT_OK(AddIntegers(EncodeIntegers({-7, 0, large}), kBound, absl::MakeSpan(sums)));
+    EXPECT_EQ(sums, (std::vector<int64_t>{93, 200, 300 + large}));
+  }
+}
+
+TEST(IntegerPayloadTest, AddingABadPayloadChangesNothing) {
+  std::vector<int64_t> sums = {1, 2};
+  for (const std::string& bad :
+       {EncodeIntegers({1}), EncodeIntegers({8, 0}), EncodeIntegers({0, -8}),
+        std::string("\x80\x01"), std::string("\x01\x80")}) {
+    EXPECT_FALSE(AddIntegers(bad, 7, absl::MakeSpan(sums)).ok());
+    EXPECT_EQ(sums, (std::vector<int64_t>{1, 2}));
+  }
+}
+
 TEST(IntegerPayloadTest, SmallIntegersTakeOneByte) {
   EXPECT_EQ(EncodeIntegers({0, 63, -64}).size(), 3u);
   EXPECT_EQ(EncodeIntegers({64}).size(), 2u);

@@ -1,0 +1,80 @@
+// What a report costs a device: Privatize(), leaf location included, by mechanism and number of
+// leaves. The limit beside it: the random generator's own time for as many bytes as the report
+// draws.
+
+#include <benchmark/benchmark.h>
+#include <openssl/rand.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/privatizer.h"
+#include "common/privacy/openssl_random.h"
+
+namespace coppice {
+namespace {
+
+// A balanced tree on x in [0, 1] with `leaves` leaves, a power of two.
+Tree BalancedTree(uint32_t leaves, const Schema& schema) {
+  std::vector<Node> nodes(2 * leaves - 1);  // in the order of a heap
+  for (uint32_t i = 0; i + 1 < leaves; ++i) {
+    uint32_t first_of_level = 1;
+    while (2 * first_of_level <= i + 1) first_of_level *= 2;
+    const double cells = first_of_level;
+    nodes[i] = {.kind = SplitKind::kNumeric,
+                .missing_left = false,
+                .feature = 0,
+                .threshold = (i + 1 - first_of_level + 0.5) / cells,
+                .left = 2 * i + 1,
+                .right = 2 * i + 2};
+  }
+  return *Tree::Create(std::move(nodes), schema);
+}
+
+void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({{.name = "x", .min = 0, .max = 1, .values = {}}}, "y", {"0", "1"}));
+  const Privatizer privatizer =
+      *Privatizer::Create({.study = "bench",
+                           .schema = schema,
+                           .forest = {BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)},
+                           .epsilon = *Budget::Parse("1"),
+                           .mechanism = mechanism},
+                          Fingerprint{});
+  OpenSslRandom random;
+  const Row row = {0.3};
+  size_t bytes = 0;
+  for (auto _ : state) {
+    const auto report = privatizer.Privatize(row, 1, Ticket{}, random);
+    if (!report.ok()) state.SkipWithError(report.status().ToString().c_str());
+    bytes += report->payload.size();
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["payload_bytes"] =
+      static_cast<double>(bytes) / static_cast<double>(state.iterations());
+}
+BENCHMARK_CAPTURE(BM_Privatize, laplace_split, MechanismKind::kLaplaceSplit)
+    ->Arg(16)
+    ->Arg(256)
+    ->Arg(4096);
+BENCHMARK_CAPTURE(BM_Privatize, laplace_joint, MechanismKind::kLaplaceJoint)->Arg(256);
+BENCHMARK_CAPTURE(BM_Privatize, symmetric_unary, MechanismKind::kSymmetricUnary)->Arg(256);
+BENCHMARK_CAPTURE(BM_Privatize, optimized_unary, MechanismKind::kOptimizedUnary)
+    ->Arg(16)
+    ->Arg(256)
+    ->Arg(4096);
+
+void BM_RandomBytes(benchmark::State& state) {
+  std::vector<unsigned char> bytes(16384);  // what OpenSslRandom asks for at once
+  for (auto _ : state) {
+    if (RAND_priv_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+      state.SkipWithError("the random source failed");
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bytes.size()));
+}
+BENCHMARK(BM_RandomBytes);
+
+}  // namespace
+}  // namespace coppice

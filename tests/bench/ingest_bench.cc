@@ -1,0 +1,242 @@
+// How fast the curator takes reports, against the least that any server must do: one loopback
+// stream with TLS, the same bytes, once parsed and dropped, once judged, counted and made durable.
+// Both servers run in this process and take turns, so they share whatever else the machine is
+// doing.
+//
+//   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--folder DIR]
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "client/privatizer.h"
+#include "common/privacy/openssl_random.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "server/curator/public_random.h"
+#include "server/curator/studies.h"
+#include "server/service/report_service.h"
+#include "server/storage/rocksdb_store.h"
+
+namespace coppice {
+namespace {
+
+struct Flags {
+  size_t reports = 200'000;  // of one round
+  size_t batch = 250;        // reports a message
+  int rounds = 5;
+  std::string certs;   // as deploy/make-certs.sh makes them
+  std::string folder;  // for the store
+};
+
+// Parses each message, as any server must, and drops it.
+class DroppingService final : public v1::ReportService::CallbackService {
+ public:
+  grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse>* StreamReports(
+      grpc::CallbackServerContext* /*context*/) override {
+    class Reactor final
+        : public grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse> {
+     public:
+      Reactor() { StartRead(&request_); }
+      void OnReadDone(bool ok) override {
+        if (!ok) return Finish(grpc::Status::OK);
+        response_.clear_outcomes();
+        for (int i = 0; i < request_.reports_size(); ++i) {
+          response_.add_outcomes(v1::REPORT_OUTCOME_ACCEPTED);
+        }
+        StartWrite(&response_);
+      }
+      void OnWriteDone(bool ok) override {
+        if (!ok) return Finish(grpc::Status::OK);
+        StartRead(&request_);
+      }
+      void OnDone() override { delete this; }
+
+     private:
+      v1::StreamReportsRequest request_;
+      v1::StreamReportsResponse response_;
+    };
+    return new Reactor();
+  }
+};
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+struct Server {
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<v1::ReportService::Stub> stub;
+};
+
+Server Serve(grpc::Service& service, const std::string& certs) {
+  grpc::SslServerCredentialsOptions tls;
+  tls.pem_key_cert_pairs.push_back({.private_key = ReadFile(certs + "/server.key"),
+                                    .cert_chain = ReadFile(certs + "/server.crt")});
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &port);
+  builder.RegisterService(&service);
+  Server result{.server = builder.BuildAndStart(), .stub = nullptr};
+  grpc::SslCredentialsOptions client_tls;
+  client_tls.pem_root_certs = ReadFile(certs + "/ca.crt");
+  result.stub = v1::ReportService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::SslCredentials(client_tls)));
+  return result;
+}
+
+// Sends all messages over one stream, reading answers beside; reports a second.
+double Stream(v1::ReportService::Stub& stub,
+              const std::vector<v1::StreamReportsRequest>& messages) {
+  const auto start = std::chrono::steady_clock::now();
+  grpc::ClientContext context;
+  const auto stream = stub.StreamReports(&context);
+  size_t accepted = 0;
+  std::thread reader([&] {
+    v1::StreamReportsResponse response;
+    while (stream->Read(&response)) {
+      accepted += static_cast<size_t>(std::count(
+          response.outcomes().begin(), response.outcomes().end(), v1::REPORT_OUTCOME_ACCEPTED));
+    }
+  });
+  size_t reports = 0;
+  for (const v1::StreamReportsRequest& message : messages) {
+    stream->Write(message);
+    reports += static_cast<size_t>(message.reports_size());
+  }
+  stream->WritesDone();
+  reader.join();
+  const grpc::Status status = stream->Finish();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!status.ok() || accepted != reports) {
+    std::fprintf(stderr, "ingest_bench: %zu of %zu accepted; %s\n", accepted, reports,
+                 status.error_message().c_str());
+    std::exit(1);
+  }
+  return static_cast<double>(reports) / seconds;
+}
+
+// 1000 rows on the unit square: 256 leaves at most.
+std::shared_ptr<const Table> PublicRows() {
+  auto schema = std::make_shared<const Schema>(
+      *Schema::Create({{.name = "x1", .min = 0, .max = 1, .values = {}},
+                       {.name = "x2", .min = 0, .max = 1, .values = {}}},
+                      "y", {"0", "1"}));
+  auto rows = std::make_shared<Table>(schema);
+  PublicRandom random(1);
+  for (int i = 0; i < 4000; ++i) {
+    rows->Append(Row{random.Unit(), random.Unit()}, static_cast<uint32_t>(random.Below(2)));
+  }
+  return rows;
+}
+
+// Messages with fresh tickets, so that every report is new to the curator.
+std::vector<v1::StreamReportsRequest> MakeMessages(const Studies& studies, const StudyInfo& study,
+                                                   const Flags& flags,
+                                                   const std::vector<std::string>& payloads) {
+  std::vector<v1::StreamReportsRequest> messages;
+  size_t made = 0;
+  while (made < flags.reports) {
+    v1::StreamReportsRequest& message = messages.emplace_back();
+    message.set_study("studies/" + study.id);
+    message.set_fingerprint(std::string(study.fingerprint.begin(), study.fingerprint.end()));
+    const auto offer = studies.MakeOffer(study.id, static_cast<uint32_t>(flags.batch));
+    for (const Ticket& ticket : offer->tickets) {
+      v1::Report& report = *message.add_reports();
+      report.set_ticket(ticket.ToBytes());
+      report.set_payload(payloads[made++ % payloads.size()]);
+    }
+  }
+  return messages;
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Server& dropping,
+             Server& counting) {
+  const StudyInfo study = *studies.Create({.id = "",
+                                           .request_id = std::string(MechanismName(mechanism)),
+                                           .public_rows = PublicRows(),
+                                           .partition = {.max_depth = 8},
+                                           .epsilon = *Budget::Parse("1"),
+                                           .mechanism = mechanism});
+  const Privatizer privatizer = *Privatizer::Create(*study.terms, study.fingerprint);
+  OpenSslRandom random;
+  std::vector<std::string> payloads;
+  for (int i = 0; i < 1000; ++i) {
+    payloads.push_back(privatizer.Privatize({0.001 * i, 0.5}, 1, Ticket{}, random)->payload);
+  }
+  std::vector<double> dropped, counted, ratios;
+  for (int round = 0; round < flags.rounds; ++round) {
+    const auto messages = MakeMessages(studies, study, flags, payloads);
+    dropped.push_back(Stream(*dropping.stub, messages));
+    counted.push_back(Stream(*counting.stub, messages));
+    ratios.push_back(counted.back() / dropped.back());
+  }
+  std::printf(
+      "{\"mechanism\":\"%s\",\"leaves\":%u,\"payload_bytes\":%zu,\"dropped_per_second\":%.0f,"
+      "\"counted_per_second\":%.0f,\"ratio\":%.2f}\n",
+      std::string(MechanismName(mechanism)).c_str(), study.terms->forest[0].num_leaves(),
+      payloads[0].size(), Median(dropped), Median(counted), Median(ratios));
+  std::fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Reports a second over one TLS stream: parsed and dropped, against counted and durable",
+      "ingest_bench");
+  app.add_option("--reports", flags.reports, "Reports of one round")->capture_default_str();
+  app.add_option("--batch", flags.batch, "Reports a message")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--rounds", flags.rounds, "Rounds; medians are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--certs", flags.certs, "Folder made by deploy/make-certs.sh")->required();
+  app.add_option("--folder", flags.folder, "Folder for the store, on the disk to measure")
+      ->required();
+  CLI11_PARSE(app, argc, argv);
+
+  std::filesystem::create_directories(flags.folder);
+  const auto store = OpenRocksDbStore(flags.folder);
+  if (!store.ok()) {
+    std::fprintf(stderr, "ingest_bench: %s\n", store.status().ToString().c_str());
+    return 1;
+  }
+  const auto studies = *Studies::Open(**store, [] { return int64_t{0}; });
+  DroppingService drop;
+  ReportServiceImpl count(*studies);
+  Server dropping = Serve(drop, flags.certs);
+  Server counting = Serve(count, flags.certs);
+  for (const MechanismKind mechanism :
+       {MechanismKind::kLaplaceSplit, MechanismKind::kOptimizedUnary}) {
+    Measure(mechanism, flags, *studies, dropping, counting);
+  }
+  counting.server->Shutdown();
+  dropping.server->Shutdown();
+  studies->Drain();
+  return 0;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }
