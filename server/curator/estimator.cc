@@ -109,7 +109,8 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   const PrivateNoise noise = {.variance = private_counts.noise,
                               .reports = static_cast<double>(private_counts.reports)};
   if (options.kind == EstimatorKind::kPrune) {
-    return PruneTree(tree, nodes, noise, options.min_depth);
+    return PruneTree(tree, nodes, noise,
+                     {.max_depth = options.max_depth, .min_depth = options.min_depth});
   }
   std::vector<LeafPrediction> result;
   result.reserve(tree.num_leaves());

@@ -60,7 +60,9 @@ struct EstimatorOptions {
   // Weight of a public row against a private one, for kWeighted: 0 is private only, infinity public
   // only.
   double lambda = 1;
-  // For kPrune: the walk up ends `min_depth` levels below a root of a full tree.
+  // For kPrune. The depth that the partition was asked for, which its constants are stated in (0:
+  // the tree's own), and the depth at which the walk up ends.
+  uint32_t max_depth = 0;
   uint32_t min_depth = 1;
 
   std::string ToString() const;  // "weighted lambda=1", "prune"

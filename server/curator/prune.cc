@@ -53,13 +53,15 @@ struct Choice {
 };
 
 Choice WalkUp(const Tree& tree, const NodeTable& nodes, const PruneSetting& setting,
-              uint32_t min_depth, uint32_t leaf_node) {
+              const PruneDepths& depths, uint32_t leaf_node) {
   // The first parent is always asked, as in the authors' code.
-  const uint32_t last_height = std::max(1u, tree.depth() - std::min(min_depth, tree.depth()));
+  const uint32_t last_height =
+      std::max(1u, depths.max_depth - std::min(depths.min_depth, depths.max_depth));
   Choice best;
   uint32_t node = leaf_node;
   for (uint32_t height = 0;; ++height) {
-    const PruneStatistic statistic = NodeStatistic(setting, tree.depth(), height, nodes.at(node));
+    const PruneStatistic statistic =
+        NodeStatistic(setting, depths.max_depth, height, nodes.at(node));
     if (height == 0 || statistic.value > best.statistic.value) best = {node, statistic};
     if (statistic.value >= 1 || height >= last_height) return best;
     node = tree.parent(node);
@@ -102,7 +104,8 @@ PruneStatistic TestNode(const PruneSetting& setting, uint32_t depth, uint32_t he
 }
 
 std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
-                                      const PrivateNoise& noise, uint32_t min_depth) {
+                                      const PrivateNoise& noise, PruneDepths depths) {
+  depths.max_depth = std::max(depths.max_depth, tree.depth());
   const PruneSetting setting = {
       .reports = noise.reports,
       .public_rows = nodes.at(0).public_rows,
@@ -110,7 +113,7 @@ std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
   std::vector<LeafPrediction> result;
   result.reserve(tree.num_leaves());
   for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
-    const Choice choice = WalkUp(tree, nodes, setting, min_depth, tree.leaf_node(leaf));
+    const Choice choice = WalkUp(tree, nodes, setting, depths, tree.leaf_node(leaf));
     result.push_back(PredictCut(nodes.at(choice.node), noise, choice.statistic.lambda));
     result.back().source_node = choice.node;
   }

@@ -7,9 +7,8 @@
 // Guarantee  post-processing of privatized sums and public rows.
 // Noise      the paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for
 //            sqrt(variance of a leaf's sum per report / 32), which is the same for that pair.
-// Heights    h counts steps up from the leaf and k = tree.depth() - h, as in a full tree. In an
-// uneven
-//            tree two leaves may reach one ancestor at different h; each walk uses its own.
+// Heights    h counts steps up from the leaf and k = depth asked for - h, as in a full tree. Where the
+//            tree is uneven two leaves may reach one ancestor at different h; each walk uses its own.
 // Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#prune, with the deviations.
 
 #ifndef COPPICE_SERVER_CURATOR_PRUNE_H_
@@ -44,9 +43,16 @@ PruneStatistic TestNode(const PruneSetting& setting, uint32_t depth, uint32_t he
                         double private_rows, double private_label, double public_rows,
                         double public_label);
 
+// max_depth: what the partition was asked for; the tree's own depth if that is more. The walk takes
+// at most max_depth - min_depth steps, but at least one.
+struct PruneDepths {
+  uint32_t max_depth = 0;
+  uint32_t min_depth = 1;
+};
+
 // One prediction a leaf, with source_node set.
 std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
-                                      const PrivateNoise& noise, uint32_t min_depth);
+                                      const PrivateNoise& noise, PruneDepths depths);
 
 }  // namespace coppice
 

@@ -47,6 +47,7 @@ std::vector<Cell> EmptyCells(const RunOptions& options) {
         cell.depth = depth;
         cell.min_leaf = min_leaf;
         cell.estimator = estimator;
+        cell.estimator.max_depth = depth;
         for (auto* values : {&cell.accuracy, &cell.leaves, &cell.report_bytes, &cell.fit_seconds,
                              &cell.fit_cpu_seconds}) {
           values->resize(options.repeats);

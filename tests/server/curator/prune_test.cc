@@ -130,6 +130,17 @@ TEST(PruneTest, PrivateRowsOutvoteFewPublicOnesOnceTheyAreExact) {
   EXPECT_NEAR(deep[0].probabilities[1], 90.0 / 91, 1e-12);
 }
 
+TEST(PruneTest, DepthAskedForTightensTheNoiseBound) {
+  const PrivateCounts rows = Private(2, {5000, 45000, 40000, 10000}, 100'000);
+  const PublicCounts wrong = Public(2, {1, 0, 0, 1});
+  EstimatorOptions options{.kind = EstimatorKind::kPrune};
+  ASSERT_OK_AND_ASSIGN(const auto shallow, EstimateTree(Stump(), rows, wrong, options));
+  EXPECT_EQ(shallow[0].label, 0u);  // k = 1, u = n: public only
+  options.max_depth = 8;
+  ASSERT_OK_AND_ASSIGN(const auto deep, EstimateTree(Stump(), rows, wrong, options));
+  EXPECT_EQ(deep[0].label, 1u);  // k = 8, u = n / 128
+}
+
 TEST(PruneTest, NoisyReportsAreIgnoredAtTheLeaves) {
   const NoiseVariance noise = {.leaf = 32, .label = 32};
   const auto leaves =
