@@ -7,8 +7,8 @@
 // Guarantee  post-processing of privatized sums and public rows.
 // Noise      the paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for
 //            sqrt(variance of a leaf's sum per report / 32), which is the same for that pair.
-// Heights    h counts steps up from the leaf and k = depth asked for - h, as in a full tree. Where the
-//            tree is uneven two leaves may reach one ancestor at different h; each walk uses its own.
+// Heights    h counts steps up from the leaf and k = depth asked for - h, as in a full tree. In an
+//            uneven tree two leaves may reach one ancestor at different h; each walk has its own.
 // Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#prune, with the deviations.
 
 #ifndef COPPICE_SERVER_CURATOR_PRUNE_H_
