@@ -61,13 +61,13 @@ class FakeCurator {
   explicit FakeCurator(
       std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials()) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("localhost:0", std::move(credentials), &port_);
+    builder.AddListeningPort("127.0.0.1:0", std::move(credentials), &port_);
     builder.RegisterService(&studies);
     builder.RegisterService(&reports);
     server_ = builder.BuildAndStart();
   }
 
-  std::string address() const { return absl::StrCat("localhost:", port_); }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 
   FakeStudies studies;
   FakeReports reports;
