@@ -39,7 +39,9 @@ void ReportStream::OnCancel() {
 }
 
 void ReportStream::OnDone() {
-  const std::shared_ptr<ReportStream> until_return = std::move(held_by_grpc_);
+  std::shared_ptr<ReportStream> until_return;
+  const std::lock_guard lock(mutex_);  // Whatever any thread did here happened before.
+  until_return = std::move(held_by_grpc_);
 }
 
 // Called while reading_ is still set: the next request cannot overtake this one.
