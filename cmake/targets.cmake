@@ -97,9 +97,14 @@ function(coppice_test)
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${A_NAME} COMMAND ${A_NAME})
-  set_tests_properties(${A_NAME} PROPERTIES
-    TIMEOUT 600
-    ENVIRONMENT "COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR};COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+  set(environment
+    COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR} COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin)
+  if(COPPICE_SANITIZER STREQUAL "thread")
+    # Debian's gRPC and Abseil are not instrumented; the file says what that hides.
+    list(APPEND environment
+      TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1)
+  endif()
+  set_tests_properties(${A_NAME} PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
   if(A_LABEL)
     set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL})
   else()

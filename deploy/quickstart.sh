@@ -116,7 +116,7 @@ if [[ -d "$data/diabetes" ]]; then
   tail -n +2 "$data/diabetes/diabetes_pri.csv" |
     awk -v train="$work/train.csv" -v test="$work/test.csv" 'NR % 5 { print >> train; next } { print >> test }'
   main_job diabetes "$data/diabetes/diabetes_pub.csv" "$work/train.csv" "$work/test.csv" \
-    "$data/diabetes/schema.json" --split-rule cart --depth 3
+    "$data/diabetes/schema.json" --split-rule cart --depth 4
 else
   echo "quickstart.sh: no diabetes data at $data (name the folder with --data DIR): synthetic rows only" >&2
 fi

@@ -127,6 +127,7 @@ absl::Status Simulate(const SimulateFlags& flags) {
   Json json = {{"study", flags.study}, {"rows", rows}};
   json.update(DescribeCounts(counts));
   json["answered_before"] = counts.answered_before;
+  json["payload_bytes"] = counts.MeanPayloadBytes();
   json["epsilon"] = privatizer.terms().epsilon.epsilon();
   json["journal"] = journal_file;
   json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);

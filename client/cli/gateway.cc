@@ -42,6 +42,11 @@ uint64_t GatewayCounts::TotalRefused() const {
   return total;
 }
 
+double GatewayCounts::MeanPayloadBytes() const {
+  const uint64_t sent = accepted + duplicate + TotalRefused();
+  return sent == 0 ? 0 : static_cast<double>(payload_bytes) / static_cast<double>(sent);
+}
+
 size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
   size_t bytes = 0;
   size_t size = 0;
@@ -71,6 +76,7 @@ absl::Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, Gatewa
   }
   COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> results, link_.deliver(reports));
   for (const DeliveryResult& result : results) Count(result, counts);
+  for (const PrivateReport& report : reports) counts.payload_bytes += report.payload.size();
   return journal_.MarkDelivered(reports[0].study, subjects);
 }
 

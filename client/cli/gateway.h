@@ -37,8 +37,11 @@ struct GatewayCounts {
   uint64_t accepted = 0;
   uint64_t duplicate = 0;
   std::map<std::string, uint64_t> refused;  // by reason, in words
+  uint64_t payload_bytes = 0;               // of all reports that were sent
 
   uint64_t TotalRefused() const;
+  // Of one report; 0 if none was sent.
+  double MeanPayloadBytes() const;
 };
 
 class Gateway {

@@ -18,7 +18,7 @@ struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
   std::string public_file, schema_file, study, epsilon;
-  v1::Mechanism mechanism = v1::MECHANISM_SYMMETRIC_UNARY;
+  v1::Mechanism mechanism = v1::MECHANISM_OPTIMIZED_UNARY;
   v1::SplitRule rule = v1::SPLIT_RULE_MAX_EDGE;
   v1::Criterion criterion = v1::CRITERION_GINI;
   uint32_t depth = 6, min_leaf = 1, trees = 1;
@@ -110,7 +110,7 @@ void AddCreate(CLI::App& noun, Action& action) {
   CLI::App* verb =
       AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
               "coppice study create --public public.csv --schema schema.json "
-              "--epsilon 2 --mechanism symmetric_unary --depth 6");
+              "--epsilon 2 --mechanism optimized_unary --depth 6");
   const std::map<std::string, v1::Mechanism> mechanisms = {
       {"laplace_split", v1::MECHANISM_LAPLACE_SPLIT},
       {"laplace_joint", v1::MECHANISM_LAPLACE_JOINT},
@@ -124,7 +124,7 @@ void AddCreate(CLI::App& noun, Action& action) {
   AddEpsilonFlag(*verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
       ->required();
   AddChoice(*verb, "--mechanism", flags->mechanism, mechanisms,
-            "How devices hide their rows (default symmetric_unary)");
+            "How devices hide their rows (default optimized_unary)");
   AddPartitionFlags(*verb, *flags);
   AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/tree/collapse.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "server/curator/catalog.h"
@@ -64,17 +65,22 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
                                     const EstimatorOptions& options) {
   const StudyFacts& facts = study.facts();
   const StudyProgress progress = study.Progress();
+  EstimatorOptions of_partition = options;
+  of_partition.max_depth = facts.partition.max_depth;
+  Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   uint64_t reports = 0;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
     const Tree& tree = facts.terms->forest[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
                              EstimateTree(tree, *facts.mechanisms[t], *progress.sums[t],
-                                          CountPublicRows(tree, public_rows), options));
-    leaves.push_back(std::move(of_tree));
+                                          CountPublicRows(tree, public_rows), of_partition));
+    COPPICE_ASSIGN_OR_RETURN(CollapsedTree pruned, Collapse(tree, of_tree, *facts.terms->schema));
+    forest.push_back(std::move(pruned.tree));
+    leaves.push_back(std::move(pruned.leaves));
     reports += progress.sums[t]->reports;
   }
-  return Model::Create(*facts.terms->schema, facts.terms->forest, std::move(leaves),
+  return Model::Create(*facts.terms->schema, std::move(forest), std::move(leaves),
                        MakeCertificate(facts, options, reports));
 }
 

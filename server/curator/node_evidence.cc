@@ -55,12 +55,17 @@ std::vector<double> Probabilities(absl::Span<const double> numerators, double de
 //             `hit` eta^2, together  hit U eta (1 - eta)
 //   sampling  the labels of the leaf's U private rows are U draws:  U eta (1 - eta)
 //   public    lambda^2 UQ eta (1 - eta)
+// The spread eta (1 - eta) is taken at (rows eta + 1) / (rows + 2): three rows of one class are no
+// proof that there is no other, so no error is zero (Laplace's rule of succession).
 double StandardError(const NodeEvidence& evidence, const NoiseVariance& noise, double reports,
                      const Weights& weights, double numerator, double denominator) {
   if (!(denominator > 0)) return kInfinity;
   const double eta = std::clamp(numerator / denominator, 0.0, 1.0);
-  const double spread = eta * (1 - eta);
   const double rows = std::max(evidence.private_rows, 0.0);
+  const double seen =
+      (weights.of_private > 0 ? rows : 0) + (weights.of_public > 0 ? evidence.public_rows : 0);
+  const double shrunk = (seen * eta + 1) / (seen + 2);
+  const double spread = shrunk * (1 - shrunk);
   const double per_report = noise.label - 2 * eta * noise.covariance + eta * eta * noise.leaf;
   const double of_private =
       reports * evidence.leaves * per_report + (noise.hit + 1) * rows * spread;

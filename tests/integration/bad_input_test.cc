@@ -20,7 +20,7 @@ using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::ReadWhole;
-using ::coppice::testing::Run;
+using ::coppice::testing::RunProgram;
 using ::coppice::testing::SourcePath;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
@@ -163,14 +163,14 @@ TEST_F(BadInputTest, AVanishedServerIsNamedWithWhatToCheck) {
 TEST_F(BadInputTest, APortInUseIsAnErrorNotASharedPort) {
   TempDir other;
   Daemon second(folder_.path(), other.path() + "/store");
-  const Outcome outcome = Run(second.CommandLine(daemon_.server()));
+  const Outcome outcome = RunProgram(second.CommandLine(daemon_.server()));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr(daemon_.port()));
   EXPECT_THAT(outcome.err, HasSubstr("in use"));
 }
 
 TEST_F(BadInputTest, AStoreInUseIsAnError) {
-  const Outcome outcome = Run(Daemon(folder_.path()).CommandLine("127.0.0.1:0"));
+  const Outcome outcome = RunProgram(Daemon(folder_.path()).CommandLine("127.0.0.1:0"));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("another process"));
 }
@@ -192,7 +192,7 @@ TEST_F(BadInputTest, ACorruptStoreIsRefusedAndLeftAlone) {
   for (size_t i = 0; i < 64; ++i) bytes[bytes.size() / 2 + i] ^= 0x5a;
   std::ofstream(largest, std::ios::binary | std::ios::trunc) << bytes;
 
-  const Outcome outcome = Run(daemon_.CommandLine("127.0.0.1:0"));
+  const Outcome outcome = RunProgram(daemon_.CommandLine("127.0.0.1:0"));
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr(daemon_.data_dir()));
   EXPECT_EQ(ReadWhole(largest), bytes);
@@ -201,20 +201,21 @@ TEST_F(BadInputTest, ACorruptStoreIsRefusedAndLeftAlone) {
 TEST_F(BadInputTest, AnExpiredCertificateIsFoundBeforeServing) {
   TempDir other;
   const std::string certs = other.path() + "/certs";
-  ASSERT_EQ(Run({SourcePath("deploy/make-certs.sh"), "--force-dates", "20200101000000Z",
-                 "20200201000000Z", certs})
+  ASSERT_EQ(RunProgram({SourcePath("deploy/make-certs.sh"), "--force-dates", "20200101000000Z",
+                        "20200201000000Z", certs})
                 .exit_code,
             0);
-  const Outcome outcome = Run(Daemon(other.path()).CommandLine("127.0.0.1:0"));
+  const Outcome outcome = RunProgram(Daemon(other.path()).CommandLine("127.0.0.1:0"));
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("expired"));
 }
 
 TEST_F(BadInputTest, AClientThatTrustsAnotherAuthorityIsToldSo) {
   TempDir other;
-  ASSERT_EQ(Run({SourcePath("deploy/make-certs.sh"), other.path() + "/certs"}).exit_code, 0);
-  const Outcome outcome = Run({BinaryPath("coppice"), "study", "list", "--server", daemon_.server(),
-                               "--ca", other.path() + "/certs/ca.crt", "--timeout", "3"});
+  ASSERT_EQ(RunProgram({SourcePath("deploy/make-certs.sh"), other.path() + "/certs"}).exit_code, 0);
+  const Outcome outcome =
+      RunProgram({BinaryPath("coppice"), "study", "list", "--server", daemon_.server(), "--ca",
+                  other.path() + "/certs/ca.crt", "--timeout", "3"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("--ca"));
 }

@@ -25,7 +25,7 @@ class Daemon {
       : folder_(std::move(folder)),
         data_dir_(data_dir.empty() ? folder_ + "/store" : std::move(data_dir)) {
     if (!std::filesystem::exists(folder_ + "/certs")) {
-      const Outcome made = Run({SourcePath("deploy/make-certs.sh"), folder_ + "/certs"});
+      const Outcome made = RunProgram({SourcePath("deploy/make-certs.sh"), folder_ + "/certs"});
       EXPECT_EQ(made.exit_code, 0) << made.err;
     }
   }
@@ -85,7 +85,7 @@ class Daemon {
          {std::string("--server"), server(), std::string("--ca"), ca()}) {
       arguments.push_back(argument);
     }
-    return Run(arguments);
+    return RunProgram(arguments);
   }
   // The JSON object that it prints; fails the test unless it exits with 0.
   nlohmann::json CoppiceJson(std::vector<std::string> arguments) const {
@@ -106,8 +106,8 @@ class Daemon {
 
 // public.csv, private.csv, test.csv and schema.json of the synthetic pair, in `folder`.
 inline void Synthesize(const std::string& folder, const std::string& sizes) {
-  const Outcome outcome =
-      Run({BinaryPath("coppice-lab"), "synthesize", "--output-dir", folder, "--synthetic", sizes});
+  const Outcome outcome = RunProgram(
+      {BinaryPath("coppice-lab"), "synthesize", "--output-dir", folder, "--synthetic", sizes});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }
 

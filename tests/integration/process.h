@@ -98,7 +98,7 @@ struct Outcome {
   std::string out, err;
 };
 
-inline Outcome Run(const std::vector<std::string>& argv) {
+inline Outcome RunProgram(const std::vector<std::string>& argv) {
   Process process(argv);
   const int exit_code = process.Wait();
   return {exit_code, process.out(), process.err()};

@@ -71,6 +71,7 @@ TEST_F(GatewayTest, EveryRowIsOneDevice) {
   EXPECT_EQ(counts.accepted, 10);
   EXPECT_EQ(link_.calls, 3);
   EXPECT_EQ(link_.taken.size(), 10);
+  EXPECT_EQ(counts.MeanPayloadBytes(), link_.taken[0].payload.size());
   EXPECT_TRUE(journal_->Undelivered().empty());
   EXPECT_EQ(journal_->Entries()[9].subject, "10");
 }

@@ -103,19 +103,26 @@ TEST(WeightedEstimatorTest, ThreeClassesTakeTheLargestAndTheLowestOnATie) {
   EXPECT_THAT(negative.probabilities, ElementsAre(1.0 / 3, 1.0 / 3, 1.0 / 3));
 }
 
+// Spread by Laplace's rule of succession: (rows eta + 1) / (rows + 2).
 TEST(WeightedEstimatorTest, ErrorOfExactCountsIsTheBinomialOne) {
-  const double eta = 4.0 / 7;
   EXPECT_THAT(First({3, 7}, {3, 1}, 1).standard_error,
-              DoubleNear(std::sqrt(eta * (1 - eta) / 14), 1e-15));
+              DoubleNear(std::sqrt(9.0 / 16 * 7 / 16 / 14), 1e-15));
   EXPECT_THAT(First({3, 7}, {3, 1}, kInfinity).standard_error,
-              DoubleNear(std::sqrt(0.75 * 0.25 / 4), 1e-15));
+              DoubleNear(std::sqrt(4.0 / 6 * 2 / 6 / 4), 1e-15));
+}
+
+TEST(WeightedEstimatorTest, AFewRowsOfOneClassAreNotCertain) {
+  const LeafPrediction leaf = First({0, 0}, {3, 0}, kInfinity);
+  EXPECT_EQ(leaf.probabilities[0], 1);
+  EXPECT_THAT(leaf.standard_error, DoubleNear(std::sqrt(4.0 / 5 * 1 / 5 / 3), 1e-15));
 }
 
 TEST(WeightedEstimatorTest, ErrorCountsTheNoiseOfEveryReport) {
-  // eta = 7/10 of 10 rows, 100 reports: 100 (3 - 1.4 * 1 + 0.49 * 5) + (0.5 + 1) * 10 * 0.21.
+  // eta = 7/10 of 10 rows, 100 reports: 100 (3 - 1.4 * 1 + 0.49 * 5) + (0.5 + 1) * 10 * (8/12)
+  // (4/12).
   const NoiseVariance noise = {.leaf = 5, .label = 3, .covariance = 1, .hit = 0.5};
   EXPECT_THAT(First({3, 7}, {0, 0}, 0, 100, noise).standard_error,
-              DoubleNear(std::sqrt(405 + 3.15) / 10, 1e-12));
+              DoubleNear(std::sqrt(405 + 15 * 2.0 / 9) / 10, 1e-12));
 }
 
 TEST(WeightedEstimatorTest, RejectsLambdaBelowZeroAndNotANumber) {
