@@ -135,7 +135,7 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, tickets));
   v1::GetOfferResponse response;
   const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
     return stub->GetOffer(&context, request, &response);
   }));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
@@ -150,7 +150,7 @@ absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view st
   request.set_known_fingerprint(AsBytes(fingerprint));
   v1::GetOfferResponse response;
   const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
     return stub->GetOffer(&context, request, &response);
   }));
   if (response.fingerprint() != request.known_fingerprint()) {
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
   COPPICE_ASSIGN_OR_RETURN(const v1::SubmitReportsRequest request, SubmitRequest(reports));
   v1::SubmitReportsResponse response;
   const auto stub = v1::ReportService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(server_, retry_, [&](grpc::ClientContext& context) {
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
     return stub->SubmitReports(&context, request, &response);
   }));
   return ReadOutcomes(response, reports.size());

@@ -1,9 +1,11 @@
 // Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
 //
-// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint before
+// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint
+// before
 //            use. TLS unless `insecure` is asked for, and that on loopback addresses only.
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
-//            and full jitter, until `give_up_after`; then the last error, saying how often was tried.
+//            and full jitter, until `give_up_after`; then the last error, saying how often was
+//            tried.
 // Units      times in milliseconds.
 // Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint that
 //            does not match its terms), Unavailable (no curator: says where and what to check).
@@ -32,11 +34,11 @@ class Channel;
 namespace coppice {
 
 struct ConnectOptions {
-  std::string server;     // HOST:PORT
+  std::string server;       // HOST:PORT
   std::string ca_file{};    // PEM; the system's roots if empty
   std::string cert_file{};  // PEM, with key_file, for mutual TLS
   std::string key_file{};
-  bool insecure = false; // loopback only
+  bool insecure = false;  // loopback only
 };
 
 struct RetryOptions {
@@ -75,8 +77,8 @@ class Collector {
   // The study's terms and `tickets` tickets (1 to 1000).
   absl::StatusOr<Offers> FetchOffer(absl::string_view study, uint32_t tickets) const;
 
-  // Further tickets for terms that the caller has already: what a gateway asks for. FailedPrecondition
-  // if the study's terms are others by now.
+  // Further tickets for terms that the caller has already: what a gateway asks for.
+  // FailedPrecondition if the study's terms are others by now.
   absl::StatusOr<std::vector<Ticket>> FetchTickets(absl::string_view study,
                                                    const Fingerprint& fingerprint,
                                                    uint32_t tickets) const;

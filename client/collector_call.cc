@@ -14,10 +14,21 @@
 namespace coppice {
 namespace {
 
-class RealClock final : public RetryClock {
+// Waits on the channel. A channel that lost its server connects again only while somebody waits on
+// it, and calls do not: they meet its last error and return at once.
+class ChannelClock final : public RetryClock {
  public:
+  explicit ChannelClock(grpc::Channel& channel) : channel_(channel) {}
+
   absl::Time Now() override { return absl::Now(); }
-  void Sleep(absl::Duration duration) override { absl::SleepFor(duration); }
+  void Sleep(absl::Duration duration) override {
+    const absl::Time until = absl::Now() + duration;
+    channel_.WaitForConnected(absl::ToChronoTime(until));
+    absl::SleepFor(until - absl::Now());  // connected early or not: the jitter is kept
+  }
+
+ private:
+  grpc::Channel& channel_;
 };
 
 bool IsRetryable(absl::StatusCode code) {
@@ -53,11 +64,6 @@ bool IsAboutTls(absl::string_view detail) {
 }
 
 }  // namespace
-
-RetryClock& RetryClock::Real() {
-  static RealClock clock;
-  return clock;
-}
 
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
                            absl::FunctionRef<absl::Status(absl::Time deadline)> attempt) {
@@ -95,9 +101,11 @@ absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& serve
                                          "; check the address and that coppiced runs there"));
 }
 
-absl::Status CallServer(const std::string& server, const RetryOptions& retry,
+absl::Status CallServer(grpc::Channel& channel, const std::string& server,
+                        const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) {
-  return CallWithRetry(retry, RetryClock::Real(), [&](absl::Time deadline) {
+  ChannelClock clock(channel);
+  return CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
     return FromGrpcStatus(call(context), server);

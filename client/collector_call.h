@@ -1,6 +1,7 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
-// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may be
+// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may
+// be
 //            repeated belong here. The wait before try n+1 is uniform between 0 and
 //            min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices
 //            that failed together do not come back together.
@@ -9,6 +10,7 @@
 #ifndef COPPICE_CLIENT_COLLECTOR_CALL_H_
 #define COPPICE_CLIENT_COLLECTOR_CALL_H_
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
@@ -29,8 +31,6 @@ class RetryClock {
   virtual ~RetryClock() = default;
   virtual absl::Time Now() = 0;
   virtual void Sleep(absl::Duration duration) = 0;
-
-  static RetryClock& Real();
 };
 
 // Calls `attempt` with the deadline of each try, until it succeeds, fails for good, or
@@ -42,8 +42,9 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
 // and what to check.
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
-// The three above together, over the real clock: `call` is one unary call on a stub.
-absl::Status CallServer(const std::string& server, const RetryOptions& retry,
+// The three above together, over the real clock: `call` is one unary call on a stub of `channel`.
+absl::Status CallServer(grpc::Channel& channel, const std::string& server,
+                        const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);
 
 // `bytes` random bytes in hexadecimal, for ids that must not collide. Unavailable if OpenSSL fails.

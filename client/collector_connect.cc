@@ -143,7 +143,6 @@ grpc::ChannelArguments MakeArguments(bool loopback) {
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // The channel's own waits stay below ours, or our retries would only meet its last error.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
   if (loopback) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return arguments;

@@ -3,9 +3,11 @@
 // Guarantee  what Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
 //            torn last record is cut off when the file is opened; it was never acknowledged, so
 //            nothing was sent. Anything else that does not check is DataLoss: the journal is the
-//            memory of what was spent, so it is never guessed at. One process at a time (a file lock).
+//            memory of what was spent, so it is never guessed at. One process at a time (a file
+//            lock).
 // Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
-// Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss (corrupt).
+// Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
+// (corrupt).
 //            Append(): AlreadyExists (subject and study have an answer), ResourceExhausted (disk
 //            full), Unavailable. After an error nothing of the call is in the journal.
 // Threads    safe to share.

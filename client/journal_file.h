@@ -1,8 +1,8 @@
 // A file that only grows, by whole appends that are on disk when they are acknowledged.
 //
 // Guarantee  one opener at a time, in this process or another (flock). Append() is durable when it
-//            returns OK (fdatasync), and otherwise leaves the file as it was; where even that fails,
-//            every later call is refused, so nothing is built on a half-written end.
+//            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
+//            fails, every later call is refused, so nothing is built on a half-written end.
 // Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit).
 // Threads    not safe to share.
 
@@ -34,8 +34,7 @@ class JournalFile {
   absl::Status SyncDirectory() const;
 
  private:
-  JournalFile(std::string path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   absl::Status WriteAll(absl::string_view bytes) const;
 

@@ -3,7 +3,8 @@
 // Guarantee  each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
 //            the row for any other). Calls add up, so a row must be privatized once: use Responder,
 //            which keeps a journal, unless you keep your own.
-// Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does not
+// Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does
+// not
 //            fit the schema, Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 

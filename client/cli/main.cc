@@ -1,3 +1,9 @@
+#include <cstdlib>
+
 #include "client/cli/app.h"
 
-int main(int argc, char** argv) { return coppice::RunCommandLine(argc, argv); }
+int main(int argc, char** argv) {
+  // gRPC's own log lines about a failed handshake say less than our error does.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+  return coppice::RunCommandLine(argc, argv);
+}

@@ -8,7 +8,8 @@
 namespace coppice {
 
 Remote::Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel)
-    : server_(flags.connect.server),
+    : channel_(channel),
+      server_(flags.connect.server),
       retry_(flags.Once()),
       studies_(v1::StudyService::NewStub(channel)),
       models_(v1::ModelService::NewStub(channel)) {}
@@ -19,7 +20,7 @@ absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
 }
 
 absl::Status Remote::Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
-  return CallServer(server_, retry_, call);
+  return CallServer(*channel_, server_, retry_, call);
 }
 
 }  // namespace coppice

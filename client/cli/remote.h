@@ -28,6 +28,7 @@ class Remote {
  private:
   Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel);
 
+  std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
   RetryOptions retry_;
   std::unique_ptr<v1::StudyService::Stub> studies_;

@@ -30,6 +30,14 @@ class Collapser {
   Collapser(const Tree& tree, const std::vector<LeafPrediction>& leaves)
       : tree_(tree), leaves_(leaves), sources_(SourcesBelow(tree, leaves)) {}
 
+  // Whether there is anything to draw together.
+  bool Shrinks() const {
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (tree_.nodes()[i].kind != SplitKind::kLeaf && sources_[i] != kSeveral) return true;
+    }
+    return false;
+  }
+
   // Copies the subtree at `node` to the end; returns its new position.
   uint32_t Copy(uint32_t node) {
     const auto at = static_cast<uint32_t>(nodes_.size());
@@ -71,6 +79,7 @@ absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafP
     return absl::InvalidArgumentError("a tree to collapse needs one prediction a leaf");
   }
   Collapser collapser(tree, leaves);
+  if (!collapser.Shrinks()) return CollapsedTree{tree, leaves};
   collapser.Copy(0);
   COPPICE_ASSIGN_OR_RETURN(Tree collapsed, Tree::Create(collapser.TakeNodes(), schema));
   return CollapsedTree{std::move(collapsed), collapser.TakeLeaves()};

@@ -100,7 +100,7 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
               HasSubstr("<svg"));
   const std::string exported = folder_.path() + "/tree.json";
   daemon_.CoppiceJson({"model", "export", "--model", "tree", "--output", exported});
-  EXPECT_THAT(ReadWhole(exported), HasSubstr("\"epsilonNanos\""));
+  EXPECT_THAT(ReadWhole(exported), HasSubstr("\"epsilon_nanos\""));
   const Outcome predicted = daemon_.Coppice(
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
@@ -112,7 +112,7 @@ TEST_F(MainJobTest, RealPublicAndPrivateRows) {
   daemon_.CoppiceJson({"study", "create", "--study", "diabetes", "--public",
                        data + "/diabetes_pub.csv", "--schema", data + "/schema.json", "--epsilon",
                        "2", "--mechanism", "laplace_split", "--split-rule", "cart", "--depth",
-                       "3"});
+                       "4"});
   EXPECT_EQ(daemon_.CoppiceJson({"collect", "simulate", "--study", "diabetes", "--data",
                                  data + "/diabetes_pri.csv"})["accepted"],
             2568);

@@ -41,6 +41,16 @@ TEST_F(CollapseTest, ATreeThatWasNotPrunedStaysAsItIs) {
   EXPECT_EQ(same.leaves, leaves);
 }
 
+TEST_F(CollapseTest, AndKeepsTheOrderOfItsNodes) {
+  const Tree by_level = *Tree::Create(
+      {Split(0.5, 1, 2), Split(0.25, 3, 4), Split(0.75, 5, 6), Node(), Node(), Node(), Node()},
+      schema_);
+  const std::vector<LeafPrediction> leaves = {From(3, 0), From(4, 1), From(5, 0), From(6, 1)};
+  ASSERT_OK_AND_ASSIGN(const CollapsedTree same, Collapse(by_level, leaves, schema_));
+  EXPECT_EQ(same.tree, by_level);
+  EXPECT_EQ(same.leaves, leaves);
+}
+
 TEST_F(CollapseTest, LeavesThatAnswerForOneParentBecomeIt) {
   ASSERT_OK_AND_ASSIGN(const CollapsedTree collapsed,
                        Collapse(tree_, {From(1, 0), From(1, 0), From(5, 0), From(6, 1)}, schema_));

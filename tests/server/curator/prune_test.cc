@@ -98,7 +98,7 @@ TEST(PruneTest, AnUnclearLeafTakesTheClearParent) {
   EXPECT_EQ(leaves[0].source_node, 0u);
   EXPECT_EQ(leaves[0].label, 1u);
   EXPECT_NEAR(leaves[0].probabilities[1], 991.0 / 1002, 1e-12);
-  EXPECT_NEAR(leaves[0].standard_error, std::sqrt(991.0 / 1002 * (11.0 / 1002) / 1002), 1e-12);
+  EXPECT_NEAR(leaves[0].standard_error, std::sqrt(992.0 / 1004 * (12.0 / 1004) / 1002), 1e-12);
   EXPECT_EQ(leaves[1].source_node, 2u);
 }
 
