@@ -1,16 +1,13 @@
 #include "server/curator/group_commit.h"
 
 #include <cstddef>
-#include <iterator>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/string_view.h"
-#include "common/base/status_macros.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 
@@ -20,6 +17,7 @@ namespace {
 // What a group adds to one study.
 struct Tally {
   std::vector<std::shared_ptr<TreeSums>> sums;  // one a tree; null where nothing was added
+  std::vector<TicketId> spent;                  // in the study's set already
   Outcomes outcomes{};
 
   uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
@@ -30,63 +28,42 @@ class Group {
   explicit Group(absl::Span<Submission> batches) : batches_(batches) {}
 
   absl::Status Commit(Store& store) {
-    CloseLateBatches();
-    CollectKeys();
-    if (!keys_.empty()) {
-      COPPICE_ASSIGN_OR_RETURN(const std::vector<bool> spent, store.Contains(keys_));
-      Decide(spent);
-    }
-    CountOutcomes();
+    for (Submission& batch : batches_) Decide(batch);
     const StoreBatch writes = MakeWrites();
-    if (!writes.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(writes));
-    Publish();
-    return absl::OkStatus();
+    const absl::Status stored = writes.puts().empty() ? absl::OkStatus() : store.Apply(writes);
+    if (stored.ok()) {
+      Publish();
+    } else {
+      TakeBack();
+    }
+    return stored;
   }
 
  private:
-  // A study may have been sealed or deleted since its reports were judged.
-  void CloseLateBatches() {
-    for (Submission& batch : batches_) {
-      if (batch.candidates.empty()) continue;
-      const ReportOutcome standing = batch.study->Standing();
-      if (standing == ReportOutcome::kAccepted) continue;
-      for (const auto& candidate : batch.candidates) batch.outcomes[candidate.report] = standing;
-      batch.candidates.clear();
-      batch.spent_keys.clear();
+  void Decide(Submission& batch) {
+    if (batch.study == nullptr) return;
+    Tally& tally = TallyOf(*batch.study);
+    // The study may have been sealed or deleted since its reports were judged.
+    const ReportOutcome standing = batch.study->Standing();
+    for (const Submission::Candidate& candidate : batch.candidates) {
+      batch.outcomes[candidate.report] =
+          standing == ReportOutcome::kAccepted ? Count(batch, candidate, tally) : standing;
+    }
+    for (const ReportOutcome outcome : batch.outcomes) {
+      ++tally.outcomes[static_cast<size_t>(outcome)];
     }
   }
 
-  void CollectKeys() {
-    size_t candidates = 0;
-    for (const Submission& batch : batches_) candidates += batch.candidates.size();
-    keys_.reserve(candidates);
-    for (Submission& batch : batches_) {
-      keys_.insert(keys_.end(), std::make_move_iterator(batch.spent_keys.begin()),
-                   std::make_move_iterator(batch.spent_keys.end()));
+  static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
+                             Tally& tally) {
+    SpentTickets& spent = batch.study->spent();
+    if (!spent.insert(candidate.ticket).second) return ReportOutcome::kDuplicate;
+    if (!Add(batch, candidate, tally)) {
+      spent.erase(candidate.ticket);  // Its ticket stays good.
+      return ReportOutcome::kBadPayload;
     }
-    accepted_.assign(keys_.size(), false);
-  }
-
-  void Decide(const std::vector<bool>& spent) {
-    absl::flat_hash_set<absl::string_view> seen;
-    seen.reserve(keys_.size());
-    size_t next = 0;
-    for (Submission& batch : batches_) {
-      if (batch.candidates.empty()) continue;
-      Tally& tally = TallyOf(*batch.study);
-      for (const Submission::Candidate& candidate : batch.candidates) {
-        const size_t key = next++;
-        ReportOutcome& outcome = batch.outcomes[candidate.report];
-        if (spent[key] || seen.contains(keys_[key])) {
-          outcome = ReportOutcome::kDuplicate;
-        } else if (!Add(batch, candidate, tally)) {
-          outcome = ReportOutcome::kBadPayload;  // Its ticket stays good.
-        } else {
-          seen.insert(keys_[key]);
-          accepted_[key] = true;
-        }
-      }
-    }
+    tally.spent.push_back(candidate.ticket);
+    return ReportOutcome::kAccepted;
   }
 
   static bool Add(const Submission& batch, const Submission::Candidate& candidate, Tally& tally) {
@@ -99,37 +76,47 @@ class Group {
     return true;
   }
 
-  void CountOutcomes() {
-    for (const Submission& batch : batches_) {
-      if (batch.study == nullptr) continue;
-      Tally& tally = TallyOf(*batch.study);
-      for (const ReportOutcome outcome : batch.outcomes) {
-        ++tally.outcomes[static_cast<size_t>(outcome)];
-      }
-    }
-  }
-
-  StoreBatch MakeWrites() {
+  StoreBatch MakeWrites() const {
     StoreBatch writes;
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      if (accepted_[i]) writes.Put(std::move(keys_[i]), "");
-    }
     for (const auto& [study, tally] : tallies_) {
-      if (tally.of(ReportOutcome::kAccepted) + tally.of(ReportOutcome::kDuplicate) == 0) continue;
+      if (!IsWritten(tally)) continue;
       Outcomes totals = study->CountsSoFar();
+      if (!tally.spent.empty() || study->store_is_behind) {
+        const uint64_t before = totals[static_cast<size_t>(ReportOutcome::kAccepted)];
+        writes.Put(SpentKey(study->id(), before), EncodeTicketIds(tally.spent));
+      }
       for (size_t i = 0; i < totals.size(); ++i) totals[i] += tally.outcomes[i];
       writes.Put(CountsKey(study->id()), EncodeCounts(totals));
       for (uint32_t tree = 0; tree < tally.sums.size(); ++tree) {
-        if (tally.sums[tree] == nullptr) continue;
-        writes.Put(SumsKey(study->id(), tree), EncodeSums(*tally.sums[tree]));
+        const SharedSums sums = SumsToWrite(*study, tally, tree);
+        if (sums != nullptr) writes.Put(SumsKey(study->id(), tree), EncodeSums(*sums));
       }
     }
     return writes;
   }
 
+  // Rejections are counted in memory only.
+  static bool IsWritten(const Tally& tally) {
+    return tally.of(ReportOutcome::kAccepted) + tally.of(ReportOutcome::kDuplicate) > 0;
+  }
+
+  // Null if the store has them.
+  static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
+    if (tally.sums[tree] != nullptr) return tally.sums[tree];
+    return study.store_is_behind ? study.SumsOf(tree) : nullptr;
+  }
+
   void Publish() {
     for (auto& [study, tally] : tallies_) {
+      if (IsWritten(tally)) study->store_is_behind = false;
       study->Publish({tally.sums.begin(), tally.sums.end()}, tally.outcomes);
+    }
+  }
+
+  void TakeBack() {
+    for (auto& [study, tally] : tallies_) {
+      for (const TicketId& ticket : tally.spent) study->spent().erase(ticket);
+      study->store_is_behind = true;
     }
   }
 
@@ -140,8 +127,6 @@ class Group {
   }
 
   const absl::Span<Submission> batches_;
-  std::vector<std::string> keys_;  // of all candidates, in order
-  std::vector<bool> accepted_;     // one a key
   std::map<Study*, Tally> tallies_;
 };
 

@@ -38,6 +38,10 @@ inline std::string ModelKey(absl::string_view study, absl::string_view model) {
 inline std::string SpentPrefix(absl::string_view study) {
   return absl::StrCat("spent/", study, "/");
 }
+// Of the group that came when `accepted_before` reports were counted.
+inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
+  return absl::StrCat("spent/", study, "/", absl::Dec(accepted_before, absl::kZeroPad16));
+}
 
 }  // namespace coppice
 

@@ -81,14 +81,11 @@ class StoredStudies final : public Studies {
           absl::StrCat("the study ", id, " is sealed: it takes no more reports"));
     }
     const StudyFacts& facts = study->facts();
-    Offered offered{
-        .terms_bytes = facts.terms_bytes, .fingerprint = facts.fingerprint, .tickets = {}};
-    offered.tickets.reserve(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      COPPICE_ASSIGN_OR_RETURN(Ticket ticket, authority_.Issue(facts.fingerprint));
-      offered.tickets.push_back(ticket);
-    }
-    return offered;
+    COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
+                             authority_.Issue(facts.fingerprint, count));
+    return Offered{.terms_bytes = facts.terms_bytes,
+                   .fingerprint = facts.fingerprint,
+                   .tickets = std::move(tickets)};
   }
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes,

@@ -2,7 +2,8 @@
 //
 // States     open (takes reports) -> sealed (takes none). One way. Deleting removes everything of a
 //            study, its spent tickets and models too, and its id is never used again.
-// Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in one
+// Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in
+// one
 //            atomic batch; a ticket that was spent is answered "duplicate" and changes nothing.
 //            Many reports share one batch (group commit).
 // Counts     received = accepted + duplicate + rejected by reason. Accepted and duplicate are kept
@@ -37,8 +38,8 @@ namespace coppice {
 
 // Stable numbers: the wire and the metrics use them. See docs/protocol.md for the retry rules.
 enum class ReportOutcome : uint8_t {
-  kAccepted = 1,          // counted, and on disk
-  kDuplicate = 2,         // this ticket was counted before; a success to the device
+  kAccepted = 1,   // counted, and on disk
+  kDuplicate = 2,  // this ticket was counted before; a success to the device
   kUnknownStudy = 3,
   kStudySealed = 4,
   kStaleFingerprint = 5,  // made for other terms than this study's
@@ -48,7 +49,7 @@ enum class ReportOutcome : uint8_t {
 inline constexpr size_t kNumReportOutcomes = 8;  // index by the number; 0 is unused
 
 struct SubmittedReport {
-  std::string ticket;   // bytes as received
+  std::string ticket;  // bytes as received
   std::string payload;
 };
 
@@ -88,8 +89,8 @@ struct Page {
 
 class Studies {
  public:
-  // Loads what `store` holds. DataLoss if a record does not parse or add up. `clock` returns seconds
-  // since 1970 and dates records, no more.
+  // Loads what `store` holds. DataLoss if a record does not parse or add up. `clock` returns
+  // seconds since 1970 and dates records, no more.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store,
                                                        std::function<int64_t()> clock);
   virtual ~Studies() = default;
@@ -113,7 +114,8 @@ class Studies {
   // Judges each report by itself and calls `done` once, from another thread, with one outcome a
   // report in the same order, after everything accepted is durable. Batches of one study are
   // completed in the order they were submitted. An error (the store failed) means that nothing is
-  // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is queued.
+  // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is
+  // queued.
   using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       std::vector<SubmittedReport> reports, SubmitDone done) = 0;

@@ -34,8 +34,8 @@ StudyProgress NoProgress(const StudyFacts& facts) {
   return progress;
 }
 
-Study::Study(StudyFacts facts, StudyProgress progress)
-    : facts_(std::move(facts)), progress_(std::move(progress)) {}
+Study::Study(StudyFacts facts, StudyProgress progress, SpentTickets spent)
+    : facts_(std::move(facts)), progress_(std::move(progress)), spent_(std::move(spent)) {}
 
 ReportOutcome Study::Standing() const {
   const std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 #include "common/study/terms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
+#include "server/curator/spent_tickets.h"
 #include "server/curator/studies.h"
 
 namespace coppice {
@@ -54,7 +55,7 @@ StudyProgress NoProgress(const StudyFacts& facts);
 
 class Study {
  public:
-  Study(StudyFacts facts, StudyProgress progress);
+  Study(StudyFacts facts, StudyProgress progress, SpentTickets spent = {});
 
   const StudyFacts& facts() const { return facts_; }
   const std::string& id() const { return facts_.terms->study; }
@@ -72,10 +73,17 @@ class Study {
   void Seal();
   void MarkDeleted();
 
+  // The tickets counted so far. For the committer only, as is the next.
+  SpentTickets& spent() { return spent_; }
+  // A group failed to be stored, and the store may hold a part of its effects that memory does not:
+  // the next group must write everything of this study again.
+  bool store_is_behind = false;
+
  private:
   const StudyFacts facts_;
   mutable std::mutex mutex_;
   StudyProgress progress_;  // guarded by mutex_
+  SpentTickets spent_;
 };
 
 }  // namespace coppice

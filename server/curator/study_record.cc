@@ -1,5 +1,6 @@
 #include "server/curator/study_record.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -121,6 +122,21 @@ absl::Status WriteFormat(Store& store) {
   return store.Apply(batch);
 }
 
+absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_view id) {
+  SpentTickets spent;
+  const auto add = [&](absl::string_view key, absl::string_view bytes) {
+    if (bytes.size() % kTicketIdBytes != 0) return CorruptRecord(key, "ends inside a ticket");
+    for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
+      TicketId ticket;
+      std::copy_n(bytes.begin(), kTicketIdBytes, ticket.begin());
+      if (!spent.insert(ticket).second) return CorruptRecord(key, "counts a ticket twice");
+    }
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
+  return spent;
+}
+
 }  // namespace
 
 absl::Status CorruptRecord(absl::string_view key, absl::string_view why) {
@@ -185,6 +201,14 @@ std::string EncodeSums(const TreeSums& sums) {
   return record.SerializeAsString();
 }
 
+// The ids, one after the other. Once a group, so without the cost of a message.
+std::string EncodeTicketIds(absl::Span<const TicketId> ids) {
+  std::string bytes;
+  bytes.reserve(ids.size() * kTicketIdBytes);
+  for (const TicketId& id : ids) bytes.append(id.begin(), id.end());
+  return bytes;
+}
+
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds) {
   v1::TombstoneRecord record;
   record.set_request_id(std::string(request_id));
@@ -202,7 +226,14 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
   COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
   COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts));
   progress.state = static_cast<StudyState>(record.state());
-  return std::make_shared<Study>(std::move(facts), std::move(progress));
+  SpentTickets spent;
+  if (progress.state == StudyState::kOpen) {  // a sealed study looks none up
+    COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
+    if (spent.size() != progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)]) {
+      return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
+    }
+  }
+  return std::make_shared<Study>(std::move(facts), std::move(progress), std::move(spent));
 }
 
 absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/data/table.h"
 #include "server/curator/study.h"
 #include "server/storage/store.h"
@@ -26,9 +27,11 @@ std::string EncodeStudy(const StudyFacts& facts, StudyState state);
 std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Outcomes& outcomes);
 std::string EncodeSums(const TreeSums& sums);
+std::string EncodeTicketIds(absl::Span<const TicketId> ids);
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
 
-// The study whose StudyRecord is `bytes`, with its counts and sums from the store.
+// The study whose StudyRecord is `bytes`, with its counts and sums from the store, and its spent
+// tickets if it is open.
 absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
                                                  absl::string_view bytes);
 // Its public rows.

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/study/ticket.h"
-#include "server/curator/store_keys.h"
 
 namespace coppice {
 namespace {
@@ -22,9 +20,16 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
   return same ? ReportOutcome::kAccepted : ReportOutcome::kStaleFingerprint;
 }
 
-std::string SpentKey(absl::string_view prefix, const Ticket& ticket) {
-  return absl::StrCat(
-      prefix, absl::string_view(reinterpret_cast<const char*>(ticket.id.data()), ticket.id.size()));
+// The tickets of all reports. One of another length than a ticket's is left empty: ids are random,
+// so no curator issued that.
+std::vector<Ticket> TicketsOf(const std::vector<SubmittedReport>& reports) {
+  std::vector<Ticket> tickets;
+  tickets.reserve(reports.size());
+  for (const SubmittedReport& report : reports) {
+    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(report.ticket);
+    tickets.push_back(ticket.ok() ? *ticket : Ticket());
+  }
+  return tickets;
 }
 
 }  // namespace
@@ -34,10 +39,7 @@ size_t Submission::Bytes() const {
   for (const SubmittedReport& report : reports) {
     bytes += sizeof(SubmittedReport) + report.ticket.size() + report.payload.size();
   }
-  for (const std::string& key : spent_keys) {
-    bytes += sizeof(Candidate) + sizeof(std::string) + key.size();
-  }
-  return bytes;
+  return bytes + candidates.size() * sizeof(Candidate);
 }
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
@@ -48,19 +50,22 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   batch.reports = std::move(reports);
   if (batch.reports.empty() || batch.outcomes[0] != ReportOutcome::kAccepted) return batch;
 
-  const std::string prefix = SpentPrefix(batch.study->id());
+  const std::vector<Ticket> tickets = TicketsOf(batch.reports);
+  const absl::StatusOr<std::vector<bool>> issued =
+      authority.Recognize(tickets, batch.study->facts().fingerprint);
+  if (!issued.ok()) {
+    batch.refused = issued.status();
+    return batch;
+  }
   const uint32_t num_trees = batch.study->num_trees();
   batch.candidates.reserve(batch.reports.size());
-  batch.spent_keys.reserve(batch.reports.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
-    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(batch.reports[i].ticket);
-    if (!ticket.ok() || !authority.Verify(*ticket, batch.study->facts().fingerprint).ok()) {
+    if (!(*issued)[i]) {
       batch.outcomes[i] = ReportOutcome::kBadTicket;
       continue;
     }
-    const uint32_t tree = num_trees == 1 ? 0 : TreeOfTicket(*ticket, num_trees);
-    batch.candidates.push_back({.report = i, .tree = tree});
-    batch.spent_keys.push_back(SpentKey(prefix, *ticket));
+    const uint32_t tree = num_trees == 1 ? 0 : TreeOfTicket(tickets[i], num_trees);
+    batch.candidates.push_back({.report = i, .tree = tree, .ticket = tickets[i].id});
   }
   return batch;
 }

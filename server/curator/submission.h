@@ -23,14 +23,14 @@ struct Submission {
   struct Candidate {
     uint32_t report = 0;  // position in `reports`
     uint32_t tree = 0;    // that its ticket fixes
+    TicketId ticket{};
   };
 
   std::shared_ptr<Study> study;  // null: there is none of that name
   std::vector<SubmittedReport> reports;
   std::vector<ReportOutcome> outcomes;  // one a report; kAccepted for candidates
   std::vector<Candidate> candidates;
-  std::vector<std::string> spent_keys;  // one a candidate: where the store keeps its ticket
-  absl::Status refused;                 // if not OK, the answer to the whole batch
+  absl::Status refused;  // if not OK, the answer to the whole batch
   Studies::SubmitDone done;
 
   // Memory that the batch holds while it waits.

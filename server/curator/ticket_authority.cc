@@ -1,17 +1,16 @@
 #include "server/curator/ticket_authority.h"
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/params.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "server/curator/store_keys.h"
 
@@ -19,7 +18,11 @@ namespace coppice {
 namespace {
 
 using Key = std::array<uint8_t, 32>;
-using Mac = std::array<uint8_t, kTicketMacBytes>;
+
+// Keeps this use of the curator's key apart from every other one.
+constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
+
+static_assert(kTicketIdBytes == 16 && kTicketMacBytes == 16, "one block of AES");
 
 absl::Status FillRandom(absl::Span<uint8_t> out) {
   // Only 1 is success; 0 and -1 are not.
@@ -27,52 +30,19 @@ absl::Status FillRandom(absl::Span<uint8_t> out) {
   return absl::UnavailableError("the system random source failed");
 }
 
-// HMAC-SHA-256 under one key at a time. Making a context costs several times what a MAC does, so
-// each thread keeps its own.
-class KeyedMac {
- public:
-  static KeyedMac& OfThisThread() {
-    thread_local KeyedMac mac;
-    return mac;
+absl::StatusOr<Key> KeyOfTerms(const Key& key, const Fingerprint& fingerprint) {
+  std::string message(kTicketPrefix);
+  message.append(fingerprint.begin(), fingerprint.end());
+  Key derived;
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(message.data()), message.size(), derived.data(),
+           &size) == nullptr ||
+      size != derived.size()) {
+    return absl::InternalError("OpenSSL cannot compute HMAC-SHA-256");
   }
-
-  absl::StatusOr<Mac> Of(const Key& key, const Fingerprint& fingerprint,
-                         const std::array<uint8_t, kTicketIdBytes>& id) {
-    std::array<uint8_t, 32> full;
-    size_t size = 0;
-    if (!Start(key) ||
-        EVP_MAC_update(context_.get(), fingerprint.data(), fingerprint.size()) != 1 ||
-        EVP_MAC_update(context_.get(), id.data(), id.size()) != 1 ||
-        EVP_MAC_final(context_.get(), full.data(), &size, full.size()) != 1) {
-      key_.reset();
-      return absl::InternalError("OpenSSL cannot compute HMAC-SHA-256");
-    }
-    Mac mac;
-    std::copy_n(full.begin(), mac.size(), mac.begin());
-    return mac;
-  }
-
- private:
-  KeyedMac() {
-    const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> mac(
-        EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr), &EVP_MAC_free);
-    if (mac != nullptr) context_.reset(EVP_MAC_CTX_new(mac.get()));
-  }
-
-  // Without a key OpenSSL starts over with the one it has, at half the cost.
-  bool Start(const Key& key) {
-    if (context_ == nullptr) return false;
-    if (key_ == key) return EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1;
-    char digest[] = "SHA256";
-    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                                 OSSL_PARAM_construct_end()};
-    key_ = key;
-    return EVP_MAC_init(context_.get(), key.data(), key.size(), params) == 1;
-  }
-
-  std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)> context_{nullptr, &EVP_MAC_CTX_free};
-  std::optional<Key> key_;
-};
+  return derived;
+}
 
 }  // namespace
 
@@ -93,19 +63,50 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
   return TicketAuthority(key);
 }
 
-absl::StatusOr<Ticket> TicketAuthority::Issue(const Fingerprint& fingerprint) const {
-  Ticket ticket;
-  COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(ticket.id)));
-  COPPICE_ASSIGN_OR_RETURN(ticket.mac, KeyedMac::OfThisThread().Of(key_, fingerprint, ticket.id));
-  return ticket;
+absl::StatusOr<std::vector<uint8_t>> TicketAuthority::MacsOf(const std::vector<uint8_t>& ids,
+                                                             const Fingerprint& fingerprint) const {
+  COPPICE_ASSIGN_OR_RETURN(Key key, KeyOfTerms(key_, fingerprint));
+  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
+      EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
+  std::vector<uint8_t> macs(ids.size());
+  int size = 0;
+  const bool done =
+      context != nullptr &&
+      EVP_EncryptInit_ex(context.get(), EVP_aes_256_ecb(), nullptr, key.data(), nullptr) == 1 &&
+      EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
+      EVP_EncryptUpdate(context.get(), macs.data(), &size, ids.data(),
+                        static_cast<int>(ids.size())) == 1 &&
+      static_cast<size_t>(size) == macs.size();
+  OPENSSL_cleanse(key.data(), key.size());
+  if (!done) return absl::InternalError("OpenSSL cannot compute AES-256");
+  return macs;
 }
 
-absl::Status TicketAuthority::Verify(const Ticket& ticket, const Fingerprint& fingerprint) const {
-  COPPICE_ASSIGN_OR_RETURN(const Mac mac,
-                           KeyedMac::OfThisThread().Of(key_, fingerprint, ticket.id));
-  if (CRYPTO_memcmp(mac.data(), ticket.mac.data(), mac.size()) == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "this curator did not issue the ticket for these terms: fetch a new offer");
+absl::StatusOr<std::vector<Ticket>> TicketAuthority::Issue(const Fingerprint& fingerprint,
+                                                           size_t count) const {
+  std::vector<uint8_t> ids(count * kTicketIdBytes);
+  COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(ids)));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<uint8_t> macs, MacsOf(ids, fingerprint));
+  std::vector<Ticket> tickets(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::copy_n(&ids[i * kTicketIdBytes], kTicketIdBytes, tickets[i].id.begin());
+    std::copy_n(&macs[i * kTicketMacBytes], kTicketMacBytes, tickets[i].mac.begin());
+  }
+  return tickets;
+}
+
+absl::StatusOr<std::vector<bool>> TicketAuthority::Recognize(absl::Span<const Ticket> tickets,
+                                                             const Fingerprint& fingerprint) const {
+  std::vector<uint8_t> ids;
+  ids.reserve(tickets.size() * kTicketIdBytes);
+  for (const Ticket& ticket : tickets) ids.insert(ids.end(), ticket.id.begin(), ticket.id.end());
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<uint8_t> macs, MacsOf(ids, fingerprint));
+  std::vector<bool> issued(tickets.size());
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    issued[i] =
+        CRYPTO_memcmp(&macs[i * kTicketMacBytes], tickets[i].mac.data(), kTicketMacBytes) == 0;
+  }
+  return issued;
 }
 
 }  // namespace coppice

@@ -1,6 +1,7 @@
 #include "server/service/report_batch.h"
 
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -9,9 +10,8 @@
 
 namespace coppice {
 
-absl::StatusOr<ReportBatch> MakeBatch(
-    const std::string& study_name, const std::string& fingerprint,
-    const google::protobuf::RepeatedPtrField<v1::Report>& reports) {
+absl::StatusOr<ReportBatch> MakeBatch(const std::string& study_name, const std::string& fingerprint,
+                                      google::protobuf::RepeatedPtrField<v1::Report> reports) {
   const absl::StatusOr<std::string> study = ParseName(kStudies, study_name);
   if (!study.ok()) return InField("study", study.status());
   if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
@@ -24,8 +24,9 @@ absl::StatusOr<ReportBatch> MakeBatch(
   }
   ReportBatch batch{.study = *study, .fingerprint = fingerprint, .reports = {}};
   batch.reports.reserve(reports.size());
-  for (const v1::Report& report : reports) {
-    batch.reports.push_back({.ticket = report.ticket(), .payload = report.payload()});
+  for (v1::Report& report : reports) {
+    batch.reports.push_back({.ticket = std::move(*report.mutable_ticket()),
+                             .payload = std::move(*report.mutable_payload())});
   }
   return batch;
 }

@@ -23,9 +23,8 @@ struct ReportBatch {
 };
 
 // InvalidArgument that names the field: then no report of the batch can be judged.
-absl::StatusOr<ReportBatch> MakeBatch(
-    const std::string& study_name, const std::string& fingerprint,
-    const google::protobuf::RepeatedPtrField<v1::Report>& reports);
+absl::StatusOr<ReportBatch> MakeBatch(const std::string& study_name, const std::string& fingerprint,
+                                      google::protobuf::RepeatedPtrField<v1::Report> reports);
 
 void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);

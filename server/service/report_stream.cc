@@ -48,7 +48,8 @@ void ReportStream::OnDone() {
 void ReportStream::SubmitRequest() {
   if (!request_.study().empty()) study_ = request_.study();
   if (!request_.fingerprint().empty()) fingerprint_ = request_.fingerprint();
-  absl::StatusOr<ReportBatch> batch = MakeBatch(study_, fingerprint_, request_.reports());
+  absl::StatusOr<ReportBatch> batch =
+      MakeBatch(study_, fingerprint_, std::move(*request_.mutable_reports()));
   Answer* answer = nullptr;
   {
     const std::lock_guard lock(mutex_);

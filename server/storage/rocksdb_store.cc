@@ -3,13 +3,10 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdarg>
 #include <cstddef>
 #include <filesystem>
@@ -93,17 +90,12 @@ rocksdb::Options MakeOptions() {
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.write_buffer_size = kWriteBuffer;
   options.max_write_buffer_number = 2;
-  // Nearly every lookup is for a ticket that was never spent.
-  options.memtable_prefix_bloom_size_ratio = 0.1;
-  options.memtable_whole_key_filtering = true;
   options.max_open_files = 256;
   options.max_background_jobs = 2;
   options.info_log = std::make_shared<SilentLogger>();
-  // Random ids do not compress.
+  // Nearly all of it is random ids, which do not compress.
   options.compression = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.whole_key_filtering = true;
   table.cache_index_and_filter_blocks = true;
   table.block_cache = rocksdb::NewLRUCache(24 * kMiB);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -133,16 +125,6 @@ class RocksDbStore final : public Store {
     return value;
   }
 
-  absl::StatusOr<std::vector<bool>> Contains(absl::Span<const std::string> keys) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
-    std::vector<bool> found;
-    found.reserve(keys.size());
-    for (size_t i = 0; i < keys.size(); i += kChunk) {
-      COPPICE_RETURN_IF_ERROR(AppendContains(*db, keys.subspan(i, kChunk), found));
-    }
-    return found;
-  }
-
   absl::Status Apply(const StoreBatch& batch) override {
     rocksdb::WriteBatch writes;
     COPPICE_RETURN_IF_ERROR(Translate(batch, writes));
@@ -168,8 +150,6 @@ class RocksDbStore final : public Store {
   }
 
  private:
-  static constexpr size_t kChunk = 256;  // keys looked up at once; bounds the stack
-
   // The open database; opens it again if a failed write has closed it.
   absl::StatusOr<Database> Acquire() const {
     const std::lock_guard lock(mutex_);
@@ -207,21 +187,6 @@ class RocksDbStore final : public Store {
     const fs::space_info space = fs::space(folder_, error);
     if (error || space.available >= bytes + kReservedSpace) return absl::OkStatus();
     return FullDisk(folder_);
-  }
-
-  absl::Status AppendContains(rocksdb::DB& db, absl::Span<const std::string> keys,
-                              std::vector<bool>& found) const {
-    std::array<rocksdb::Slice, kChunk> slices;
-    std::array<rocksdb::PinnableSlice, kChunk> values;
-    std::array<rocksdb::Status, kChunk> statuses;
-    std::copy(keys.begin(), keys.end(), slices.begin());
-    db.MultiGet(rocksdb::ReadOptions(), db.DefaultColumnFamily(), keys.size(), slices.data(),
-                values.data(), statuses.data());
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (!statuses[i].IsNotFound()) COPPICE_RETURN_IF_ERROR(ToStatus(statuses[i], folder_));
-      found.push_back(statuses[i].ok());
-    }
-    return absl::OkStatus();
   }
 
   mutable std::mutex mutex_;

@@ -48,9 +48,6 @@ class Store {
 
   virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const = 0;
 
-  // Which of `keys` exist, in their order. For many keys at once, cheaper than Get() each.
-  virtual absl::StatusOr<std::vector<bool>> Contains(absl::Span<const std::string> keys) const = 0;
-
   virtual absl::Status Apply(const StoreBatch& batch) = 0;
 
   // Calls `visit` for each pair whose key starts with `prefix`, in key order, on one snapshot.

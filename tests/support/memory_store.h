@@ -61,14 +61,6 @@ class MemoryStore final : public Store {
     return it->second;
   }
 
-  absl::StatusOr<std::vector<bool>> Contains(absl::Span<const std::string> keys) const override {
-    const std::lock_guard lock(mutex_);
-    if (!read_status_.ok()) return read_status_;
-    std::vector<bool> found;
-    for (const std::string& key : keys) found.push_back(pairs_.count(key) > 0);
-    return found;
-  }
-
   absl::Status Apply(const StoreBatch& batch) override {
     std::unique_lock lock(mutex_);
     ++waiting_;

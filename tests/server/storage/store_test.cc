@@ -79,29 +79,6 @@ TEST_P(StoreTest, KeysAndValuesAreBytes) {
   EXPECT_THAT(Pairs(""), ElementsAre(Pair(bytes, bytes), Pair("empty", "")));
 }
 
-TEST_P(StoreTest, ContainsAnswersInTheOrderOfTheKeys) {
-  Put("a", "");
-  Put("c", "x");
-  ASSERT_OK_AND_ASSIGN(const std::vector<bool> found,
-                       store_->Contains(std::vector<std::string>{"c", "b", "a", "c"}));
-  EXPECT_THAT(found, ElementsAre(true, false, true, true));
-  ASSERT_OK_AND_ASSIGN(const std::vector<bool> none, store_->Contains({}));
-  EXPECT_THAT(none, IsEmpty());
-}
-
-TEST_P(StoreTest, ContainsTakesMoreKeysThanOneLookup) {
-  StoreBatch batch;
-  std::vector<std::string> keys;
-  for (int i = 0; i < 1000; ++i) {
-    keys.push_back(absl::StrCat("key", i));
-    if (i % 3 == 0) batch.Put(keys.back(), "");
-  }
-  ASSERT_OK(store_->Apply(batch));
-  ASSERT_OK_AND_ASSIGN(const std::vector<bool> found, store_->Contains(keys));
-  ASSERT_EQ(found.size(), keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(found[i], i % 3 == 0) << keys[i];
-}
-
 TEST_P(StoreTest, DeletePrefixRemovesExactlyTheKeysThatStartWithIt) {
   for (const char* key : {"a/1", "a/1/x", "a/2", "a/10", "a0", "a"}) Put(key, "");
   StoreBatch batch;
@@ -171,7 +148,7 @@ TEST_P(StoreTest, ThreadsMayShareIt) {
         StoreBatch batch;
         batch.Put(absl::StrCat(t, "/", i), "");
         ASSERT_OK(store_->Apply(batch));
-        ASSERT_OK(store_->Contains(std::vector<std::string>{absl::StrCat(t, "/", i)}));
+        ASSERT_OK(store_->Get(absl::StrCat(t, "/", i)));
       }
     });
   }
