@@ -87,6 +87,33 @@ TEST_F(MainJobTest, ASecondSimulationOverTheSameJournalAddsNothing) {
   EXPECT_EQ(daemon_.CoppiceJson({"study", "show", "--study", "once"})["accepted"], 2000);
 }
 
+TEST_F(MainJobTest, TheReadmesDeviceAnswersOnceHoweverOftenItRuns) {
+  CreateSynthetic("device", "laplace_split");
+  // Its policy takes at most 4, and the study asks for 8.
+  const std::vector<std::string> device = {testing::BinaryPath("coppice_device_example"),
+                                           daemon_.server(),
+                                           daemon_.ca(),
+                                           "device",
+                                           folder_.path() + "/device.journal",
+                                           "1",
+                                           "0.25",
+                                           "0.75"};
+  const Outcome refused = testing::RunProgram(device);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("epsilon"));
+
+  daemon_.CoppiceJson({"study", "create", "--study", "cheap", "--public", rows_ + "/public.csv",
+                       "--schema", rows_ + "/schema.json", "--epsilon", "1"});
+  std::vector<std::string> agrees = device;
+  agrees[3] = "cheap";
+  for (int i = 0; i < 2; ++i) {
+    const Outcome answered = testing::RunProgram(agrees);
+    EXPECT_EQ(answered.exit_code, 0) << answered.err;
+    EXPECT_THAT(answered.out, HasSubstr("delivered"));
+  }
+  EXPECT_EQ(daemon_.CoppiceJson({"study", "show", "--study", "cheap"})["accepted"], 1);
+}
+
 TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
   CreateSynthetic("seen", "laplace_joint");
   daemon_.CoppiceJson({"collect", "simulate", "--study", "seen", "--data", rows_ + "/private.csv"});

@@ -22,14 +22,10 @@ namespace coppice::testing {
 
 class MemoryStore final : public Store {
  public:
-  // What Apply() and the reads return from now on; OK is to work.
+  // What Apply() returns from now on; OK is to work.
   void FailWrites(absl::Status status) {
     const std::lock_guard lock(mutex_);
     write_status_ = status;
-  }
-  void FailReads(absl::Status status) {
-    const std::lock_guard lock(mutex_);
-    read_status_ = status;
   }
 
   // Makes Apply() wait until LetWrites(), so that a test decides what is queued meanwhile.
@@ -55,7 +51,6 @@ class MemoryStore final : public Store {
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     const std::lock_guard lock(mutex_);
-    if (!read_status_.ok()) return read_status_;
     const auto it = pairs_.find(std::string(key));
     if (it == pairs_.end()) return std::nullopt;
     return it->second;
@@ -82,7 +77,6 @@ class MemoryStore final : public Store {
     std::map<std::string, std::string> snapshot;
     {
       const std::lock_guard lock(mutex_);
-      if (!read_status_.ok()) return read_status_;
       snapshot = pairs_;
     }
     for (auto it = snapshot.lower_bound(std::string(prefix));
@@ -98,7 +92,6 @@ class MemoryStore final : public Store {
   std::condition_variable changed_;
   std::map<std::string, std::string> pairs_;
   absl::Status write_status_;
-  absl::Status read_status_;
   bool held_ = false;
   int waiting_ = 0;
   size_t writes_ = 0;
