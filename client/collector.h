@@ -1,8 +1,7 @@
 // Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
 //
 // Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint
-// before
-//            use. TLS unless `insecure` is asked for, and that on loopback addresses only.
+//            before use. TLS unless `insecure` is asked for, and that on loopback addresses only.
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
 //            and full jitter, until `give_up_after`; then the last error, saying how often was
 //            tried.

@@ -1,8 +1,7 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may
-// be
-//            repeated belong here. The wait before try n+1 is uniform between 0 and
+//            be repeated belong here. The wait before try n+1 is uniform between 0 and
 //            min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices
 //            that failed together do not come back together.
 // Threads    safe to share.

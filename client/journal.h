@@ -7,9 +7,9 @@
 //            lock).
 // Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
-// (corrupt).
-//            Append(): AlreadyExists (subject and study have an answer), ResourceExhausted (disk
-//            full), Unavailable. After an error nothing of the call is in the journal.
+//            (corrupt). Append(): AlreadyExists (subject and study have an answer),
+//            ResourceExhausted (disk full), Unavailable. After an error nothing of the call is in
+//            the journal.
 // Threads    safe to share.
 // Format     docs/protocol.md#journal.
 

@@ -8,10 +8,9 @@
 //            moved does not check, and a length that was changed is not taken for a torn frame.
 // Torn       a frame is torn if the bytes end before it does. Writing stopped there.
 // Body       kind (1 byte), then for kind 1 (answers): a count and each answer's subject, epsilon
-// in
-//            nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1); for
-//            kind 2 (delivered): the study, a count, the subjects. Counts are 4 bytes; texts are 4
-//            bytes of length and their bytes.
+//            in nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1);
+//            for kind 2 (delivered): the study, a count, the subjects. Counts are 4 bytes; texts
+//            are 4 bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_

@@ -4,8 +4,7 @@
 //            the row for any other). Calls add up, so a row must be privatized once: use Responder,
 //            which keeps a journal, unless you keep your own.
 // Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does
-// not
-//            fit the schema, Unavailable if the random source fails.
+//            not fit the schema, Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 
 #ifndef COPPICE_CLIENT_PRIVATIZER_H_

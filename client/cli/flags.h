@@ -1,15 +1,16 @@
 // The flags that verbs share, and what a verb becomes once the command line is understood.
 //
-// Wrong usage is found while the line is parsed: CLI11 throws, main() prints the line that names the
-// flag and exits with 2. What fails later is a status, and exits with 1.
+// Wrong usage is found while the line is parsed: CLI11 throws, main() prints the line that names
+// the flag and exits with 2. What fails later is a status, and exits with 1.
 
 #ifndef COPPICE_CLIENT_CLI_FLAGS_H_
 #define COPPICE_CLIENT_CLI_FLAGS_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "absl/status/status.h"
 #include "client/collector.h"

@@ -1,8 +1,8 @@
 // Many devices behind one journal and one connection.
 //
 // Guarantee  each device takes the whole client path: ticket, policy, one randomization, journal,
-//            delivery. What is sent is in the journal before, so whatever stops this, Resume() on the
-//            same journal delivers the rest with the same bytes.
+//            delivery. What is sent is in the journal before, so whatever stops this, Resume() on
+//            the same journal delivers the rest with the same bytes.
 // Errors     Cancelled when `stop` says so, between batches. Otherwise those of the parts.
 
 #ifndef COPPICE_CLIENT_CLI_GATEWAY_H_
@@ -50,7 +50,8 @@ class Gateway {
   // between batches; `progress` is told how many rows are done.
   Gateway(GatewayLink link, Journal& journal, size_t batch, std::function<bool()> stop);
 
-  // Delivers entries of the journal that were not delivered before; of one study, or of all if empty.
+  // Delivers entries of the journal that were not delivered before; of one study, or of all if
+  // empty.
   absl::Status Resume(const std::string& study, GatewayCounts& counts);
 
   // Row i of `table` is device i + 1. Rows that have answered are passed over.

@@ -3,8 +3,8 @@
 // An empty field is a missing value. A number outside its public bounds is clamped and an unknown
 // category becomes "other"; both are counted. With `strict` either is an error instead. A ragged
 // row, a numeric field that is no finite number ("nan", "inf", "1e999", "12x"), an unknown class, a
-// missing or repeated column, an empty file or a NUL byte is always InvalidArgument, with file, line
-// and column; a missing file is NotFound. Errors never quote a value (it may be private).
+// missing or repeated column, an empty file or a NUL byte is always InvalidArgument, with file,
+// line and column; a missing file is NotFound. Errors never quote a value (it may be private).
 // Columns may come in any order; columns that the schema does not name are ignored.
 
 #ifndef COPPICE_COMMON_DATA_READ_TABLE_H_
@@ -22,8 +22,8 @@ namespace coppice {
 
 struct ReadOptions {
   bool strict = false;
-  uint64_t max_rows = uint64_t{1} << 26;         // ResourceExhausted above
-  uint64_t max_bytes = uint64_t{4} << 30;        // ResourceExhausted above
+  uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
+  uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
 
 // How many fields were changed on the way in. For the owner of the rows only.

@@ -4,9 +4,8 @@
 //            ratio >= exp(-epsilon / sensitivity). Exactly that law, which is at most 2^-32
 //            (relative) noisier than the textbook's exp(-epsilon |z| / sensitivity).
 // Guarantee  an integer vector of L1 sensitivity `sensitivity` plus independent noise is
-// epsilon-DP:
-//            for outputs a distance d apart the densities differ by ratio^-d <= exp(d epsilon /
-//            sensitivity).
+//            epsilon-DP: for outputs a distance d apart the densities differ by ratio^-d <= exp(d
+//            epsilon / sensitivity).
 // Source     docs/mechanisms.md#laplace; the law itself is CKS 2020, Algorithm 2, which samplers.h
 //            implements for any rational scale; the table here draws the same law in one look-up.
 

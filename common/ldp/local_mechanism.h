@@ -11,9 +11,9 @@
 // Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
 // Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
 // Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
-// outside
-//            the domain, Unavailable if the random source fails (nothing may be sent then).
-//            Add(): InvalidArgument for a payload that no honest device sends; sums are untouched.
+//            outside the domain, Unavailable if the random source fails (nothing may be sent
+//            then). Add(): InvalidArgument for a payload that no honest device sends; sums are
+//            untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
 // Source     one a mechanism, in its own header; derivations in docs/mechanisms.md.
 

@@ -3,8 +3,7 @@
 // exp(epsilon / 2).
 //
 // Guarantee  truth = 1 - lie, so the worst ratio is ((1 - lie) / lie)^2 <= exp(epsilon):
-// epsilon-LDP.
-//            Neighbours: any value of the row for any other.
+//            epsilon-LDP. Neighbours: any value of the row for any other.
 // Source     Ma and Yang 2024, section 3.1; docs/mechanisms.md#symmetric_unary.
 
 #ifndef COPPICE_COMMON_LDP_SYMMETRIC_UNARY_H_

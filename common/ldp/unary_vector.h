@@ -6,8 +6,7 @@
 //            truth (1 - lie) / (lie (1 - truth)), which each mechanism keeps at or below
 //            exp(epsilon) in whole numbers over 2^32.
 // Payload    leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
-// number
-//            of ones lies outside [min_ones, max_ones] is refused: an honest one does with
+//            number of ones lies outside [min_ones, max_ones] is refused: an honest one does with
 //            probability below 2^-99.
 // Cost       of a device: one draw a lie, not one a bit.
 // Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.

@@ -1,11 +1,10 @@
 // The one PrivateRandom of a release: OpenSSL's private generator, buffered.
 //
 // Guarantee  every bit comes from RAND_priv_bytes (OpenSSL's per-thread CTR_DRBG for private
-// values,
-//            seeded and reseeded from the operating system). There is no way to seed it from here.
-//            A child made by fork() discards the buffered bytes, so that it never repeats its
-//            parent's noise (a raw clone() without fork handlers is not covered). Bytes are wiped
-//            when the object goes.
+//            values, seeded and reseeded from the operating system). There is no way to seed it
+//            from here. A child made by fork() discards the buffered bytes, so that it never
+//            repeats its parent's noise (a raw clone() without fork handlers is not covered).
+//            Bytes are wiped when the object goes.
 // Errors     Unavailable when RAND_priv_bytes does not return exactly 1.
 // Threads    one object a thread.
 

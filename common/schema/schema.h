@@ -22,7 +22,8 @@
 
 namespace coppice {
 
-// A row in encoded form, one value a feature (see the file comment). `Row` owns, `RowView` does not.
+// A row in encoded form, one value a feature (see the file comment). `Row` owns, `RowView` does
+// not.
 using Row = std::vector<double>;
 using RowView = absl::Span<const double>;
 

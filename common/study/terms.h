@@ -24,15 +24,16 @@ inline constexpr uint32_t kMaxTrees = 1024;
 struct Terms {
   std::string study;  // its id, as in "studies/ID": 1 to 63 of a-z 0-9 - _
   std::shared_ptr<const Schema> schema;
-  Forest forest;      // 1 to kMaxTrees trees; the ticket fixes which one a device answers in
-  Budget epsilon;     // what one report costs the device, at most kMaxStudyEpsilonNanos
+  Forest forest;   // 1 to kMaxTrees trees; the ticket fixes which one a device answers in
+  Budget epsilon;  // what one report costs the device, at most kMaxStudyEpsilonNanos
   MechanismKind mechanism;
 };
 
 // InvalidArgument unless every field is as stated above and each tree fits the mechanism.
 absl::Status ValidateTerms(const Terms& terms);
 
-// True for a well-formed study or model id: 1 to 63 of a-z 0-9 - _, starting with a letter or digit.
+// True for a well-formed study or model id: 1 to 63 of a-z 0-9 - _, starting with a letter or
+// digit.
 bool IsValidId(absl::string_view id);
 
 // One mechanism a tree, in the forest's order.

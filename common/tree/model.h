@@ -1,7 +1,7 @@
 // A trained model: a forest with class probabilities and their standard errors at the leaves, and
 // the certificate that says what it cost in privacy.
 //
-// Guarantee  a model is post-processing of privatized sums and public rows; it has no private value.
+// Guarantee  a model is post-processing of privatized sums and public rows; nothing in it is private.
 // Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1], a
 //            row of probabilities does not add up to 1, or a standard error is negative or NaN.
 // Threads    immutable after Create(); safe to share.
@@ -25,7 +25,7 @@ struct LeafPrediction {
   // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
   // together, at the point estimate; infinity where nothing is known.
   double standard_error = 0;
-  uint32_t label = 0;                 // the class the leaf votes for
+  uint32_t label = 0;  // the class the leaf votes for
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
   uint32_t source_node = 0;
 
@@ -34,14 +34,14 @@ struct LeafPrediction {
 
 // What the model cost and what it assumed, for a person and for `verify`.
 struct Certificate {
-  uint64_t epsilon_nanos = 0;      // per report, in billionths
-  std::string mechanism;           // "laplace_split", ...
-  std::string neighbouring;        // the relation, in words
+  uint64_t epsilon_nanos = 0;              // per report, in billionths
+  std::string mechanism;                   // "laplace_split", ...
+  std::string neighbouring;                // the relation, in words
   std::vector<std::string> public_inputs;  // what was used without protection, in words
-  std::string estimator;           // "weighted lambda=1", "prune"
-  uint64_t reports = 0;            // accepted and counted
+  std::string estimator;                   // "weighted lambda=1", "prune"
+  uint64_t reports = 0;                    // accepted and counted
   uint64_t public_rows = 0;
-  std::string fingerprint;         // of the study's terms, lower-case hex
+  std::string fingerprint;  // of the study's terms, lower-case hex
   std::string code_version;
 
   friend bool operator==(const Certificate&, const Certificate&) = default;

@@ -1,7 +1,7 @@
 // A tree as text, Graphviz DOT or SVG, for people.
 //
-// The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped for
-// the format. Thresholds are printed with the fewest digits that read back to the same double.
+// The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
+// for the format. Thresholds are printed with the fewest digits that read back to the same double.
 
 #ifndef COPPICE_COMMON_TREE_RENDER_H_
 #define COPPICE_COMMON_TREE_RENDER_H_

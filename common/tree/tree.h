@@ -27,10 +27,10 @@ enum class SplitKind : uint8_t { kLeaf, kNumeric, kCategory, kMissing };
 
 struct Node {
   SplitKind kind = SplitKind::kLeaf;
-  bool missing_left = false;   // where a missing value goes, for kNumeric and kCategory
-  uint32_t feature = 0;        // not for kLeaf
-  double threshold = 0;        // kNumeric: the cut. kCategory: the category's code.
-  uint32_t left = 0;           // positions of the children, each greater than this node's own
+  bool missing_left = false;  // where a missing value goes, for kNumeric and kCategory
+  uint32_t feature = 0;       // not for kLeaf
+  double threshold = 0;       // kNumeric: the cut. kCategory: the category's code.
+  uint32_t left = 0;          // positions of the children, each greater than this node's own
   uint32_t right = 0;
 
   friend bool operator==(const Node&, const Node&) = default;

@@ -1,12 +1,10 @@
 // The queue of reports in front of the store, and the one thread that commits them.
 //
 // Guarantee  everything submitted is answered once, from the committer's thread, in the order it
-// was
-//            submitted. Whatever waits is committed together: under load a group grows, and the
-//            cost of making it durable is shared.
+//            was submitted. Whatever waits is committed together: under load a group grows, and
+//            the cost of making it durable is shared.
 // Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
-// and
-//            a change that must not run beside them (sealing, deleting) takes its turn in the
+//            and a change that must not run beside them (sealing, deleting) takes its turn in the
 //            queue.
 // Bounds     Limits; a batch that does not fit is answered ResourceExhausted, in its turn.
 // Threads    safe to share. A `done` must not wait for anything that the committer does.

@@ -1,10 +1,9 @@
 // The tickets that a study has counted, by their ids: in memory while the study is open, and in the
 // store as one record a group of reports.
 //
-// Why memory  a look-up in the store costs more than all else about a report; a set of 16-byte ids
-// costs
-//             about 30 bytes each, and a sealed study needs none.
-// Hash        ids are random and made by the curator, so their first bytes are as good as any hash.
+// Why memory a look-up in the store costs more than all else about a report; a set of 16-byte ids
+//            costs about 30 bytes each, and a sealed study needs none.
+// Hash       ids are random and made by the curator: their first bytes are as good as any hash.
 
 #ifndef COPPICE_SERVER_CURATOR_SPENT_TICKETS_H_
 #define COPPICE_SERVER_CURATOR_SPENT_TICKETS_H_

@@ -3,9 +3,8 @@
 // States     open (takes reports) -> sealed (takes none). One way. Deleting removes everything of a
 //            study, its spent tickets and models too, and its id is never used again.
 // Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in
-// one
-//            atomic batch; a ticket that was spent is answered "duplicate" and changes nothing.
-//            Many reports share one batch (group commit).
+//            one atomic batch; a ticket that was spent is answered "duplicate" and changes
+//            nothing. Many reports share one batch (group commit).
 // Counts     received = accepted + duplicate + rejected by reason. Accepted and duplicate are kept
 //            with the sums; rejections since the process started.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store

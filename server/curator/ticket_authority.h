@@ -1,11 +1,10 @@
 // Issues tickets and recognizes its own, keeping no state until one is spent.
 //
 // Guarantee  a ticket is an id of 16 bytes from OpenSSL's private generator and its MAC: the id
-// under
-//            AES-256, whose key is HMAC-SHA-256(curator's key, "coppice.v1.ticket" || fingerprint).
-//            One block of a block cipher is a MAC of messages of one block (CBC-MAC of fixed
-//            length): a forgery succeeds with probability 2^-128 a try. It is valid for that study
-//            and those terms only. Comparison is in constant time.
+//            under AES-256, whose key is HMAC-SHA-256(curator's key, "coppice.v1.ticket" ||
+//            fingerprint). One block of a block cipher is a MAC of messages of one block (CBC-MAC
+//            of fixed length): a forgery succeeds with probability 2^-128 a try. It is valid for
+//            that study and those terms only. Comparison is in constant time.
 // Why AES     a batch of tickets is one call into AES-NI, some nanoseconds each; HMAC takes half a
 //            microsecond, as much as all else that is done to a small report.
 // Threads    safe to share.

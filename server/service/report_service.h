@@ -2,8 +2,8 @@
 // a batch only when Studies says that what it accepted is durable.
 //
 // Errors     InvalidArgument that names the field, for a batch that cannot be judged. Unavailable
-// and
-//            ResourceExhausted when it could not be made durable: the same bytes may be sent again.
+//            and ResourceExhausted when it could not be made durable: the same bytes may be sent
+//            again.
 // Threads    safe to share. `studies` must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_

@@ -8,9 +8,8 @@
 // Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
 //            gRPC, until OnDone(), and by every batch that is not answered.
 // Threads    reactions and answers come from any thread. One mutex guards all of the state, and
-// every
-//            operation is started under it, never after Finish(). gRPC runs no reaction inside the
-//            call that starts an operation.
+//            every operation is started under it, never after Finish(). gRPC runs no reaction
+//            inside the call that starts an operation.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
 #define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_

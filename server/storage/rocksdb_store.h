@@ -1,8 +1,7 @@
 // The Store on embedded RocksDB, in a folder of its own inside the curator's data directory.
 //
 // Guarantee  Store's. Every batch is written to the log and the log is synced before Apply()
-// returns.
-//            One process at a time: the folder is locked while the store is open.
+//            returns. One process at a time: the folder is locked while the store is open.
 // Files      PATH/rocksdb, made with mode 0700 because the ticket key is inside. docs/storage.md.
 // Full disk  below 32 MiB of free space Apply() returns ResourceExhausted and changes nothing, and
 //            reading goes on; once space is free the next Apply() works, without a restart.
