@@ -1,7 +1,7 @@
 // A trained model: a forest with class probabilities and their standard errors at the leaves, and
 // the certificate that says what it cost in privacy.
 //
-// Guarantee  a model is post-processing of privatized sums and public rows; nothing in it is private.
+// Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
 // Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1], a
 //            row of probabilities does not add up to 1, or a standard error is negative or NaN.
 // Threads    immutable after Create(); safe to share.

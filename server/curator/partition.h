@@ -3,7 +3,7 @@
 // Public     every input. The partition never sees a private row: it is a function of public rows,
 //            the schema and the options alone.
 // Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties
-//                             within 1e-12): the one of them with the largest reduction of the criterion
+//                             within 1e-12): the one with the largest reduction of the criterion
 //            random_max_edge  one of the longest edges at random
 //            cart             any feature and threshold, largest reduction
 //            Edges are measured in the box of the public rows, scaled to [0,1] a feature; one with
