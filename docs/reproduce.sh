@@ -35,6 +35,7 @@ row() {
   echo "| $name | $others | $(run "$@" | figure) |"
 }
 
+epsilon_8_table
 diabetes_table() {
   local epsilon=$1
   shift
@@ -59,6 +60,25 @@ diabetes_table() {
   done
   echo "| always the majority | .6676 | .6676 |" \
     "$(run "${diabetes[@]}" --epsilon inf --depth 0 | jq -r '.majority * 10000 | round | "." + tostring') |"
+}
+
+# The small table at ε = 8: both rules side by side.
+epsilon_8_table() {
+  local name flags
+  echo
+  echo "| ε = 8, here | max_edge | cart |"
+  echo "|---|---|---|"
+  while IFS='|' read -r name flags; do
+    local -a grid=("${diabetes[@]}" --epsilon 8 --grid)
+    local -a more
+    read -r -a more <<< "$flags"
+    echo "| $name | $(run "${grid[@]}" --split-rule max_edge "${more[@]}" | figure) |" \
+      "$(run "${grid[@]}" --split-rule cart "${more[@]}" | figure) |"
+  done <<'ROWS'
+public only|--lambda inf
+LPCT, `laplace_split`|--mechanism laplace_split
+LPCT, `optimized_unary`|--mechanism optimized_unary
+ROWS
 }
 
 floor_log2_third() { awk -v x="$1" 'BEGIN { print int(log(x) / log(2) / 3) }'; }
