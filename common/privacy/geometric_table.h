@@ -4,7 +4,7 @@
 //            sign drawn with it. Exact: a uniform real number is revealed binary digit by digit,
 //            as far as the comparison with ratio^i (a number with 32*i binary digits, kept in
 //            full) needs.
-// Speed      the first 16 bits decide all but a few draws in a thousand, through a 4 KiB table.
+// Speed      the first 16 bits decide all but a few draws in a hundred, through a 4 KiB table.
 // Use        the distance between rare events in a row of Bernoulli trials, and the magnitude of
 //            discrete Laplace noise, whose tail is memoryless.
 // Threads    immutable after Create(); safe to share.
