@@ -4,13 +4,12 @@
 #ifndef COPPICE_COMMON_LDP_BIT_PAYLOAD_H_
 #define COPPICE_COMMON_LDP_BIT_PAYLOAD_H_
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace coppice {
 
@@ -24,16 +23,11 @@ inline void FlipBit(std::string& payload, size_t bit) {
   payload[bit / 8] = static_cast<char>(payload[bit / 8] ^ (1 << (bit % 8)));
 }
 
-// Calls visit(word, first_bit) for each 64 bits, the last word padded with zeros.
-template <typename Visit>
-void ForEachWord(absl::string_view payload, Visit visit) {
-  for (size_t byte = 0; byte < payload.size(); byte += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, payload.data() + byte, std::min(size_t{8}, payload.size() - byte));
-    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    visit(word, byte * 8);
-  }
-}
+size_t CountOnes(absl::string_view payload);
+
+// Adds each bit of each payload to its sum. Every payload must have sums.size() bits.
+// Cost: half a look-up for eight bits.
+void AddBits(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums);
 
 }  // namespace coppice
 

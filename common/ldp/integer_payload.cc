@@ -89,22 +89,42 @@ absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span
   return absl::OkStatus();
 }
 
-absl::Status AddIntegers(absl::string_view payload, int64_t bound, absl::Span<int64_t> sums) {
-  // Nearly always each integer is one byte: then one pass over the bytes says that all are good,
-  // and a second adds them, both in vector instructions.
-  if (payload.size() == sums.size() && !payload.empty()) {
-    const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
+absl::Status CheckIntegers(absl::string_view payload, int64_t bound, size_t count) {
+  // Nearly always each integer is one byte: then one pass in vector instructions says it all.
+  if (payload.size() == count) {
     uint8_t largest = 0;
-    for (size_t i = 0; i < sums.size(); ++i) largest = std::max(largest, bytes[i]);
-    if (largest < 0x80 && largest <= 2 * static_cast<uint64_t>(bound)) {
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += UnZigZag(bytes[i]);
-      return absl::OkStatus();
-    }
+    for (const char byte : payload) largest = std::max(largest, static_cast<uint8_t>(byte));
+    if (largest < 0x80 && largest <= 2 * static_cast<uint64_t>(bound)) return absl::OkStatus();
   }
-  absl::InlinedVector<int32_t, 1024> values(sums.size());
-  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, bound, absl::MakeSpan(values)));
-  for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
-  return absl::OkStatus();
+  absl::InlinedVector<int32_t, 1024> values(count);
+  return DecodeIntegers(payload, bound, absl::MakeSpan(values));
+}
+
+void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) {
+  // An integer of one byte is at least -64: that many fit into sixteen bits, which are added four
+  // times as fast as the sums' sixty-four.
+  constexpr size_t kFull = INT16_MAX / 64;
+  absl::InlinedVector<int16_t, 1024> counts(sums.size());
+  absl::InlinedVector<int32_t, 1024> values;
+  const auto flush = [&] {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += counts[i];
+    std::fill(counts.begin(), counts.end(), int16_t{0});
+  };
+  size_t added = 0;
+  for (const absl::string_view payload : payloads) {
+    if (payload.size() == sums.size()) {  // so each is one byte
+      const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
+      for (size_t i = 0; i < counts.size(); ++i) {
+        counts[i] = static_cast<int16_t>(counts[i] + UnZigZag(bytes[i]));
+      }
+      if (++added % kFull == 0) flush();
+      continue;
+    }
+    values.resize(sums.size());
+    if (!DecodeIntegers(payload, INT32_MAX, absl::MakeSpan(values)).ok()) continue;
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+  }
+  flush();
 }
 
 }  // namespace coppice

@@ -4,6 +4,7 @@
 #ifndef COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_
 #define COPPICE_COMMON_LDP_INTEGER_PAYLOAD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -19,8 +20,12 @@ std::string EncodeIntegers(absl::Span<const int32_t> values);
 // form and at most `bound` in size.
 absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values);
 
-// DecodeIntegers(), and then adds each to its sum. A payload that does not decode changes nothing.
-absl::Status AddIntegers(absl::string_view payload, int64_t bound, absl::Span<int64_t> sums);
+// Whether DecodeIntegers() reads `count` integers from the payload.
+absl::Status CheckIntegers(absl::string_view payload, int64_t bound, size_t count);
+
+// Adds each integer of each payload to its sum. Every payload must hold sums.size() of them, as
+// CheckIntegers() says.
+void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums);
 
 }  // namespace coppice
 

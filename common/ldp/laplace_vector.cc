@@ -16,8 +16,13 @@ absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, PrivateRan
   return EncodeIntegers(entries);
 }
 
-absl::Status LaplaceVector::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
-  return AddIntegers(payload, noise_.bound() + 1, sums);
+absl::Status LaplaceVector::Check(absl::string_view payload) const {
+  return CheckIntegers(payload, noise_.bound() + 1, sum_size());
+}
+
+void LaplaceVector::AddAll(absl::Span<const absl::string_view> payloads,
+                           absl::Span<int64_t> sums) const {
+  AddIntegers(payloads, sums);
 }
 
 absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,

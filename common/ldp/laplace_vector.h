@@ -21,7 +21,8 @@ class LaplaceVector : public LocalMechanism {
  public:
   absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
   size_t sum_size() const final { return domain().cells(); }
-  absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
+  absl::Status Check(absl::string_view payload) const final;
+  void AddAll(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
   absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,

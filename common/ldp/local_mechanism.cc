@@ -75,6 +75,12 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
   return absl::InvalidArgumentError("unknown mechanism");
 }
 
+absl::Status LocalMechanism::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(Check(payload));
+  AddAll({payload}, sums);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value,
                                                          absl::string_view payload) const {
   COPPICE_ASSIGN_OR_RETURN(const double log_probability, LogOutputProbability(value, payload));

@@ -1,7 +1,6 @@
 #include "common/ldp/unary_vector.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -82,7 +81,7 @@ absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
   return absl::OkStatus();
 }
 
-absl::Status UnaryVector::Check(absl::string_view payload) const {
+absl::Status UnaryVector::CheckForm(absl::string_view payload) const {
   if (payload.size() != BitPayloadBytes(sum_size())) {
     return absl::InvalidArgumentError("the payload does not have the length of its tree");
   }
@@ -93,21 +92,19 @@ absl::Status UnaryVector::Check(absl::string_view payload) const {
   return absl::OkStatus();
 }
 
-absl::Status UnaryVector::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
-  COPPICE_RETURN_IF_ERROR(Check(payload));
-  size_t ones = 0;
-  ForEachWord(payload,
-              [&ones](uint64_t word, size_t) { ones += static_cast<size_t>(std::popcount(word)); });
+absl::Status UnaryVector::Check(absl::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckForm(payload));
+  const size_t ones = CountOnes(payload);
   if (ones < min_ones_ || ones > max_ones_) {
     return absl::InvalidArgumentError(
         "the payload has a number of ones that no honest device sends");
   }
-  ForEachWord(payload, [sums](uint64_t word, size_t first) {
-    for (; word != 0; word &= word - 1) {
-      ++sums[first + static_cast<size_t>(std::countr_zero(word))];
-    }
-  });
   return absl::OkStatus();
+}
+
+void UnaryVector::AddAll(absl::Span<const absl::string_view> payloads,
+                         absl::Span<int64_t> sums) const {
+  AddBits(payloads, sums);
 }
 
 LeafCounts UnaryVector::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
@@ -126,7 +123,7 @@ NoiseVariance UnaryVector::Variance(uint32_t /*label*/) const {
 absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value,
                                                          absl::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
-  COPPICE_RETURN_IF_ERROR(Check(payload));
+  COPPICE_RETURN_IF_ERROR(CheckForm(payload));
   const size_t truth_at = CellOf(value, domain());
   double log_probability = 0;
   for (size_t bit = 0; bit < sum_size(); ++bit) {

@@ -27,7 +27,8 @@ class UnaryVector : public LocalMechanism {
  public:
   absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
   size_t sum_size() const final { return domain().cells(); }
-  absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const final;
+  absl::Status Check(absl::string_view payload) const final;
+  void AddAll(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
   absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
@@ -53,8 +54,8 @@ class UnaryVector : public LocalMechanism {
   UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
 
  private:
-  // InvalidArgument unless the payload is one that an honest device may send.
-  absl::Status Check(absl::string_view payload) const;
+  // InvalidArgument unless the payload has the form of a report, possible or not.
+  absl::Status CheckForm(absl::string_view payload) const;
   // Calls set(position) for every one of a randomized report.
   template <typename Set>
   absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;

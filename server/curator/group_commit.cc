@@ -1,5 +1,6 @@
 #include "server/curator/group_commit.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -8,16 +9,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 
 namespace coppice {
 namespace {
 
+// How far ahead tickets are looked up: as many cache misses as a core has under way at once.
+constexpr size_t kLookAhead = 8;
+
 // What a group adds to one study.
 struct Tally {
-  std::vector<std::shared_ptr<TreeSums>> sums;  // one a tree; null where nothing was added
-  std::vector<TicketId> spent;                  // in the study's set already
+  struct Tree {
+    std::vector<absl::string_view> payloads;  // of the accepted reports; they lie in the batches
+    std::shared_ptr<TreeSums> sums;           // with them; null if there are none
+  };
+  std::vector<Tree> trees;
+  std::vector<TicketId> spent;  // in the study's set already
   Outcomes outcomes{};
 
   uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
@@ -29,6 +38,7 @@ class Group {
 
   absl::Status Commit(Store& store) {
     for (Submission& batch : batches_) Decide(batch);
+    for (auto& [study, tally] : tallies_) AddUp(*study, tally);
     const StoreBatch writes = MakeWrites();
     const absl::Status stored = writes.puts().empty() ? absl::OkStatus() : store.Apply(writes);
     if (stored.ok()) {
@@ -45,7 +55,14 @@ class Group {
     Tally& tally = TallyOf(*batch.study);
     // The study may have been sealed or deleted since its reports were judged.
     const ReportOutcome standing = batch.study->Standing();
-    for (const Submission::Candidate& candidate : batch.candidates) {
+    SpentTickets& spent = batch.study->spent();
+    const size_t size = batch.candidates.size();
+    for (size_t i = 0; i < std::min(kLookAhead, size); ++i) {
+      spent.prefetch(batch.candidates[i].ticket);
+    }
+    for (size_t i = 0; i < size; ++i) {
+      if (i + kLookAhead < size) spent.prefetch(batch.candidates[i + kLookAhead].ticket);
+      const Submission::Candidate& candidate = batch.candidates[i];
       batch.outcomes[candidate.report] =
           standing == ReportOutcome::kAccepted ? Count(batch, candidate, tally) : standing;
     }
@@ -56,24 +73,20 @@ class Group {
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
                              Tally& tally) {
-    SpentTickets& spent = batch.study->spent();
-    if (!spent.insert(candidate.ticket).second) return ReportOutcome::kDuplicate;
-    if (!Add(batch, candidate, tally)) {
-      spent.erase(candidate.ticket);  // Its ticket stays good.
-      return ReportOutcome::kBadPayload;
-    }
+    if (!batch.study->spent().insert(candidate.ticket).second) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
+    tally.trees[candidate.tree].payloads.push_back(batch.reports.payload(candidate.report));
     return ReportOutcome::kAccepted;
   }
 
-  static bool Add(const Submission& batch, const Submission::Candidate& candidate, Tally& tally) {
-    std::shared_ptr<TreeSums>& sums = tally.sums[candidate.tree];
-    if (sums == nullptr) sums = std::make_shared<TreeSums>(*batch.study->SumsOf(candidate.tree));
-    const LocalMechanism& mechanism = *batch.study->facts().mechanisms[candidate.tree];
-    const std::string& payload = batch.reports[candidate.report].payload;
-    if (!mechanism.Add(payload, absl::MakeSpan(sums->sums)).ok()) return false;
-    ++sums->reports;
-    return true;
+  static void AddUp(const Study& study, Tally& tally) {
+    for (uint32_t i = 0; i < tally.trees.size(); ++i) {
+      Tally::Tree& tree = tally.trees[i];
+      if (tree.payloads.empty()) continue;
+      tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
+      study.facts().mechanisms[i]->AddAll(tree.payloads, absl::MakeSpan(tree.sums->sums));
+      tree.sums->reports += tree.payloads.size();
+    }
   }
 
   StoreBatch MakeWrites() const {
@@ -87,7 +100,7 @@ class Group {
       }
       for (size_t i = 0; i < totals.size(); ++i) totals[i] += tally.outcomes[i];
       writes.Put(CountsKey(study->id()), EncodeCounts(totals));
-      for (uint32_t tree = 0; tree < tally.sums.size(); ++tree) {
+      for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
         if (sums != nullptr) writes.Put(SumsKey(study->id(), tree), EncodeSums(*sums));
       }
@@ -102,14 +115,16 @@ class Group {
 
   // Null if the store has them.
   static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
-    if (tally.sums[tree] != nullptr) return tally.sums[tree];
+    if (tally.trees[tree].sums != nullptr) return tally.trees[tree].sums;
     return study.store_is_behind ? study.SumsOf(tree) : nullptr;
   }
 
   void Publish() {
     for (auto& [study, tally] : tallies_) {
       if (IsWritten(tally)) study->store_is_behind = false;
-      study->Publish({tally.sums.begin(), tally.sums.end()}, tally.outcomes);
+      std::vector<SharedSums> sums;
+      for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
+      study->Publish(std::move(sums), tally.outcomes);
     }
   }
 
@@ -122,7 +137,7 @@ class Group {
 
   Tally& TallyOf(Study& study) {
     Tally& tally = tallies_[&study];
-    tally.sums.resize(study.num_trees());
+    tally.trees.resize(study.num_trees());
     return tally;
   }
 

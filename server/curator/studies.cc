@@ -88,8 +88,8 @@ class StoredStudies final : public Studies {
                    .tickets = std::move(tickets)};
   }
 
-  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
-              std::vector<SubmittedReport> reports, SubmitDone done) override {
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
+              SubmitDone done) override {
     Submission batch =
         JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports), authority_);
     batch.done = std::move(done);

@@ -31,6 +31,7 @@
 #include "common/tree/model.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
+#include "server/curator/report_batch.h"
 #include "server/storage/store.h"
 
 namespace coppice {
@@ -46,11 +47,6 @@ enum class ReportOutcome : uint8_t {
   kBadPayload = 7,        // wrong length, or values that no honest device sends
 };
 inline constexpr size_t kNumReportOutcomes = 8;  // index by the number; 0 is unused
-
-struct SubmittedReport {
-  std::string ticket;  // bytes as received
-  std::string payload;
-};
 
 enum class StudyState : uint8_t { kOpen = 1, kSealed = 2 };
 
@@ -117,7 +113,7 @@ class Studies {
   // queued.
   using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
-                      std::vector<SubmittedReport> reports, SubmitDone done) = 0;
+                      ReportBatch reports, SubmitDone done) = 0;
 
   // Models. Building is post-processing and may be repeated, also while the study is open.
   virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,

@@ -22,11 +22,11 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
 
 // The tickets of all reports. One of another length than a ticket's is left empty: ids are random,
 // so no curator issued that.
-std::vector<Ticket> TicketsOf(const std::vector<SubmittedReport>& reports) {
+std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
   std::vector<Ticket> tickets;
   tickets.reserve(reports.size());
-  for (const SubmittedReport& report : reports) {
-    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(report.ticket);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(reports.ticket(i));
     tickets.push_back(ticket.ok() ? *ticket : Ticket());
   }
   return tickets;
@@ -35,15 +35,12 @@ std::vector<Ticket> TicketsOf(const std::vector<SubmittedReport>& reports) {
 }  // namespace
 
 size_t Submission::Bytes() const {
-  size_t bytes = sizeof(Submission);
-  for (const SubmittedReport& report : reports) {
-    bytes += sizeof(SubmittedReport) + report.ticket.size() + report.payload.size();
-  }
-  return bytes + candidates.size() * sizeof(Candidate);
+  return sizeof(Submission) + reports.MemoryBytes() + outcomes.size() * sizeof(ReportOutcome) +
+         candidates.size() * sizeof(Candidate);
 }
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                        std::vector<SubmittedReport> reports, const TicketAuthority& authority) {
+                        ReportBatch reports, const TicketAuthority& authority) {
   Submission batch;
   batch.outcomes.assign(reports.size(), JudgeBatch(study.get(), fingerprint_bytes));
   batch.study = std::move(study);
@@ -65,6 +62,10 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
       continue;
     }
     const uint32_t tree = num_trees == 1 ? 0 : TreeOfTicket(tickets[i], num_trees);
+    if (!batch.study->facts().mechanisms[tree]->Check(batch.reports.payload(i)).ok()) {
+      batch.outcomes[i] = ReportOutcome::kBadPayload;
+      continue;
+    }
     batch.candidates.push_back({.report = i, .tree = tree, .ticket = tickets[i].id});
   }
   return batch;

@@ -18,8 +18,8 @@
 namespace coppice {
 
 struct Submission {
-  // A report that nothing speaks against so far. Its payload and whether its ticket was spent are
-  // left to the committer.
+  // A report that nothing speaks against but that its ticket may be spent, which the committer
+  // finds out.
   struct Candidate {
     uint32_t report = 0;  // position in `reports`
     uint32_t tree = 0;    // that its ticket fixes
@@ -27,7 +27,7 @@ struct Submission {
   };
 
   std::shared_ptr<Study> study;  // null: there is none of that name
-  std::vector<SubmittedReport> reports;
+  ReportBatch reports;
   std::vector<ReportOutcome> outcomes;  // one a report; kAccepted for candidates
   std::vector<Candidate> candidates;
   absl::Status refused;  // if not OK, the answer to the whole batch
@@ -37,9 +37,9 @@ struct Submission {
   size_t Bytes() const;
 };
 
-// All checks that need the study's terms only, on the caller's thread.
+// All checks that need the study's terms only, payloads included, on the caller's thread.
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                        std::vector<SubmittedReport> reports, const TicketAuthority& authority);
+                        ReportBatch reports, const TicketAuthority& authority);
 
 }  // namespace coppice
 

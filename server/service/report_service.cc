@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/service/report_batch.h"
 #include "server/service/report_stream.h"
+#include "server/service/submit_request.h"
 #include "server/service/unary.h"
 
 namespace coppice {
@@ -12,11 +12,11 @@ namespace coppice {
 grpc::ServerUnaryReactor* ReportServiceImpl::SubmitReports(grpc::CallbackServerContext* context,
                                                            const v1::SubmitReportsRequest* request,
                                                            v1::SubmitReportsResponse* response) {
-  absl::StatusOr<ReportBatch> batch =
-      MakeBatch(request->study(), request->fingerprint(), request->reports());
-  if (!batch.ok()) return Reply(context, batch.status());
+  absl::StatusOr<SubmitRequest> parsed =
+      ParseSubmitRequest(request->study(), request->fingerprint(), request->reports());
+  if (!parsed.ok()) return Reply(context, parsed.status());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  studies_.Submit(batch->study, batch->fingerprint, std::move(batch->reports),
+  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
                   [reactor, response](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
                     if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
                     reactor->Finish(ToGrpcStatus(SubmitError(outcomes.status())));

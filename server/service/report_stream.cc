@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "server/service/report_batch.h"
 #include "server/service/status_conversion.h"
+#include "server/service/submit_request.h"
 
 namespace coppice {
 
@@ -17,7 +17,7 @@ ReportStream* ReportStream::Start(Studies& studies) {
 }
 
 void ReportStream::OnReadDone(bool ok) {
-  if (ok) SubmitRequest();
+  if (ok) SubmitReports();
   const std::lock_guard lock(mutex_);
   reading_ = false;
   if (!ok) AddEnd(absl::OkStatus());
@@ -27,6 +27,7 @@ void ReportStream::OnReadDone(bool ok) {
 void ReportStream::OnWriteDone(bool ok) {
   const std::lock_guard lock(mutex_);
   writing_ = false;
+  unanswered_bytes_ -= answers_.front().request_bytes;
   answers_.pop_front();
   if (!ok) cancelled_ = true;
   Advance();
@@ -45,18 +46,20 @@ void ReportStream::OnDone() {
 }
 
 // Called while reading_ is still set: the next request cannot overtake this one.
-void ReportStream::SubmitRequest() {
+void ReportStream::SubmitReports() {
   if (!request_.study().empty()) study_ = request_.study();
   if (!request_.fingerprint().empty()) fingerprint_ = request_.fingerprint();
-  absl::StatusOr<ReportBatch> batch =
-      MakeBatch(study_, fingerprint_, std::move(*request_.mutable_reports()));
+  absl::StatusOr<SubmitRequest> parsed =
+      ParseSubmitRequest(study_, fingerprint_, request_.reports());
   Answer* answer = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (!batch.ok()) return AddEnd(batch.status());
+    if (!parsed.ok()) return AddEnd(parsed.status());
     answer = &answers_.emplace_back();
+    answer->request_bytes = parsed->reports.MemoryBytes();
+    unanswered_bytes_ += answer->request_bytes;
   }
-  studies_.Submit(batch->study, batch->fingerprint, std::move(batch->reports),
+  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
                   [stream = shared_from_this(), answer](auto outcomes) {
                     stream->OnJudged(*answer, std::move(outcomes));
                   });
@@ -98,7 +101,7 @@ void ReportStream::AdvanceWriting() {
 }
 
 void ReportStream::AdvanceReading() {
-  if (reading_ || ended_ || closed_ || answers_.size() >= kWindow) return;
+  if (reading_ || ended_ || closed_ || WindowIsFull()) return;
   reading_ = true;
   StartRead(&request_);
 }

@@ -3,8 +3,9 @@
 //
 // Order      batches are submitted in the order they arrive, one at a time, and answered in that
 //            order. An error ends the stream after the answers that come before it.
-// Window     at most kWindow requests are unanswered; reading waits while there are that many, so a
-//            client that does not read its answers is not read from either.
+// Window     reading waits while kWindowRequests are unanswered, or requests of kWindowBytes, so a
+//            client that does not read its answers is not read from either. It is this wide because
+//            all unanswered requests share one synced write of the store, also single reports.
 // Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
 //            gRPC, until OnDone(), and by every batch that is not answered.
 // Threads    reactions and answers come from any thread. One mutex guards all of the state, and
@@ -34,7 +35,8 @@ class ReportStream final
     : public grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse>,
       public std::enable_shared_from_this<ReportStream> {
  public:
-  static constexpr size_t kWindow = 8;
+  static constexpr size_t kWindowRequests = 1024;
+  static constexpr size_t kWindowBytes = size_t{2} << 20;
 
   // Belongs to gRPC until OnDone(). `studies` must outlive the server.
   static ReportStream* Start(Studies& studies);
@@ -49,16 +51,20 @@ class ReportStream final
   struct Answer {
     bool ready = false;
     bool last = false;
+    size_t request_bytes = 0;
     v1::StreamReportsResponse response;
     grpc::Status status;  // OK unless last
   };
 
   explicit ReportStream(Studies& studies) : studies_(studies) {}
 
-  // Hands the request just read to Studies, or ends the stream if it cannot be judged.
-  void SubmitRequest();
+  // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
+  void SubmitReports();
   void OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOutcome>> outcomes);
 
+  bool WindowIsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes;
+  }
   void AddEnd(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts whatever may be started now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -77,6 +83,7 @@ class ReportStream final
   std::mutex mutex_;
   // In order of the requests. Elements stay where they are while others come and go.
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  size_t unanswered_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // the first of answers_
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // the last of answers_ is there; no more reading

@@ -42,8 +42,10 @@ void BM_AddAndPrune(benchmark::State& state, MechanismKind kind) {
   for (auto _ : state) {
     TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = kReports};
     for (const std::string& report : reports) {
-      if (!mechanism->Add(report, absl::MakeSpan(sums.sums)).ok()) state.SkipWithError("refused");
+      if (!mechanism->Check(report).ok()) state.SkipWithError("refused");
     }
+    mechanism->AddAll(std::vector<absl::string_view>(reports.begin(), reports.end()),
+                      absl::MakeSpan(sums.sums));
     const auto leaves =
         EstimateTree(tree, *mechanism, sums, counts, {.kind = EstimatorKind::kPrune, .lambda = 1});
     if (!leaves.ok()) state.SkipWithError(leaves.status().ToString().c_str());

@@ -71,6 +71,21 @@ TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
   }
 }
 
+TEST_P(LocalMechanismTest, AddsManyAsItAddsEach) {
+  OpenSslRandom random;
+  const auto mechanism = Make("0.5");
+  std::vector<std::string> payloads;
+  std::vector<int64_t> one_by_one(mechanism->sum_size(), 3);
+  for (uint32_t i = 0; i < 300; ++i) {
+    payloads.push_back(*mechanism->Randomize({i % 5, i % 3}, random));
+    ASSERT_OK(mechanism->Add(payloads.back(), absl::MakeSpan(one_by_one)));
+  }
+  std::vector<int64_t> together(mechanism->sum_size(), 3);
+  mechanism->AddAll(std::vector<absl::string_view>(payloads.begin(), payloads.end()),
+                    absl::MakeSpan(together));
+  EXPECT_EQ(together, one_by_one);
+}
+
 TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
   OpenSslRandom random;
   const auto mechanism = Make("1");

@@ -50,6 +50,18 @@ inline std::string Bytes(const Fingerprint& fingerprint) {
   return {fingerprint.begin(), fingerprint.end()};
 }
 
+// A report that a test may still change.
+struct SubmittedReport {
+  std::string ticket;
+  std::string payload;
+};
+
+inline ReportBatch BatchOf(const std::vector<SubmittedReport>& reports) {
+  ReportBatch batch;
+  for (const SubmittedReport& report : reports) batch.Add(report.ticket, report.payload);
+  return batch;
+}
+
 // `count` reports by devices with the row (leaf 0, class 1), each with a fresh ticket.
 inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const StudyInfo& study,
                                                   uint32_t count) {
@@ -72,16 +84,16 @@ using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
 // The answer is there when the future is.
 inline std::future<Answer> Send(Studies& studies, const std::string& study,
                                 const std::string& fingerprint,
-                                std::vector<SubmittedReport> reports) {
+                                const std::vector<SubmittedReport>& reports) {
   auto promise = std::make_shared<std::promise<Answer>>();
-  studies.Submit(study, fingerprint, std::move(reports),
+  studies.Submit(study, fingerprint, BatchOf(reports),
                  [promise](Answer answer) { promise->set_value(std::move(answer)); });
   return promise->get_future();
 }
 
 inline Answer SendAndWait(Studies& studies, const StudyInfo& study,
-                          std::vector<SubmittedReport> reports) {
-  return Send(studies, study.id, Bytes(study.fingerprint), std::move(reports)).get();
+                          const std::vector<SubmittedReport>& reports) {
+  return Send(studies, study.id, Bytes(study.fingerprint), reports).get();
 }
 
 inline uint64_t CountOf(const StudyInfo& study, ReportOutcome outcome) {

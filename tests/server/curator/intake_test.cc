@@ -35,8 +35,8 @@ class IntakeTest : public ::testing::Test {
     study_ = catalog.Find("one");
   }
 
-  std::future<Answer> Submit(Intake& intake, std::vector<SubmittedReport> reports) {
-    Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), std::move(reports),
+  std::future<Answer> Submit(Intake& intake, const std::vector<SubmittedReport>& reports) {
+    Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
                                     *TicketAuthority::Open(store_));
     auto promise = std::make_shared<std::promise<Answer>>();
     batch.done = [promise](Answer answer) { promise->set_value(std::move(answer)); };
@@ -209,8 +209,8 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
 
 TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   Intake intake(store_, {});
-  Submission judged =
-      JudgeReports(study_, Bytes(info_.fingerprint), reports_, *TicketAuthority::Open(store_));
+  Submission judged = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports_),
+                                   *TicketAuthority::Open(store_));
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunBetweenGroups([&] {

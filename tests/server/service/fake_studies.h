@@ -129,10 +129,12 @@ class FakeStudies final : public Studies {
                    .tickets = std::vector<Ticket>(count)};
   }
 
-  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
-              std::vector<SubmittedReport> reports, SubmitDone done) override {
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
+              SubmitDone done) override {
     SubmittedBatch batch{std::string(id), std::string(fingerprint_bytes), {}};
-    for (SubmittedReport& report : reports) batch.tickets.push_back(std::move(report.ticket));
+    for (size_t i = 0; i < reports.size(); ++i) {
+      batch.tickets.emplace_back(reports.ticket(i));
+    }
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back({status_, batch.tickets, std::move(done)});

@@ -35,6 +35,23 @@ class ReportStreamTest : public ServiceTest {
     return stream_->Read(&response) && response.outcomes_size() == 1 ? response.outcomes(0) : 0;
   }
 
+  // One request more waits until those before it are answered.
+  void ExpectNoMoreIsReadThan(size_t requests) {
+    studies_.AwaitBatches(requests);
+    ASSERT_TRUE(stream_->Write(Next("2")));
+    // A whole other call goes by; the request had its chance to be read.
+    v1::SubmitReportsRequest request;
+    v1::SubmitReportsResponse response;
+    grpc::ClientContext context;
+    EXPECT_THAT(stub_->SubmitReports(&context, request, &response),
+                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study")));
+    EXPECT_EQ(studies_.num_batches(), requests);
+    studies_.LetBatches();
+    EXPECT_THAT(studies_.AwaitBatches(requests + 1).back().tickets, ElementsAre("2"));
+  }
+
+  static constexpr size_t kWindow = ReportStream::kWindowRequests;
+
   std::unique_ptr<v1::ReportService::Stub> stub_ = v1::ReportService::NewStub(channel_);
   std::unique_ptr<grpc::ClientReaderWriter<v1::StreamReportsRequest, v1::StreamReportsResponse>>
       stream_ = stub_->StreamReports(&context_);
@@ -79,29 +96,27 @@ TEST_F(ReportStreamTest, TheFirstMessageMustSetBoth) {
 TEST_F(ReportStreamTest, ReadsAheadWhileABatchIsNotAnswered) {
   studies_.HoldBatches();
   ASSERT_TRUE(stream_->Write(First("1")));
-  for (size_t i = 1; i < ReportStream::kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
-  EXPECT_THAT(studies_.AwaitBatches(ReportStream::kWindow), SizeIs(ReportStream::kWindow));
+  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
+  EXPECT_THAT(studies_.AwaitBatches(kWindow), SizeIs(kWindow));
   studies_.LetBatches();
   stream_->WritesDone();
-  for (size_t i = 0; i < ReportStream::kWindow; ++i) EXPECT_EQ(ReadOutcome(), 1);
+  for (size_t i = 0; i < kWindow; ++i) EXPECT_EQ(ReadOutcome(), 1);
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
-TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindow) {
+TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfRequests) {
   studies_.HoldBatches();
   ASSERT_TRUE(stream_->Write(First("1")));
-  for (size_t i = 1; i < ReportStream::kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
-  studies_.AwaitBatches(ReportStream::kWindow);
-  ASSERT_TRUE(stream_->Write(Next("2")));
-  // A whole other call goes by; the ninth request had its chance to be read.
-  v1::SubmitReportsRequest request;
-  v1::SubmitReportsResponse response;
-  grpc::ClientContext context;
-  EXPECT_THAT(stub_->SubmitReports(&context, request, &response),
-              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("study")));
-  EXPECT_EQ(studies_.num_batches(), ReportStream::kWindow);
-  studies_.LetBatches();
-  EXPECT_THAT(studies_.AwaitBatches(ReportStream::kWindow + 1).back().tickets, ElementsAre("2"));
+  for (size_t i = 1; i < kWindow; ++i) ASSERT_TRUE(stream_->Write(Next("1")));
+  ExpectNoMoreIsReadThan(kWindow);
+}
+
+TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfBytes) {
+  studies_.HoldBatches();
+  v1::StreamReportsRequest large = First("1");
+  large.mutable_reports(0)->set_payload(std::string(ReportStream::kWindowBytes / 2, 'p'));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(stream_->Write(large));
+  ExpectNoMoreIsReadThan(2);
 }
 
 TEST_F(ReportStreamTest, ABatchThatCannotBeJudgedEndsTheStreamAfterTheAnswersBeforeIt) {

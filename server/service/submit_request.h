@@ -1,7 +1,8 @@
-// A batch of reports between its messages and the curator, the same for single calls and streams.
+// A request to count reports, between its message and the curator: the same for single calls and
+// streams.
 
-#ifndef COPPICE_SERVER_SERVICE_REPORT_BATCH_H_
-#define COPPICE_SERVER_SERVICE_REPORT_BATCH_H_
+#ifndef COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_
+#define COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_
 
 #include <string>
 #include <vector>
@@ -14,17 +15,18 @@
 
 namespace coppice {
 
-inline constexpr int kMaxReportsPerBatch = 1000;
+inline constexpr int kMaxReportsPerRequest = 1000;
 
-struct ReportBatch {
+struct SubmitRequest {
   std::string study;        // its id
   std::string fingerprint;  // 32 bytes
-  std::vector<SubmittedReport> reports;
+  ReportBatch reports;
 };
 
-// InvalidArgument that names the field: then no report of the batch can be judged.
-absl::StatusOr<ReportBatch> MakeBatch(const std::string& study_name, const std::string& fingerprint,
-                                      google::protobuf::RepeatedPtrField<v1::Report> reports);
+// InvalidArgument that names the field: then no report of the request can be judged.
+absl::StatusOr<SubmitRequest> ParseSubmitRequest(
+    const std::string& study_name, const std::string& fingerprint,
+    const google::protobuf::RepeatedPtrField<v1::Report>& reports);
 
 void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);
@@ -35,4 +37,4 @@ absl::Status SubmitError(const absl::Status& status);
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_SERVICE_REPORT_BATCH_H_
+#endif  // COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_

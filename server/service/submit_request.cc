@@ -1,4 +1,4 @@
-#include "server/service/report_batch.h"
+#include "server/service/submit_request.h"
 
 #include <tuple>
 #include <utility>
@@ -10,25 +10,26 @@
 
 namespace coppice {
 
-absl::StatusOr<ReportBatch> MakeBatch(const std::string& study_name, const std::string& fingerprint,
-                                      google::protobuf::RepeatedPtrField<v1::Report> reports) {
+absl::StatusOr<SubmitRequest> ParseSubmitRequest(
+    const std::string& study_name, const std::string& fingerprint,
+    const google::protobuf::RepeatedPtrField<v1::Report>& reports) {
   const absl::StatusOr<std::string> study = ParseName(kStudies, study_name);
   if (!study.ok()) return InField("study", study.status());
   if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
     return FieldError("fingerprint", absl::StrCat("must have ", std::tuple_size_v<Fingerprint>,
                                                   " bytes, has ", fingerprint.size()));
   }
-  if (reports.empty() || reports.size() > kMaxReportsPerBatch) {
-    return FieldError("reports", absl::StrCat("must be 1 to ", kMaxReportsPerBatch,
-                                              " in one batch, are ", reports.size()));
+  if (reports.empty() || reports.size() > kMaxReportsPerRequest) {
+    return FieldError("reports", absl::StrCat("must be 1 to ", kMaxReportsPerRequest,
+                                              " in one request, are ", reports.size()));
   }
-  ReportBatch batch{.study = *study, .fingerprint = fingerprint, .reports = {}};
-  batch.reports.reserve(reports.size());
-  for (v1::Report& report : reports) {
-    batch.reports.push_back({.ticket = std::move(*report.mutable_ticket()),
-                             .payload = std::move(*report.mutable_payload())});
-  }
-  return batch;
+  SubmitRequest request{.study = *study, .fingerprint = fingerprint, .reports = {}};
+  size_t bytes = 0;
+  for (const v1::Report& report : reports)
+    bytes += report.ticket().size() + report.payload().size();
+  request.reports.Reserve(static_cast<size_t>(reports.size()), bytes);
+  for (const v1::Report& report : reports) request.reports.Add(report.ticket(), report.payload());
+  return request;
 }
 
 void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
