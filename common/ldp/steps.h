@@ -3,6 +3,7 @@
 #ifndef COPPICE_COMMON_LDP_STEPS_H_
 #define COPPICE_COMMON_LDP_STEPS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,10 +39,13 @@ template <typename Hit>
 absl::Status ForEachSuccess(const GeometricTable& failures, size_t trials, PrivateRandom& random,
                             Hit hit) {
   std::array<SignedSteps, 32> draws;
+  // About as many as there are successes to expect, so that few are drawn in vain.
+  const uint64_t successes = (trials * ((uint64_t{1} << 32) - failures.numerator())) >> 32;
+  const auto batch = absl::MakeSpan(draws.data(), std::min<uint64_t>(draws.size(), successes + 1));
   size_t position = 0;
   while (true) {
-    COPPICE_RETURN_IF_ERROR(random.Geometric(failures, absl::MakeSpan(draws)));
-    for (const SignedSteps draw : draws) {
+    COPPICE_RETURN_IF_ERROR(random.Geometric(failures, batch));
+    for (const SignedSteps draw : batch) {
       position += StepsOf(draw);
       if (position >= trials) return absl::OkStatus();
       if (StepsOf(draw) == kManySteps) continue;  // no success yet, and memoryless from here

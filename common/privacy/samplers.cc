@@ -1,33 +1,60 @@
 #include "common/privacy/samplers.h"
 
-#include <numeric>
+#include <utility>
 
-#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
 namespace {
 
-absl::Status CheckTerms(uint64_t numerator, uint64_t denominator) {
-  if (denominator == 0 || numerator > kMaxSamplerTerm || denominator > kMaxSamplerTerm) {
-    return absl::InvalidArgumentError(
-        "a sampler's rate must be a fraction of whole numbers up to 2^48, its denominator "
-        "positive");
+using absl::uint128;
+
+absl::Status CheckDenominator(uint128 denominator) {
+  if (denominator == 0 || denominator > kMaxSamplerTerm) {
+    return absl::InvalidArgumentError("the denominator of a sampler's rate must be 1 to 2^100");
   }
   return absl::OkStatus();
 }
 
+uint128 GreatestCommonDivisor(uint128 a, uint128 b) {
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
+}
+
+bool FitsIn64Bits(uint128 value) { return absl::Uint128High64(value) == 0; }
+
+// Large bounds are drawn in two pieces of at most 63 bits, until the whole is below the bound.
+absl::StatusOr<uint128> UniformBelow(uint128 bound, PrivateRandom& random) {
+  if (FitsIn64Bits(bound)) return random.UniformBelow(absl::Uint128Low64(bound));
+  constexpr uint64_t kPiece = uint64_t{1} << 63;
+  const uint64_t high_bound = absl::Uint128Low64((bound - 1) / kPiece) + 1;
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t high, random.UniformBelow(high_bound));
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t low, random.UniformBelow(kPiece));
+    const uint128 value = uint128(high) * kPiece + low;
+    if (value < bound) return value;
+  }
+}
+
+absl::StatusOr<bool> Bernoulli(uint128 numerator, uint128 denominator, PrivateRandom& random) {
+  if (FitsIn64Bits(denominator)) {
+    return random.Bernoulli(absl::Uint128Low64(numerator), absl::Uint128Low64(denominator));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const uint128 value, UniformBelow(denominator, random));
+  return value < numerator;
+}
+
 // exp(-numerator / denominator) for a fraction of at most 1: K - 1 successes in a row of coins of
 // probability x/1, x/2, x/3, ...; the first failure comes at an odd K with probability exp(-x).
-absl::StatusOr<bool> BernoulliExpBelowOne(uint64_t numerator, uint64_t denominator,
+absl::StatusOr<bool> BernoulliExpBelowOne(uint128 numerator, uint128 denominator,
                                           PrivateRandom& random) {
   uint64_t k = 1;
   while (true) {
-    // K passes 2^16 with probability 1/2^16!, which is no number worth a branch, but this is
+    // K passes 2^15 with probability 1/2^15!, which is no number worth a branch, but this is
     // integers.
     if (k > uint64_t{1} << 15) return absl::InternalError("the random source repeats itself");
-    COPPICE_ASSIGN_OR_RETURN(const bool success, random.Bernoulli(numerator, denominator * k));
+    COPPICE_ASSIGN_OR_RETURN(const bool success, Bernoulli(numerator, denominator * k, random));
     if (!success) return k % 2 == 1;
     ++k;
   }
@@ -35,8 +62,8 @@ absl::StatusOr<bool> BernoulliExpBelowOne(uint64_t numerator, uint64_t denominat
 
 }  // namespace
 
-absl::StatusOr<bool> BernoulliExp(uint64_t numerator, uint64_t denominator, PrivateRandom& random) {
-  COPPICE_RETURN_IF_ERROR(CheckTerms(numerator, denominator));
+absl::StatusOr<bool> BernoulliExp(uint128 numerator, uint128 denominator, PrivateRandom& random) {
+  COPPICE_RETURN_IF_ERROR(CheckDenominator(denominator));
   for (; numerator > denominator; numerator -= denominator) {
     COPPICE_ASSIGN_OR_RETURN(const bool success, BernoulliExpBelowOne(1, 1, random));
     if (!success) return false;
@@ -44,16 +71,19 @@ absl::StatusOr<bool> BernoulliExp(uint64_t numerator, uint64_t denominator, Priv
   return BernoulliExpBelowOne(numerator, denominator, random);
 }
 
-absl::StatusOr<int64_t> DiscreteLaplace(uint64_t numerator, uint64_t denominator,
+absl::StatusOr<int64_t> DiscreteLaplace(uint128 numerator, uint128 denominator,
                                         PrivateRandom& random) {
-  COPPICE_RETURN_IF_ERROR(CheckTerms(numerator, denominator));
+  COPPICE_RETURN_IF_ERROR(CheckDenominator(denominator));
   if (numerator == 0) return absl::InvalidArgumentError("noise needs a positive rate");
-  const uint64_t divisor = std::gcd(numerator, denominator);
-  const uint64_t s = numerator / divisor;
-  const uint64_t t = denominator / divisor;
+  if (denominator / numerator >= kMaxNoiseScale) {
+    return absl::InvalidArgumentError("noise must have a scale below 2^48");
+  }
+  const uint128 divisor = GreatestCommonDivisor(numerator, denominator);
+  const uint128 s = numerator / divisor;
+  const uint128 t = denominator / divisor;
   while (true) {
     // u + t*v is geometric with ratio exp(-1/t); divided by s, geometric with ratio exp(-s/t).
-    COPPICE_ASSIGN_OR_RETURN(const uint64_t u, random.UniformBelow(t));
+    COPPICE_ASSIGN_OR_RETURN(const uint128 u, UniformBelow(t, random));
     COPPICE_ASSIGN_OR_RETURN(const bool keep, BernoulliExp(u, t, random));
     if (!keep) continue;
     uint64_t v = 0;
@@ -62,7 +92,7 @@ absl::StatusOr<int64_t> DiscreteLaplace(uint64_t numerator, uint64_t denominator
       if (!more) break;
       ++v;
     }
-    const absl::uint128 magnitude = (absl::uint128(t) * v + u) / s;
+    const uint128 magnitude = (t * v + u) / s;
     COPPICE_ASSIGN_OR_RETURN(const bool negative, random.Bernoulli(1, 2));
     if (negative && magnitude == 0) continue;  // or zero would count twice
     const auto value = static_cast<int64_t>(absl::Uint128Low64(magnitude));
@@ -72,10 +102,8 @@ absl::StatusOr<int64_t> DiscreteLaplace(uint64_t numerator, uint64_t denominator
 
 absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
                                         PrivateRandom& random) {
-  if (sensitivity == 0 || sensitivity > kMaxSamplerTerm / Budget::kNanosPerEpsilon) {
-    return absl::InvalidArgumentError("a sensitivity must be from 1 to 2^18");
-  }
-  return DiscreteLaplace(epsilon.nanos(), Budget::kNanosPerEpsilon * sensitivity, random);
+  if (sensitivity == 0) return absl::InvalidArgumentError("a sensitivity must be positive");
+  return DiscreteLaplace(epsilon.nanos(), uint128(Budget::kNanosPerEpsilon) * sensitivity, random);
 }
 
 }  // namespace coppice

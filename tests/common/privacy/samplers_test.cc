@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "common/privacy/openssl_random.h"
+#include "tests/support/binomial_plan.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"
 
@@ -16,14 +18,13 @@ using ::testing::HasSubstr;
 constexpr double kRounding = 1e-12;  // of the test's own arithmetic
 
 // All branches but those less likely than 1e-7; what was cut is accounted for.
-constexpr double kCutOff = 1e-7;
+constexpr testing::Walk kWalk = {.cut_off = 1e-7};
 
 TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
   for (const auto& [numerator, denominator] :
        {std::pair{0, 1}, {1, 3}, {1, 1}, {3, 2}, {7, 2}, {5, 1}}) {
-    const Law<bool> law = WalkAllBranches<bool>(kCutOff, [&](PrivateRandom& random) {
-      return BernoulliExp(numerator, denominator, random);
-    });
+    const Law<bool> law = WalkAllBranches<bool>(
+        kWalk, [&](PrivateRandom& random) { return BernoulliExp(numerator, denominator, random); });
     const double expected = std::exp(-static_cast<double>(numerator) / denominator);
     const auto found = law.probability.find(true);
     const double probability = found == law.probability.end() ? 0 : found->second;
@@ -36,7 +37,7 @@ TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
 TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
   for (const auto& [s, t] : {std::pair{1, 1}, {1, 2}, {3, 2}, {2, 1}}) {
     const Law<int64_t> law = WalkAllBranches<int64_t>(
-        kCutOff, [&](PrivateRandom& random) { return DiscreteLaplace(s, t, random); });
+        kWalk, [&](PrivateRandom& random) { return DiscreteLaplace(s, t, random); });
     const double ratio = std::exp(-static_cast<double>(s) / t);
     // Every probability is bounded from above exactly, and what is missing in all is law.cut.
     EXPECT_LE(law.cut, 0.05);
@@ -51,7 +52,7 @@ TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
 // The test above must be able to fail: zero counted twice (the sign drawn without a rejection).
 TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
   const Law<int64_t> law =
-      WalkAllBranches<int64_t>(kCutOff, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+      WalkAllBranches<int64_t>(kWalk, [](PrivateRandom& random) -> absl::StatusOr<int64_t> {
         int64_t steps = 0;
         while (true) {
           const absl::StatusOr<bool> more = BernoulliExp(1, 1, random);
@@ -67,13 +68,42 @@ TEST(DiscreteLaplaceTest, WalkRefusesASamplerThatCountsZeroTwice) {
   EXPECT_GT(law.probability.at(0), (1 - ratio) / (1 + ratio) + 0.1);
 }
 
+// Terms that need 128 bits, drawn in pieces: false alarm < 2e-9 in all.
+TEST(BernoulliExpTest, LargeTermsHaveTheProbabilityOfTheReducedFraction) {
+  OpenSslRandom random;
+  const absl::uint128 unit = absl::uint128(1) << 90;
+  const testing::BinomialPlan plan{.p = std::exp(-1.0 / 3), .trials = 100'000};
+  uint64_t successes = 0;
+  for (uint64_t i = 0; i < plan.trials; ++i) {
+    successes += *BernoulliExp(unit, unit * 3, random) ? 1 : 0;
+  }
+  EXPECT_TRUE(plan.Accepts(successes)) << successes;
+}
+
+TEST(DiscreteLaplaceTest, LargeScalesHaveTheirSpread) {
+  OpenSslRandom random;
+  // The magnitude exceeds the scale with probability exp(-1), nearly.
+  const uint64_t scale = (uint64_t{1} << 46) + 1;
+  const testing::BinomialPlan plan{.p = std::exp(-1.0), .trials = 100'000};
+  uint64_t beyond = 0;
+  for (uint64_t i = 0; i < plan.trials; ++i) {
+    const int64_t noise =
+        *DiscreteLaplace(Budget::kNanosPerEpsilon, absl::uint128(1'000'000'000) * scale, random);
+    beyond += static_cast<uint64_t>(std::abs(noise)) > scale ? 1 : 0;
+  }
+  EXPECT_TRUE(plan.Accepts(beyond)) << beyond;
+}
+
 TEST(DiscreteLaplaceTest, RefusesRatesOutOfRange) {
-  testing::WalkingRandom random(1);
+  testing::WalkingRandom random(kWalk);
   EXPECT_THAT(DiscreteLaplace(0, 1, random),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
-  EXPECT_THAT(DiscreteLaplace(1, 0, random),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
-  EXPECT_THAT(DiscreteLaplace(kMaxSamplerTerm + 1, 1, random),
+  for (const absl::uint128 denominator : {absl::uint128(0), kMaxSamplerTerm + 1}) {
+    const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^100"));
+    EXPECT_THAT(DiscreteLaplace(1, denominator, random), refused);
+    EXPECT_THAT(BernoulliExp(1, denominator, random), refused);
+  }
+  EXPECT_THAT(DiscreteLaplace(1, kMaxNoiseScale, random),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^48")));
   EXPECT_THAT(DiscreteLaplace(*Budget::Parse("1"), 0, random),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));

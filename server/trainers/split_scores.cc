@@ -1,0 +1,57 @@
+#include "server/trainers/split_scores.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/numeric/int128.h"
+
+namespace coppice {
+namespace {
+
+using absl::int128;
+
+// Floor, also of negative numbers; a built-in division goes towards zero.
+int64_t FloorDivide(int128 numerator, int128 denominator) {
+  int128 quotient = numerator / denominator;
+  if (quotient * denominator > numerator) --quotient;
+  return static_cast<int64_t>(quotient);
+}
+
+int64_t Total(absl::Span<const int64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+}  // namespace
+
+int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda) {
+  if (count == 0) return 0;
+  // (sum / steps)^2 / (count + lambda) * unit, with lambda as a fraction and steps = unit.
+  static_assert(kGradientSteps == kScoreUnit);
+  return FloorDivide(
+      int128(sum) * sum * lambda.denominator,
+      int128(kGradientSteps) * (int128(count) * lambda.denominator + lambda.numerator));
+}
+
+int64_t SquaredErrorTerm(int64_t count, int64_t sum, int64_t squares) {
+  if (count == 0) return 0;
+  return -FloorDivide(int128(count) * squares - int128(sum) * sum, count);
+}
+
+int64_t MiscountTerm(absl::Span<const int64_t> class_counts) {
+  return *std::max_element(class_counts.begin(), class_counts.end()) - Total(class_counts);
+}
+
+int64_t GiniTerm(absl::Span<const int64_t> class_counts) {
+  const int64_t count = Total(class_counts);
+  if (count == 0) return 0;
+  int128 together = int128(count) * count;
+  for (const int64_t of_class : class_counts) together -= int128(of_class) * of_class;
+  return -FloorDivide(together * kScoreUnit, count);
+}
+
+int64_t WeightedGiniTerm(int64_t mass_of_0, int64_t mass_of_1) {
+  if (mass_of_0 + mass_of_1 == 0) return 0;
+  return -FloorDivide(int128(4) * mass_of_0 * mass_of_1, int128(mass_of_0) + mass_of_1);
+}
+
+}  // namespace coppice

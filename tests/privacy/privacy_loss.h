@@ -1,0 +1,30 @@
+// What an observer may learn from laws computed branch by branch (walking_random.h).
+
+#ifndef COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_
+#define COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/walking_random.h"
+
+namespace coppice::testing {
+
+// The largest log ratio log(P(o) / Q(o)) that the two laws prove: P is at least what was walked, Q
+// at most that and all that was cut off. So a value above epsilon refutes a claim of epsilon; what
+// a value below it leaves open is bounded by Q's cut, which a test must look at too. Rounding of
+// the test's own sums of doubles is taken off.
+template <typename Output>
+double ProvenLoss(const Law<Output>& p, const Law<Output>& q) {
+  constexpr double kRounding = 1e-12;
+  double worst = 0;
+  for (const auto& [output, probability] : p.probability) {
+    const double at_most = q.at(output) + q.cut + kRounding;
+    worst = std::max(worst, std::log((probability - kRounding) / at_most));
+  }
+  return worst;
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_

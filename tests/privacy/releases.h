@@ -1,0 +1,138 @@
+// The central releases whose laws are computed on every tiny table (central_enumeration_test).
+//
+// A trainer, or a part of one, joins by one line in AllReleases(): what it is called, what it
+// claims, and a function from a table to what an observer sees. Keep it small: the walk follows
+// every branch.
+
+#ifndef COPPICE_TESTS_PRIVACY_RELEASES_H_
+#define COPPICE_TESTS_PRIVACY_RELEASES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
+#include "common/privacy/noisy_sums.h"
+#include "common/privacy/selection.h"
+#include "server/trainers/split_scores.h"
+#include "tests/privacy/tiny_tables.h"
+#include "tests/support/walking_random.h"
+
+namespace coppice::testing {
+
+enum class Neighbours {
+  kAddOrRemoveRow,
+  kChangeLabel,  // features are public
+};
+
+struct Release {
+  const char* name;
+  const char* epsilon;  // what it claims
+  Neighbours neighbours;
+  size_t rows;     // of the largest tables
+  double cut_off;  // of the walk; larger where there are endless tails
+  double found;    // the share of epsilon that the walk must find to be lost on such small tables
+  // What is released, in any form that tells all of it.
+  std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)> run;
+};
+
+// How many rows have x <= cut, for every public cut.
+inline std::vector<uint64_t> RanksOf(const TinyTable& table) {
+  std::vector<uint64_t> ranks(kTinyValues);
+  for (const TinyRow& row : table) {
+    for (uint32_t cut = row.x; cut < kTinyValues; ++cut) ++ranks[cut];
+  }
+  return ranks;
+}
+
+// counts[side * 2 + y] of splitting at x <= cut.
+inline std::vector<int64_t> SideCounts(const TinyTable& table, uint32_t cut) {
+  std::vector<int64_t> counts(4);
+  for (const TinyRow& row : table) ++counts[(row.x <= cut ? 0 : 2) + row.y];
+  return counts;
+}
+
+using Term = int64_t (*)(absl::Span<const int64_t>);
+
+// The scores of splitting at each cut but the last, where all rows are on one side.
+inline std::vector<int64_t> SplitScores(const TinyTable& table, Term term) {
+  std::vector<int64_t> scores;
+  for (uint32_t cut = 0; cut < kTinyValues; ++cut) {
+    const std::vector<int64_t> counts = SideCounts(table, cut);
+    scores.push_back(term(absl::MakeSpan(counts).first(2)) +
+                     term(absl::MakeSpan(counts).subspan(2)));
+  }
+  return scores;
+}
+
+// Gradients are +1 and -1 by label.
+inline int64_t GainOfCounts(absl::Span<const int64_t> counts) {
+  return GainTerm(counts[0] + counts[1], (counts[1] - counts[0]) * kGradientSteps, {1, 10});
+}
+
+// Labels are 0 and 1.
+inline int64_t SquaredErrorOfCounts(absl::Span<const int64_t> counts) {
+  return SquaredErrorTerm(counts[0] + counts[1], counts[1], counts[1]);
+}
+
+template <typename Place>
+absl::StatusOr<std::string> Show(const absl::StatusOr<Place>& place) {
+  if (!place.ok()) return place.status();
+  return std::to_string(*place);
+}
+inline absl::StatusOr<std::string> Show(const absl::StatusOr<std::vector<int64_t>>& sums) {
+  if (!sums.ok()) return sums.status();
+  return absl::StrJoin(*sums, " ");
+}
+
+template <Term term, uint64_t range>
+absl::StatusOr<std::string> ChooseSplit(const TinyTable& table, const Budget& epsilon,
+                                        PrivateRandom& random) {
+  return Show(PermuteAndFlip(SplitScores(table, term), epsilon, range, random));
+}
+
+inline std::vector<Release> AllReleases() {
+  constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
+  return {
+      {"private median", "1", kRow, 4, 1e-8, 0.99,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return Show(SelectQuantile(RanksOf(table), table.size(), 1, 2, epsilon, random));
+       }},
+      {"private quartile", "0.5", kRow, 4, 1e-8, 0.8,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return Show(SelectQuantile(RanksOf(table), table.size(), 3, 4, epsilon, random));
+       }},
+      {"exponential mechanism on miscounts", "1", kRow, 3, 1e-6, 0.7,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return Show(ExponentialMechanism(SplitScores(table, MiscountTerm), epsilon, kMiscountRange,
+                                          random));
+       }},
+      {"split by miscount", "1", kRow, 4, 1e-8, 0.99, ChooseSplit<MiscountTerm, kMiscountRange>},
+      {"split by Gini", "2", kRow, 4, 1e-8, 0.7, ChooseSplit<GiniTerm, kGiniRange>},
+      {"split by gain", "1", kRow, 4, 1e-8, 0.7, ChooseSplit<GainOfCounts, kGainRange>},
+      {"split by squared error", "1", kRow, 4, 1e-8, 0.99,
+       ChooseSplit<SquaredErrorOfCounts, SquaredErrorRange(1)>},
+      {"noisy count", "1", kRow, 4, 1e-7, 0.99,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return Show(ReleaseSums({static_cast<int64_t>(table.size())}, 1, epsilon, random));
+       }},
+      {"noisy class counts", "3", kRow, 2, 1e-6, 0.4,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         std::vector<int64_t> classes(2);
+         for (const TinyRow& row : table) ++classes[row.y];
+         return Show(ReleaseSums(classes, 1, epsilon, random));
+       }},
+      {"noisy class counts, labels private", "4", Neighbours::kChangeLabel, 2, 1e-6, 0.35,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         std::vector<int64_t> classes(2);
+         for (const TinyRow& row : table) ++classes[row.y];
+         return Show(ReleaseSums(classes, 2, epsilon, random));
+       }},
+  };
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_PRIVACY_RELEASES_H_

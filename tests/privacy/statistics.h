@@ -1,0 +1,219 @@
+// The scores and statistics whose constants are searched (sensitivity_search_test).
+//
+// A trainer joins by one line in AllStatistics() for each score it selects by and each statistic it
+// adds noise to: the constant in the code, and a function from a table to the numbers.
+//
+// Tables here are large: they hold how many rows there are of each kind. A row has a side of two
+// candidate splits, a and b, and a label. A second column says what the row weighs to a booster.
+
+#ifndef COPPICE_TESTS_PRIVACY_STATISTICS_H_
+#define COPPICE_TESTS_PRIVACY_STATISTICS_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/trainers/split_scores.h"
+
+namespace coppice::testing {
+
+inline constexpr uint32_t kSides = 2;
+inline constexpr uint32_t kLabels = 3;  // low, middle, high; classes 0, 1, 2
+inline constexpr uint32_t kKinds = kSides * kSides * kLabels;
+
+struct Kind {
+  uint32_t a, b, label;
+};
+inline Kind KindOf(uint32_t kind) {
+  return {.a = kind / (kSides * kLabels), .b = kind / kLabels % kSides, .label = kind % kLabels};
+}
+
+using BigTable = std::array<int64_t, kKinds>;  // rows of each kind
+
+enum class Moves {
+  kRange,        // max change - min change over the numbers, for private selection
+  kL1,           // sum of absolute changes, for noise on each number
+  kSensitivity,  // the largest absolute change of one number
+};
+enum class Step { kAddRow, kChangeLabel };
+
+struct Statistic {
+  const char* name;
+  Moves moves;
+  Step step;
+  double bound;  // the constant in the code
+  std::function<std::vector<double>(const BigTable&)> numbers;
+};
+
+// What one child of a split holds.
+struct Child {
+  std::array<int64_t, kLabels> counts{};
+
+  int64_t count() const { return counts[0] + counts[1] + counts[2]; }
+  // Of labels low, middle, high as gradients -1, 0, 1 or as numbers 0, half, 1 of `scale`.
+  int64_t GradientSum() const { return (counts[2] - counts[0]) * kGradientSteps; }
+  int64_t Sum(int64_t scale) const { return counts[1] * (scale / 2) + counts[2] * scale; }
+  int64_t Squares(int64_t scale) const {
+    return counts[1] * (scale / 2) * (scale / 2) + counts[2] * scale * scale;
+  }
+};
+
+inline std::array<Child, kSides> ChildrenOf(const BigTable& table, bool split_b) {
+  std::array<Child, kSides> children;
+  for (uint32_t i = 0; i < kKinds; ++i) {
+    const Kind kind = KindOf(i);
+    children[split_b ? kind.b : kind.a].counts[kind.label] += table[i];
+  }
+  return children;
+}
+
+// The scores of the two splits, where a split's score is the sum of `term` over its children.
+template <typename Term>
+std::function<std::vector<double>(const BigTable&)> ScoresBy(Term term) {
+  return [term](const BigTable& table) {
+    std::vector<double> scores;
+    for (const bool split_b : {false, true}) {
+      int64_t score = 0;
+      for (const Child& child : ChildrenOf(table, split_b)) score += term(child);
+      scores.push_back(static_cast<double>(score));
+    }
+    return scores;
+  };
+}
+
+inline std::vector<double> ClassCounts(const BigTable& table) {
+  std::vector<double> numbers;
+  for (const Child& leaf : ChildrenOf(table, false)) {
+    numbers.insert(numbers.end(), leaf.counts.begin(), leaf.counts.end());
+  }
+  return numbers;
+}
+
+// Half sums: n + S and n - S, in units of the label's bound.
+inline std::vector<double> HalfSums(const BigTable& table) {
+  std::vector<double> numbers;
+  for (const Child& leaf : ChildrenOf(table, false)) {
+    const auto count = static_cast<double>(leaf.count());
+    const auto sum = static_cast<double>(leaf.GradientSum()) / kGradientSteps;
+    numbers.push_back(count + sum);
+    numbers.push_back(count - sum);
+  }
+  return numbers;
+}
+
+// Gradient boosting's leaf values S / (n + 1/10), in units of the gradients' bound.
+inline std::vector<double> LeafValues(const BigTable& table) {
+  std::vector<double> numbers;
+  for (const Child& leaf : ChildrenOf(table, false)) {
+    numbers.push_back(static_cast<double>(leaf.GradientSum()) / kGradientSteps /
+                      (static_cast<double>(leaf.count()) + 0.1));
+  }
+  return numbers;
+}
+
+// Scores of the cuts at 0, 1 and 2 for the median of rows whose value is their label.
+inline std::vector<double> QuantileScores(const BigTable& table, int64_t part, int64_t whole) {
+  const Child all = [&] {
+    Child sum;
+    for (uint32_t i = 0; i < kKinds; ++i) sum.counts[KindOf(i).label] += table[i];
+    return sum;
+  }();
+  std::vector<double> scores;
+  int64_t rank = 0;
+  for (const int64_t of_value : all.counts) {
+    rank += of_value;
+    scores.push_back(-static_cast<double>(std::abs(whole * rank - part * all.count())));
+  }
+  return scores;
+}
+
+// Masses of a booster's rows, in these units a row; the middle label counts as low. Relabelling one
+// row moves masses by two units in L1.
+inline constexpr int64_t kMass = kScoreUnit;
+inline int64_t WeightedGini(const Child& child) {
+  return WeightedGiniTerm((child.counts[0] + child.counts[1]) * kMass, child.counts[2] * kMass);
+}
+
+// What the two splits of a leaf gain, the leaf's own impurity included.
+inline std::vector<double> ImpurityDrops(const BigTable& table) {
+  std::vector<double> drops;
+  for (const bool split_b : {false, true}) {
+    const auto [left, right] = ChildrenOf(table, split_b);
+    Child leaf;
+    for (uint32_t i = 0; i < kLabels; ++i) leaf.counts[i] = left.counts[i] + right.counts[i];
+    drops.push_back(
+        static_cast<double>(WeightedGini(left) + WeightedGini(right) - WeightedGini(leaf)));
+  }
+  return drops;
+}
+
+inline constexpr int64_t kLabelSteps = 1000;  // of regression labels
+
+inline std::vector<double> SquaredErrors(const BigTable& table) {
+  return ScoresBy([](const Child& child) {
+    return SquaredErrorTerm(child.count(), child.Sum(kLabelSteps), child.Squares(kLabelSteps));
+  })(table);
+}
+
+inline std::vector<double> Gains(const BigTable& table) {
+  return ScoresBy([](const Child& child) {
+    return GainTerm(child.count(), child.GradientSum(), {1, 10});
+  })(table);
+}
+
+inline std::vector<Statistic> AllStatistics() {
+  return {
+      {"gain", Moves::kRange, Step::kAddRow, kGainRange, Gains},
+      {"squared error", Moves::kRange, Step::kAddRow, SquaredErrorRange(kLabelSteps),
+       SquaredErrors},
+      {"weighted Gini", Moves::kRange, Step::kChangeLabel, WeightedGiniRange(2 * kMass),
+       ImpurityDrops},
+      {"miscount", Moves::kRange, Step::kAddRow, kMiscountRange,
+       ScoresBy([](const Child& child) { return MiscountTerm(child.counts); })},
+      {"Gini", Moves::kRange, Step::kAddRow, kGiniRange,
+       ScoresBy([](const Child& child) { return GiniTerm(child.counts); })},
+      {"median", Moves::kRange, Step::kAddRow, 2,
+       [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
+      {"quantile 3/4", Moves::kRange, Step::kAddRow, 6,
+       [](const BigTable& table) { return QuantileScores(table, 3, 4); }},
+      {"class counts", Moves::kL1, Step::kAddRow, 1, ClassCounts},
+      {"class counts, labels private", Moves::kL1, Step::kChangeLabel, 2, ClassCounts},
+      {"half sums", Moves::kL1, Step::kAddRow, 2, HalfSums},
+      {"leaf values", Moves::kL1, Step::kAddRow, 1 / 1.1, LeafValues},
+  };
+}
+
+// Constants as papers or their codes have them, which are unsafe.
+inline std::vector<Statistic> UnsafeStatistics() {
+  constexpr double kLambda = 0.1;
+  return {
+      {"gain as in DPBoost Lemma 1", Moves::kSensitivity, Step::kAddRow,
+       (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * kScoreUnit, Gains},
+      {"gain, selection as in DPBoost", Moves::kRange, Step::kAddRow,
+       2 * (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * kScoreUnit, Gains},
+      {"label counts as in PTE and SSPE 2", Moves::kL1, Step::kChangeLabel, 1, ClassCounts},
+      {"impurity of a leaf as in thesis Lemma 4 2 3", Moves::kSensitivity, Step::kChangeLabel,
+       1.25 * kMass,
+       [](const BigTable& table) {
+         return std::vector<double>{static_cast<double>(WeightedGini(ChildrenOf(table, false)[0]))};
+       }},
+      {"impurity drop as in thesis Lemma 4 2 4", Moves::kSensitivity, Step::kChangeLabel,
+       4.0 * kMass, ImpurityDrops},
+      {"median score as if one row moved a rank alone", Moves::kRange, Step::kAddRow, 1,
+       [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
+  };
+}
+
+// And those that waste budget.
+inline std::vector<Statistic> WastefulStatistics() {
+  return {
+      {"squared error as in DiPriMe's code", Moves::kRange, Step::kAddRow,
+       8.0 * SquaredErrorRange(kLabelSteps), SquaredErrors},
+  };
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_PRIVACY_STATISTICS_H_
