@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "server/lab/audit_command.h"
 #include "server/lab/local.h"
 #include "server/lab/synthesize.h"
 
@@ -42,12 +43,17 @@ int main(int argc, char** argv) {
   CLI::App* synthesize =
       app.add_subcommand("synthesize", "the synthetic pair as files, to try the daemon on");
   coppice::AddSynthesizeFlags(*synthesize, synthesize_flags);
+  coppice::AuditFlags audit_flags;
+  CLI::App* audit =
+      app.add_subcommand("audit", "a lower bound on the epsilon that a mechanism really costs");
+  coppice::AddAuditFlags(*audit, audit_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return ExitFor(app, error);
   }
 
+  if (audit->parsed()) return ExitWith(coppice::RunAuditCommand(audit_flags));
   if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
   if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
     std::cerr << "coppice-lab: " << usage.message() << "\n";

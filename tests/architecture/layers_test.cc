@@ -61,7 +61,7 @@ std::string LibraryOf(const std::string& header) {
   static const std::vector<std::pair<std::string, std::string>> kPrefixes = {
       {"absl/", "absl"},   {"openssl/", "openssl"}, {"google/protobuf", "protobuf"},
       {"grpcpp/", "grpc"}, {"grpc/", "grpc"},       {"rocksdb/", "rocksdb"},
-      {"CLI/", "cli11"},   {"nlohmann/", "json"},   {"csv.h", "csv"},
+      {"CLI/", "cli11"},   {"boost/", "boost"},   {"nlohmann/", "json"},   {"csv.h", "csv"},
       {"zlib.h", "zlib"},  {"Eigen/", "eigen"},     {"gtest/", "gtest"},
   };
   for (const auto& [prefix, library] : kPrefixes) {
