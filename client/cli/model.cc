@@ -13,6 +13,7 @@
 #include "client/cli/output.h"
 #include "client/cli/predict.h"
 #include "client/cli/remote.h"
+#include "client/cli/verify.h"
 #include "client/cli/write_file.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
@@ -300,6 +301,50 @@ void AddExport(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Export);
 }
 
+// ---- verify
+
+struct VerifyFlags : ModelFlags {
+  std::string file;
+};
+
+absl::StatusOr<v1::Model> ModelToVerify(const VerifyFlags& flags) {
+  if (!flags.file.empty()) return ReadModelFile(flags.file);
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  return GetModel(remote, flags.model);
+}
+
+absl::Status Verify(const VerifyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, ModelToVerify(flags));
+  Verdict verdict = VerifyModel(model);
+  if (!flags.output.json) {
+    PrintRows(verdict.json["releases"].get<std::vector<Json>>(), /*json=*/false);
+    verdict.json.erase("releases");
+    std::cout << "\n";
+  }
+  PrintObject(verdict.json, flags.output.json);
+  return verdict.status;
+}
+
+void AddVerify(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* verb = AddVerb(noun, "verify",
+                           "List what a model released, and check that it adds up to its epsilon",
+                           "coppice model verify --model m-91c0");
+  AddIdFlag(*verb, "--model", flags->model, "Id of the model", /*required=*/false);
+  CLI::Option* model = verb->get_option("--model");
+  CLI::Option* file =
+      verb->add_option("--file", flags->file, "Instead: a file that `model export` wrote")
+          ->excludes(model);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  verb->parse_complete_callback([model, file] {
+    if (model->count() + file->count() == 0) {
+      throw CLI::RequiredError("--model or --file");
+    }
+  });
+  OnParsed(*verb, action, flags, Verify);
+}
+
 }  // namespace
 
 void AddModelCommands(CLI::App& app, Action& action) {
@@ -311,6 +356,7 @@ void AddModelCommands(CLI::App& app, Action& action) {
   AddRowsVerb(*noun, action, "predict", "Predict the class of every row of a table", Predict);
   AddRowsVerb(*noun, action, "evaluate", "Compare predictions with a table's own labels", Evaluate);
   AddExport(*noun, action);
+  AddVerify(*noun, action);
 }
 
 }  // namespace coppice

@@ -76,6 +76,7 @@ absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
     return absl::InvalidArgumentError(absl::StrCat(
         "a model of ", forest.size(), " trees needs as many lists of leaves, not ", leaves.size()));
   }
+  COPPICE_RETURN_IF_ERROR(CheckCertificate(certificate));
   for (size_t t = 0; t < forest.size(); ++t) {
     const absl::Status status = CheckTree(schema, forest[t], leaves[t]);
     if (!status.ok()) {

@@ -3,7 +3,8 @@
 //
 // Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
 // Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1], a
-//            row of probabilities does not add up to 1, or a standard error is negative or NaN.
+//            row of probabilities does not add up to 1, a standard error is negative or NaN, or the
+//            certificate's epsilon is not what its releases cost.
 // Threads    immutable after Create(); safe to share.
 
 #ifndef COPPICE_COMMON_TREE_MODEL_H_
@@ -15,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/schema/schema.h"
+#include "common/tree/certificate.h"
 #include "common/tree/tree.h"
 
 namespace coppice {
@@ -30,21 +32,6 @@ struct LeafPrediction {
   uint32_t source_node = 0;
 
   friend bool operator==(const LeafPrediction&, const LeafPrediction&) = default;
-};
-
-// What the model cost and what it assumed, for a person and for `verify`.
-struct Certificate {
-  uint64_t epsilon_nanos = 0;              // per report, in billionths
-  std::string mechanism;                   // "laplace_split", ...
-  std::string neighbouring;                // the relation, in words
-  std::vector<std::string> public_inputs;  // what was used without protection, in words
-  std::string estimator;                   // "weighted lambda=1", "prune"
-  uint64_t reports = 0;                    // accepted and counted
-  uint64_t public_rows = 0;
-  std::string fingerprint;  // of the study's terms, lower-case hex
-  std::string code_version;
-
-  friend bool operator==(const Certificate&, const Certificate&) = default;
 };
 
 struct Prediction {

@@ -43,6 +43,7 @@ std::string SerializeTerms(const Terms& terms);
 absl::StatusOr<Terms> ParseTerms(absl::string_view bytes);
 
 v1::Certificate ToProto(const Certificate& certificate);
+Certificate FromProto(const v1::Certificate& proto);  // unchecked: CheckCertificate()
 
 // Everything but the name, study and time, which belong to the curator's record of the model.
 v1::Model ToProto(const Model& model);

@@ -35,8 +35,23 @@ std::vector<std::vector<LeafPrediction>> FromProto(
   return leaves;
 }
 
+std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
+  std::vector<Release> releases;
+  for (const v1::Release& proto : protos) {
+    releases.push_back({.what = proto.what(),
+                        .mechanism = proto.mechanism(),
+                        .epsilon_nanos = proto.epsilon_nanos(),
+                        .times = proto.times(),
+                        .part = proto.part()});
+  }
+  return releases;
+}
+
+}  // namespace
+
 Certificate FromProto(const v1::Certificate& proto) {
   return {.epsilon_nanos = proto.epsilon_nanos(),
+          .releases = FromProto(proto.releases()),
           .mechanism = proto.mechanism(),
           .neighbouring = proto.neighbouring(),
           .public_inputs = {proto.public_inputs().begin(), proto.public_inputs().end()},
@@ -46,8 +61,6 @@ Certificate FromProto(const v1::Certificate& proto) {
           .fingerprint = proto.fingerprint(),
           .code_version = proto.code_version()};
 }
-
-}  // namespace
 
 v1::Certificate ToProto(const Certificate& certificate) {
   v1::Certificate proto;
@@ -61,6 +74,14 @@ v1::Certificate ToProto(const Certificate& certificate) {
   proto.set_public_rows(certificate.public_rows);
   proto.set_fingerprint(certificate.fingerprint);
   proto.set_code_version(certificate.code_version);
+  for (const Release& release : certificate.releases) {
+    v1::Release& added = *proto.add_releases();
+    added.set_what(release.what);
+    added.set_mechanism(release.mechanism);
+    added.set_epsilon_nanos(release.epsilon_nanos);
+    added.set_times(release.times);
+    added.set_part(release.part);
+  }
   return proto;
 }
 

@@ -19,8 +19,15 @@ constexpr absl::string_view kAllModels = "model/";
 
 Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& options,
                             uint64_t reports) {
-  return {.epsilon_nanos = facts.terms->epsilon.nanos(),
-          .mechanism = std::string(MechanismName(facts.terms->mechanism)),
+  const std::string mechanism(MechanismName(facts.terms->mechanism));
+  const uint64_t epsilon_nanos = facts.terms->epsilon.nanos();
+  return {.epsilon_nanos = epsilon_nanos,
+          .releases = {{.what = "a device's one report: its leaf and label in one tree",
+                        .mechanism = mechanism,
+                        .epsilon_nanos = epsilon_nanos,
+                        .times = 1,
+                        .part = ""}},
+          .mechanism = mechanism,
           .neighbouring = "any value of one device's row for any other (local)",
           .public_inputs = {"the schema: bounds, vocabularies and classes",
                             absl::StrCat("the ", facts.public_rows,

@@ -128,6 +128,8 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
   const std::string exported = folder_.path() + "/tree.json";
   daemon_.CoppiceJson({"model", "export", "--model", "tree", "--output", exported});
   EXPECT_THAT(ReadWhole(exported), HasSubstr("\"epsilon_nanos\""));
+  EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "tree"})["verified"], true);
+  EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--file", exported})["verified"], true);
   const Outcome predicted = daemon_.Coppice(
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;

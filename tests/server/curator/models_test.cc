@@ -45,6 +45,10 @@ TEST_F(ModelsTest, CertificateSaysWhatTheModelCostAndAssumed) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
   const Certificate& certificate = info.model->certificate();
   EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u);
+  ASSERT_EQ(certificate.releases.size(), 1u);
+  EXPECT_EQ(certificate.releases[0].epsilon_nanos, 1'000'000'000u);
+  EXPECT_EQ(certificate.releases[0].times, 1u);
+  EXPECT_OK(CheckCertificate(certificate));
   EXPECT_EQ(certificate.mechanism, "laplace_split");
   EXPECT_EQ(certificate.neighbouring, "any value of one device's row for any other (local)");
   EXPECT_THAT(certificate.public_inputs, Contains(HasSubstr("64 public rows")));

@@ -1,0 +1,62 @@
+#include "client/cli/verify.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/describe.h"
+#include "common/tree/certificate.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+
+Json DescribeRelease(const Release& release) {
+  return {{"what", release.what},
+          {"mechanism", release.mechanism},
+          {"epsilon", Epsilon(release.epsilon_nanos)},
+          {"times", release.times},
+          {"part", release.part.empty() ? "all" : release.part}};
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Model> ReadModelFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.good() && !stream.eof()) {
+    return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  }
+  v1::Model model;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
+  if (status.ok()) return model;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " is no model as `coppice model export` writes it: ", std::string(status.message())));
+}
+
+Verdict VerifyModel(const v1::Model& model) {
+  const Certificate certificate = FromProto(model.certificate());
+  const absl::StatusOr<uint64_t> cost = TotalCost(certificate.releases);
+  Verdict verdict;
+  verdict.status = cost.ok() ? FromProto(model).status() : cost.status();
+  verdict.json = {{"model", IdOf(model.name())},
+                  {"verified", verdict.status.ok()},
+                  {"epsilon", Epsilon(certificate.epsilon_nanos)},
+                  {"epsilon_of_releases", cost.ok() ? Json(Epsilon(*cost)) : Json()},
+                  {"neighbouring", certificate.neighbouring},
+                  {"releases", Json::array()}};
+  for (const Release& release : certificate.releases) {
+    verdict.json["releases"].push_back(DescribeRelease(release));
+  }
+  if (!verdict.status.ok()) {
+    verdict.status = absl::FailedPreconditionError(
+        absl::StrCat("do not use this model: ", verdict.status.message()));
+  }
+  return verdict;
+}
+
+}  // namespace coppice

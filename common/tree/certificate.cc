@@ -1,0 +1,46 @@
+#include "common/tree/certificate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr double kNanosPerEpsilon = 1e9;
+
+std::string Text(uint64_t nanos) {
+  return absl::StrCat(static_cast<double>(nanos) / kNanosPerEpsilon);
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
+  // 64 bits each, times 64, times as many as fit into memory is more than 128: held at 2^64.
+  constexpr absl::uint128 kTooMuch = absl::uint128(1) << 64;
+  absl::uint128 of_all = 0;
+  std::map<std::string, absl::uint128> of_part;
+  for (const Release& release : releases) {
+    absl::uint128& sum = release.part.empty() ? of_all : of_part[release.part];
+    sum = std::min(kTooMuch, sum + absl::uint128(release.epsilon_nanos) * release.times);
+  }
+  absl::uint128 most = 0;
+  for (const auto& [part, sum] : of_part) most = std::max(most, sum);
+  if (of_all + most >= kTooMuch) {
+    return absl::InvalidArgumentError("the releases' epsilons are too large to add up");
+  }
+  return absl::Uint128Low64(of_all + most);
+}
+
+absl::Status CheckCertificate(const Certificate& certificate) {
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t cost, TotalCost(certificate.releases));
+  if (cost == certificate.epsilon_nanos) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the certificate says epsilon ",
+                                                 Text(certificate.epsilon_nanos),
+                                                 ", its releases add up to ", Text(cost)));
+}
+
+}  // namespace coppice

@@ -1,0 +1,57 @@
+// What a model cost in privacy and what it assumed: for a person, and for a check that its parts
+// add up to its whole.
+//
+// Cost       releases made of all records add up. Releases made of one part of the records add up
+//            within that part, and of the parts only the most expensive counts, because a record is
+//            in one part only, whichever others there are (docs/mechanisms.md#composition).
+// Errors     InvalidArgument, with both sums.
+// Threads    plain values.
+
+#ifndef COPPICE_COMMON_TREE_CERTIFICATE_H_
+#define COPPICE_COMMON_TREE_CERTIFICATE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+// Something that left a private path, and what each time cost.
+struct Release {
+  std::string what;            // in words
+  std::string mechanism;       // "laplace_split", ...
+  uint64_t epsilon_nanos = 0;  // in billionths
+  uint64_t times = 1;
+  std::string part;  // of the records that it saw; empty: all
+
+  friend bool operator==(const Release&, const Release&) = default;
+};
+
+struct Certificate {
+  uint64_t epsilon_nanos = 0;              // in all, in billionths
+  std::vector<Release> releases;           // every one
+  std::string mechanism;                   // "laplace_split", ...
+  std::string neighbouring;                // the relation, in words
+  std::vector<std::string> public_inputs;  // what was used without protection, in words
+  std::string estimator;                   // "weighted lambda=1", "prune"
+  uint64_t reports = 0;                    // accepted and counted
+  uint64_t public_rows = 0;
+  std::string fingerprint;  // of the study's terms, lower-case hex
+  std::string code_version;
+
+  friend bool operator==(const Certificate&, const Certificate&) = default;
+};
+
+// What the releases cost in all, in billionths. InvalidArgument if that passes 64 bits.
+absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases);
+
+// OK if the certificate's epsilon is what its releases cost.
+absl::Status CheckCertificate(const Certificate& certificate);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TREE_CERTIFICATE_H_

@@ -1,0 +1,156 @@
+// The averaging attacker asks a device the same question a thousand times and averages the noise
+// away. He must learn no more than one report's worth.
+
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/responder.h"
+#include "common/privacy/openssl_random.h"
+#include "tests/client/sample_study.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::SampleTerms;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::HasSubstr;
+
+constexpr int kQuestions = 1000;
+constexpr double kEpsilon = 0.5;
+
+// What the attacker has seen, report by report.
+class Attacker {
+ public:
+  // A ticket that no device has seen.
+  Ticket FreshTicket() {
+    Ticket ticket;
+    ++tickets_;
+    for (size_t i = 0; i < sizeof(tickets_); ++i) {
+      ticket.id[i] = static_cast<uint8_t>(tickets_ >> (8 * i));
+    }
+    return ticket;
+  }
+
+  void See(const PrivateReport& report) {
+    seen_.insert(report.ticket.ToBytes() + report.payload);
+    payloads_.insert(report.payload);
+  }
+
+  size_t different_reports() const { return seen_.size(); }
+
+  // How far his belief that the row is in one cell and not in another moves at most: the log ratio
+  // of the probabilities of everything different that he saw.
+  double Loss(const LocalMechanism& mechanism) const {
+    double worst = 0;
+    for (uint32_t a = 0; a < 4; ++a) {
+      for (uint32_t b = 0; b < 4; ++b) {
+        double loss = 0;
+        for (const std::string& payload : payloads_) {
+          loss += *mechanism.LogOutputProbability({a / 2, a % 2}, payload) -
+                  *mechanism.LogOutputProbability({b / 2, b % 2}, payload);
+        }
+        worst = std::max(worst, loss);
+      }
+    }
+    return worst;
+  }
+
+ private:
+  uint64_t tickets_ = 0;
+  std::set<std::string> seen_;
+  std::multiset<std::string> payloads_;
+};
+
+class AveragingAttackerTest : public ::testing::Test {
+ protected:
+  std::string JournalPath() const { return dir_.path() + "/journal"; }
+
+  // The device starts: what it knows is in its journal.
+  void Restart() {
+    journal_.reset();
+    ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(JournalPath()));
+  }
+
+  absl::StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer,
+                                                 const Ticket& ticket) {
+    return Responder(policy_, *journal_)
+        .Respond(privatizer, {{.subject = "me", .row = {3}, .label = 1, .ticket = ticket}},
+                 random_);
+  }
+
+  TempDir dir_;
+  Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
+  std::unique_ptr<Journal> journal_;
+  OpenSslRandom random_;
+  const Privatizer privatizer_ =
+      *Privatizer::Create(SampleTerms("sample", kEpsilon), Fingerprint{1});
+  const std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
+      MechanismKind::kSymmetricUnary, *Budget::FromEpsilon(kEpsilon), {.leaves = 2, .classes = 2});
+};
+
+TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
+  Restart();
+  Attacker attacker;
+  for (int i = 0; i < kQuestions; ++i) {
+    if (i % 10 == 9) Restart();
+    if (i % 100 == 50) {
+      // The device dies while it appends: half a record is left.
+      journal_.reset();
+      std::ofstream(JournalPath(), std::ios::binary | std::ios::app) << '\x40';
+      Restart();
+    }
+    ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
+    ASSERT_EQ(reports.size(), 1u);
+    attacker.See(reports[0]);
+  }
+  EXPECT_EQ(attacker.different_reports(), 1u);
+  EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
+}
+
+TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
+  Restart();
+  Attacker attacker;
+  ASSERT_OK(Ask(privatizer_, attacker.FreshTicket()));
+  for (uint8_t i = 2; i < 50; ++i) {
+    const Privatizer other =
+        *Privatizer::Create(SampleTerms("sample", kEpsilon / i), Fingerprint{i});
+    EXPECT_THAT(Ask(other, attacker.FreshTicket()),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms")));
+  }
+}
+
+TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAgreedTo) {
+  policy_.max_total_epsilon = *Budget::FromEpsilon(2);
+  Restart();
+  Attacker attacker;
+  int answered = 0;
+  for (int i = 0; i < kQuestions; ++i) {
+    if (i % 100 == 99) Restart();
+    const Privatizer again =
+        *Privatizer::Create(SampleTerms("sample-" + std::to_string(i), kEpsilon), Fingerprint{1});
+    answered += Ask(again, attacker.FreshTicket()).ok() ? 1 : 0;
+  }
+  EXPECT_EQ(answered, 4);  // 4 * 0.5
+}
+
+// What the attack is worth against a device that randomizes anew each time: it must be seen here.
+TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
+  Attacker attacker;
+  for (int i = 0; i < kQuestions; ++i) {
+    ASSERT_OK_AND_ASSIGN(const PrivateReport report,
+                         privatizer_.Privatize({3}, 1, attacker.FreshTicket(), random_));
+    attacker.See(report);
+  }
+  EXPECT_EQ(attacker.different_reports(), static_cast<size_t>(kQuestions));
+  EXPECT_GT(attacker.Loss(*mechanism_), 20 * kEpsilon);
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,67 @@
+#include "client/cli/verify.h"
+
+#include <fstream>
+
+#include "common/wire/convert.h"
+#include "tests/common/wire/wire_fixtures.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+v1::Model SampleModel() {
+  v1::Model model = ToProto(testing::MakeModel());
+  model.set_name("models/m1");
+  return model;
+}
+
+TEST(VerifyModelTest, ListsTheReleasesAndTheirSum) {
+  const Verdict verdict = VerifyModel(SampleModel());
+  EXPECT_OK(verdict.status);
+  EXPECT_EQ(verdict.json["verified"], true);
+  EXPECT_EQ(verdict.json["epsilon"], 1.5);
+  EXPECT_EQ(verdict.json["epsilon_of_releases"], 1.5);
+  EXPECT_EQ(verdict.json["releases"][0]["part"], "all");
+  EXPECT_EQ(verdict.json["releases"][1]["part"], "tree 1");
+}
+
+TEST(VerifyModelTest, RefusesAModelWhoseSumDoesNotMatch) {
+  v1::Model model = SampleModel();
+  model.mutable_certificate()->set_epsilon_nanos(1'000'000'000);
+  const Verdict verdict = VerifyModel(model);
+  EXPECT_THAT(verdict.status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                       AllOf(HasSubstr("do not use"), HasSubstr("add up to 1.5"))));
+  EXPECT_EQ(verdict.json["verified"], false);
+  EXPECT_EQ(verdict.json["epsilon"], 1.0);
+  EXPECT_EQ(verdict.json["epsilon_of_releases"], 1.5);
+}
+
+TEST(VerifyModelTest, RefusesAModelThatLeavesAReleaseOut) {
+  v1::Model model = SampleModel();
+  model.mutable_certificate()->mutable_releases()->RemoveLast();
+  EXPECT_FALSE(VerifyModel(model).status.ok());
+}
+
+TEST(VerifyModelTest, RefusesAModelThatIsBrokenOtherwise) {
+  v1::Model model = SampleModel();
+  model.mutable_predictions()->Clear();
+  EXPECT_FALSE(VerifyModel(model).status.ok());
+}
+
+TEST(ReadModelFileTest, NamesAFileThatIsNoModel) {
+  const TempDir folder;
+  const std::string path = folder.path() + "/model.json";
+  EXPECT_THAT(ReadModelFile(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  std::ofstream(path) << "{\"certificate\":";
+  EXPECT_THAT(ReadModelFile(path),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no model")));
+}
+
+}  // namespace
+}  // namespace coppice
