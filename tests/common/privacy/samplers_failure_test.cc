@@ -48,6 +48,15 @@ TEST(DiscreteLaplaceFailureTest, EpsilonOverSensitivityIsTheRate) {
       kMinusOne, -1, [&](PrivateRandom& random) { return DiscreteLaplace(epsilon, 3, random); });
 }
 
+// Terms beyond 64 bits are drawn in two pieces. The first u, 7 * 2^63 + 2^63 - 1, is the bound
+// itself and rejected; the second is 0 and accepted, one step, plus: (2^66 - 1) / 2^50.
+TEST(DiscreteLaplaceFailureTest, AnyPieceOfALargeDrawMayFail) {
+  const absl::uint128 t = (absl::uint128(1) << 66) - 1;
+  ExpectEveryFailurePassedOn<int64_t>(
+      {7, (uint64_t{1} << 63) - 1, 0, 0, 0, 0, 0, 1, 0, 0}, 65535,
+      [&](PrivateRandom& random) { return DiscreteLaplace(absl::uint128(1) << 50, t, random); });
+}
+
 TEST(DiscreteLaplaceFailureTest, RefusesASensitivityWhoseNoiseIsTooWide) {
   ScriptedRandom random({});
   EXPECT_THAT(DiscreteLaplace(*Budget::Parse("1"), ~uint64_t{0}, random),
