@@ -188,4 +188,16 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
   }
 }
 
+// What a program can be told is in its --help, where one_noise_source.sh reads it: CLI11 hides the
+// flags of the group "".
+TEST_F(LayersTest, NoFlagIsHidden) {
+  static const std::regex kHidden(R"re(group\(\s*("{2}|std::string\(\)|\{\}))re");
+  for (const std::string& file : SourceFiles(root_)) {
+    std::ifstream stream(root_ / file);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_FALSE(std::regex_search(text, kHidden)) << file;
+  }
+  EXPECT_TRUE(std::regex_search("->group(\"\")", kHidden));
+}
+
 }  // namespace

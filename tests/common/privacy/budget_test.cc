@@ -41,7 +41,15 @@ TEST(BudgetTest, RefusesWhatIsNoAmount) {
     EXPECT_THAT(Budget::FromEpsilon(epsilon),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")));
   }
-  EXPECT_THAT(Budget::Parse("99999999999999999999999"),
+  // As many digits as make it too large in each step of the reading, the last one on its own.
+  for (const char* text :
+       {"99999999999999999999999", "9999999999999999", "1000001", "1000000.000000001"}) {
+    EXPECT_THAT(Budget::Parse(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")))
+        << text;
+  }
+  EXPECT_EQ(Budget::FromNanos(Budget::kMaxNanos)->ToString(), "1000000");
+  EXPECT_THAT(Budget::FromNanos(Budget::kMaxNanos + 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")));
   EXPECT_THAT(Budget::Parse("0.0000000001"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zero")));
@@ -60,8 +68,10 @@ TEST(BudgetTest, SharesNeverSumToMoreThanTheWhole) {
       EXPECT_LE(whole.Share(parts)->nanos() * parts, nanos);
     }
   }
-  EXPECT_THAT(Budget::FromNanos(3)->Share(4),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shared")));
+  for (const uint64_t parts : {0, 4}) {
+    EXPECT_THAT(Budget::FromNanos(3)->Share(parts),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shared")));
+  }
 }
 
 TEST(BudgetTest, AddsAndSubtractsExactly) {

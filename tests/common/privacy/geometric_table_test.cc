@@ -26,6 +26,7 @@ SignedSteps DrawFrom(const GeometricTable& table, const std::vector<uint16_t>& w
 }
 
 TEST(GeometricTableTest, RefusesAZeroRatio) {
+  EXPECT_EQ(GeometricTable::Create(1)->numerator(), 1u);
   EXPECT_THAT(GeometricTable::Create(0),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positive")));
 }
