@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
@@ -48,6 +49,36 @@ absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
   return BadPayload("holds an overlong integer");
 }
 
+// Of absolute values.
+struct Sizes {
+  int64_t largest = 0;
+  int64_t total = 0;
+};
+
+Sizes SizesOf(absl::Span<const int32_t> values) {
+  Sizes sizes;
+  for (const int32_t value : values) {
+    const int64_t size = std::abs(int64_t{value});
+    sizes.largest = std::max(sizes.largest, size);
+    sizes.total += size;
+  }
+  return sizes;
+}
+
+// SizesOf() for integers of one byte each, as nearly all are: one pass in vector instructions.
+// False if one has more.
+bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
+  uint8_t largest = 0;
+  uint32_t total = 0;
+  for (const char byte : payload) {
+    const auto code = static_cast<uint8_t>(byte);
+    largest = std::max(largest, code);
+    total += (code + 1u) >> 1;  // the size of what zigzags to it
+  }
+  sizes = {.largest = (largest + 1) >> 1, .total = total};
+  return largest < 0x80;
+}
+
 }  // namespace
 
 std::string EncodeIntegers(absl::Span<const int32_t> values) {
@@ -61,43 +92,36 @@ std::string EncodeIntegers(absl::Span<const int32_t> values) {
   return payload;
 }
 
-absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values) {
+absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values) {
   const auto* next = reinterpret_cast<const uint8_t*>(payload.data());
   const uint8_t* const end = next + payload.size();
-  uint32_t largest_code = 0;
   for (size_t i = 0; i < values.size();) {
     // Noise is small: most often the next integers are of one byte each.
     if (values.size() - i >= kBlock && end - next >= static_cast<ptrdiff_t>(kBlock) &&
         AllSingleBytes(next)) {
-      for (size_t j = 0; j < kBlock; ++j) {
-        const uint32_t code = next[j];
-        largest_code = std::max(largest_code, code);
-        values[i + j] = UnZigZag(code);
-      }
+      for (size_t j = 0; j < kBlock; ++j) values[i + j] = UnZigZag(next[j]);
       next += kBlock;
       i += kBlock;
       continue;
     }
     COPPICE_ASSIGN_OR_RETURN(const uint32_t code, NextCode(next, end));
-    largest_code = std::max(largest_code, code);
     values[i++] = UnZigZag(code);
   }
   if (next != end) return BadPayload("is too long");
-  if (largest_code > 2 * static_cast<uint64_t>(bound)) {
-    return BadPayload("holds a value that no honest device sends");
-  }
   return absl::OkStatus();
 }
 
-absl::Status CheckIntegers(absl::string_view payload, int64_t bound, size_t count) {
-  // Nearly always each integer is one byte: then one pass in vector instructions says it all.
-  if (payload.size() == count) {
-    uint8_t largest = 0;
-    for (const char byte : payload) largest = std::max(largest, static_cast<uint8_t>(byte));
-    if (largest < 0x80 && largest <= 2 * static_cast<uint64_t>(bound)) return absl::OkStatus();
+absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits) {
+  Sizes sizes;
+  if (payload.size() != limits.count || !SizesOfSingleBytes(payload, sizes)) {
+    absl::InlinedVector<int32_t, 1024> values(limits.count);
+    COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, absl::MakeSpan(values)));
+    sizes = SizesOf(values);
   }
-  absl::InlinedVector<int32_t, 1024> values(count);
-  return DecodeIntegers(payload, bound, absl::MakeSpan(values));
+  if (sizes.largest > limits.each || sizes.total > limits.total) {
+    return BadPayload("holds values that no honest device sends");
+  }
+  return absl::OkStatus();
 }
 
 void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) {
@@ -121,7 +145,7 @@ void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_
       continue;
     }
     values.resize(sums.size());
-    if (!DecodeIntegers(payload, INT32_MAX, absl::MakeSpan(values)).ok()) continue;
+    if (!DecodeIntegers(payload, absl::MakeSpan(values)).ok()) continue;
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
   }
   flush();

@@ -17,11 +17,18 @@ namespace coppice {
 std::string EncodeIntegers(absl::Span<const int32_t> values);
 
 // Fills `values`. InvalidArgument unless the payload holds exactly that many, each in its shortest
-// form and at most `bound` in size.
-absl::Status DecodeIntegers(absl::string_view payload, int64_t bound, absl::Span<int32_t> values);
+// form.
+absl::Status DecodeIntegers(absl::string_view payload, absl::Span<int32_t> values);
 
-// Whether DecodeIntegers() reads `count` integers from the payload.
-absl::Status CheckIntegers(absl::string_view payload, int64_t bound, size_t count);
+// What an honest report stays within.
+struct IntegerLimits {
+  size_t count = 0;
+  int64_t each = 0;   // the largest absolute value
+  int64_t total = 0;  // the largest sum of absolute values
+};
+
+// InvalidArgument unless the payload holds so many integers, within the limits.
+absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits);
 
 // Adds each integer of each payload to its sum. Every payload must hold sums.size() of them, as
 // CheckIntegers() says.

@@ -28,4 +28,9 @@ NoiseVariance LaplaceJoint::Variance(uint32_t /*label*/) const {
   return JointVariance(domain(), noise().variance(), /*hit=*/0);
 }
 
+Influence LaplaceJoint::MaxInfluence() const {
+  return {.count = static_cast<double>(limits().each),
+          .total = static_cast<double>(limits().total)};
+}
+
 }  // namespace coppice

@@ -23,10 +23,13 @@ class LaplaceJoint final : public LaplaceVector {
 
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
 
  private:
+  static constexpr int64_t kOnes = 1;  // of a noiseless vector
+
   LaplaceJoint(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
-      : LaplaceVector(MechanismKind::kLaplaceJoint, epsilon, domain, std::move(noise)) {}
+      : LaplaceVector(MechanismKind::kLaplaceJoint, epsilon, domain, std::move(noise), kOnes) {}
 
   Ones OnesOf(LeafLabel value) const override;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -105,6 +106,20 @@ absl::StatusOr<int64_t> LaplaceNoise::SumOf(uint64_t count, PrivateRandom& rando
     count -= want;
   }
   return sum;
+}
+
+int64_t LaplaceNoise::TotalBound(size_t count) const {
+  // P(sum |z| >= t) <= (E exp(s |z|))^count exp(-s t) for every s in (0, -log_ratio_): each gives a
+  // bound that holds, and the least of some is taken.
+  constexpr int kTries = 64;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 1; i < kTries; ++i) {
+    const double s = -log_ratio_ * i / kTries;
+    const double grown = std::exp(log_ratio_ + s);
+    const double log_moment = log_of_zero_ + std::log1p(grown) - std::log1p(-grown);
+    least = std::min(least, (static_cast<double>(count) * log_moment + 100 * std::log(2.0)) / s);
+  }
+  return static_cast<int64_t>(std::ceil(least));
 }
 
 double LaplaceNoise::LogProbability(int64_t noise) const {

@@ -40,6 +40,9 @@ class LaplaceNoise {
   double LogProbability(int64_t noise) const;
   // Noise is larger than this with probability below 2^-100: no honest device sends it.
   int64_t bound() const { return bound_; }
+  // The absolute values of `count` independent noises add up to more than this with probability
+  // below 2^-100 (Chernoff).
+  int64_t TotalBound(size_t count) const;
 
  private:
   explicit LaplaceNoise(GeometricTable table);

@@ -1,5 +1,7 @@
 #include "common/ldp/laplace_split.h"
 
+#include <algorithm>
+
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -44,6 +46,13 @@ NoiseVariance LaplaceSplit::Variance(uint32_t label) const {
   if (label > 0) return {.leaf = entry, .label = entry, .covariance = 0, .hit = 0};
   // Class 0 is U minus K - 1 of the V.
   return {.leaf = entry, .label = domain().classes * entry, .covariance = entry, .hit = 0};
+}
+
+Influence LaplaceSplit::MaxInfluence() const {
+  // Class 0 is U less the V, each at its limit; and each V counts twice, for its class and for
+  // class 0.
+  return {.count = static_cast<double>(std::min(domain().classes * limits().each, limits().total)),
+          .total = static_cast<double>(2 * limits().total)};
 }
 
 }  // namespace coppice

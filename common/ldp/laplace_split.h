@@ -25,10 +25,13 @@ class LaplaceSplit final : public LaplaceVector {
 
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
 
  private:
+  static constexpr int64_t kOnes = 2;  // of a noiseless vector
+
   LaplaceSplit(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
-      : LaplaceVector(MechanismKind::kLaplaceSplit, epsilon, domain, std::move(noise)) {}
+      : LaplaceVector(MechanismKind::kLaplaceSplit, epsilon, domain, std::move(noise), kOnes) {}
 
   Ones OnesOf(LeafLabel value) const override;
 };

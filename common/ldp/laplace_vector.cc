@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/ldp/integer_payload.h"
 
 namespace coppice {
 
@@ -17,7 +16,7 @@ absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, PrivateRan
 }
 
 absl::Status LaplaceVector::Check(absl::string_view payload) const {
-  return CheckIntegers(payload, noise_.bound() + 1, sum_size());
+  return CheckIntegers(payload, limits_);
 }
 
 void LaplaceVector::AddAll(absl::Span<const absl::string_view> payloads,
@@ -52,7 +51,7 @@ absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value,
                                                            absl::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));
   std::vector<int32_t> entries(sum_size());
-  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, INT32_MAX, absl::MakeSpan(entries)));
+  COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, absl::MakeSpan(entries)));
   for (const size_t one : OnesOf(value)) --entries[one];
   double log_probability = 0;
   for (const int32_t entry : entries) log_probability += noise_.LogProbability(entry);

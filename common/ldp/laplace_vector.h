@@ -2,7 +2,9 @@
 // on every entry.
 //
 // Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
-// Payload    the noisy entries in order (integer_payload.h).
+// Payload    the noisy entries in order (integer_payload.h). A report with an entry, or a sum of
+// absolute
+//            entries, that an honest one has with probability below 2^-100 an entry is refused.
 
 #ifndef COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
 #define COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "common/ldp/integer_payload.h"
 #include "common/ldp/laplace_noise.h"
 #include "common/ldp/local_mechanism.h"
 
@@ -33,16 +36,24 @@ class LaplaceVector : public LocalMechanism {
  protected:
   using Ones = absl::InlinedVector<size_t, 2>;
 
-  LaplaceVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
-      : LocalMechanism(kind, epsilon, domain), noise_(std::move(noise)) {}
+  // A noiseless vector has at most `ones` ones.
+  LaplaceVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, LaplaceNoise noise,
+                int64_t ones)
+      : LocalMechanism(kind, epsilon, domain),
+        noise_(std::move(noise)),
+        limits_{.count = domain.cells(),
+                .each = noise_.bound() + 1,
+                .total = noise_.TotalBound(domain.cells()) + ones} {}
 
   const LaplaceNoise& noise() const { return noise_; }
+  const IntegerLimits& limits() const { return limits_; }
 
  private:
   // Where the noiseless vector of `value` has its ones.
   virtual Ones OnesOf(LeafLabel value) const = 0;
 
   LaplaceNoise noise_;
+  IntegerLimits limits_;  // an honest payload passes one with probability below 2^-90
 };
 
 }  // namespace coppice

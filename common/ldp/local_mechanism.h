@@ -81,6 +81,12 @@ struct NoiseVariance {
   double hit = 0;  // added to `label` (and `leaf`, `covariance`) by a report of that very cell
 };
 
+// The most that one accepted report adds to estimates in absolute value, however it was made.
+struct Influence {
+  double count = 0;  // to LeafCounts::label of one leaf and class
+  double total = 0;  // to all of those together
+};
+
 class LocalMechanism {
  public:
   virtual ~LocalMechanism() = default;
@@ -112,6 +118,7 @@ class LocalMechanism {
 
   virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
   virtual NoiseVariance Variance(uint32_t label) const = 0;
+  virtual Influence MaxInfluence() const = 0;
 
   // Natural logarithm of the probability that Randomize(value) returns `payload`; minus infinity if
   // it cannot. InvalidArgument for a value or payload outside the domain.

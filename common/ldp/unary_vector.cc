@@ -120,6 +120,14 @@ NoiseVariance UnaryVector::Variance(uint32_t /*label*/) const {
   return JointVariance(domain(), miss, truth_ * (1 - truth_) / scale - miss);
 }
 
+Influence UnaryVector::MaxInfluence() const {
+  // A one adds (1 - lie) / (truth - lie) to its count, a zero -lie / (truth - lie), which is less.
+  const auto ones = static_cast<double>(max_ones_);
+  const auto zeros = static_cast<double>(sum_size() - max_ones_);
+  return {.count = (1 - lie_) / (truth_ - lie_),
+          .total = (ones * (1 - lie_) + zeros * lie_) / (truth_ - lie_)};
+}
+
 absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value,
                                                          absl::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckValue(value));

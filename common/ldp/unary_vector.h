@@ -35,6 +35,7 @@ class UnaryVector : public LocalMechanism {
                                 absl::Span<int64_t> sums) const final;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
   NoiseVariance Variance(uint32_t label) const final;
+  Influence MaxInfluence() const final;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value,
                                               absl::string_view payload) const final;
 

@@ -39,8 +39,10 @@ class Attacker {
   }
 
   void See(const PrivateReport& report) {
-    seen_.insert(report.ticket.ToBytes() + report.payload);
-    payloads_.insert(report.payload);
+    // The same report again is no news.
+    if (seen_.insert(report.ticket.ToBytes() + report.payload).second) {
+      payloads_.push_back(report.payload);
+    }
   }
 
   size_t different_reports() const { return seen_.size(); }
@@ -65,7 +67,7 @@ class Attacker {
  private:
   uint64_t tickets_ = 0;
   std::set<std::string> seen_;
-  std::multiset<std::string> payloads_;
+  std::vector<std::string> payloads_;
 };
 
 class AveragingAttackerTest : public ::testing::Test {

@@ -10,11 +10,9 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr int64_t kBound = 1'000'000;
-
-absl::Status Decode(absl::string_view payload, size_t count, int64_t bound = kBound) {
+absl::Status Decode(absl::string_view payload, size_t count) {
   std::vector<int32_t> values(count);
-  return DecodeIntegers(payload, bound, absl::MakeSpan(values));
+  return DecodeIntegers(payload, absl::MakeSpan(values));
 }
 
 TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
@@ -24,7 +22,7 @@ TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
   values.insert(values.end(), {0, 63, -64, 64, -65, 8191, -8192, 8192, 1'000'000, -1'000'000});
   const std::string payload = EncodeIntegers(values);
   std::vector<int32_t> decoded(values.size());
-  ASSERT_OK(DecodeIntegers(payload, kBound, absl::MakeSpan(decoded)));
+  ASSERT_OK(DecodeIntegers(payload, absl::MakeSpan(decoded)));
   EXPECT_EQ(decoded, values);
 }
 
@@ -40,13 +38,10 @@ TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
   EXPECT_EQ(sums, (std::vector<int64_t>{100 - 2999 * 64 - 7, 200, 300 + 2999 * 63 + 5000}));
 }
 
-TEST(IntegerPayloadTest, ChecksAsItDecodes) {
-  EXPECT_OK(CheckIntegers(EncodeIntegers({7, -7}), 7, 2));
-  EXPECT_OK(CheckIntegers(EncodeIntegers({64, -7}), 64, 2));
-  for (const std::string& bad :
-       {EncodeIntegers({1}), EncodeIntegers({8, 0}), EncodeIntegers({0, -8}),
-        std::string("\x80\x01"), std::string("\x01\x80")}) {
-    EXPECT_THAT(CheckIntegers(bad, 7, 2),
+TEST(IntegerPayloadTest, ChecksWhatDoesNotDecode) {
+  for (const std::string& bad : {EncodeIntegers({1}), EncodeIntegers({1, 2, 3}),
+                                 std::string("\x80\x01"), std::string("\x01\x80")}) {
+    EXPECT_THAT(CheckIntegers(bad, {.count = 2, .each = 100, .total = 200}),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
   }
 }
@@ -75,13 +70,22 @@ TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
 }
 
-TEST(IntegerPayloadTest, RefusesValuesPastTheBoundAndNoOther) {
-  EXPECT_OK(Decode(EncodeIntegers({-7, 7}), 2, 7));
-  for (const int32_t value : {8, -8, 200, INT32_MAX, INT32_MIN}) {
-    EXPECT_THAT(Decode(EncodeIntegers({value}), 1, 7),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")))
-        << value;
+// Of one byte each, and of more.
+TEST(IntegerPayloadTest, RefusesValuesPastTheLimitsAndNoOther) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device"));
+  for (const int32_t large : {7, 64, 5000}) {
+    const IntegerLimits each = {.count = 2, .each = large, .total = 1'000'000};
+    EXPECT_OK(CheckIntegers(EncodeIntegers({large, -large}), each));
+    EXPECT_THAT(CheckIntegers(EncodeIntegers({large + 1, 0}), each), refused);
+    EXPECT_THAT(CheckIntegers(EncodeIntegers({0, -large - 1}), each), refused);
+    const IntegerLimits total = {.count = 2, .each = 1'000'000, .total = large};
+    EXPECT_OK(CheckIntegers(EncodeIntegers({large - 3, -3}), total));
+    EXPECT_THAT(CheckIntegers(EncodeIntegers({large - 3, -4}), total), refused);
+    EXPECT_THAT(CheckIntegers(EncodeIntegers({3 - large, 4}), total), refused);
   }
+  const IntegerLimits wide = {.count = 1, .each = INT32_MAX, .total = INT32_MAX};
+  EXPECT_OK(CheckIntegers(EncodeIntegers({INT32_MAX}), wide));
+  EXPECT_THAT(CheckIntegers(EncodeIntegers({INT32_MIN}), wide), refused);
 }
 
 }  // namespace

@@ -113,5 +113,23 @@ TEST(LaplaceNoiseStatTest, SumsHaveTheVarianceOfTheirParts) {
   }
 }
 
+// Chernoff's bound for one noise is at least the noise's own bound, and not far off; for many it
+// lies close above their mean.
+TEST(LaplaceNoiseTest, TotalBoundIsSafeAndNotWasteful) {
+  for (const char* epsilon : {"0.01", "1", "20"}) {
+    const LaplaceNoise noise = *LaplaceNoise::Create(*Budget::Parse(epsilon), 4);
+    EXPECT_GE(noise.TotalBound(1) + 2, noise.bound());
+    EXPECT_LE(static_cast<double>(noise.TotalBound(1)),
+              1.1 * static_cast<double>(noise.bound()) + 2);
+    EXPECT_LT(noise.TotalBound(100), noise.TotalBound(101) + 1);
+  }
+  const LaplaceNoise noise = *LaplaceNoise::Create(*Budget::Parse("1"), 4);
+  const double ratio = std::exp(-0.25);
+  const double mean = 2 * ratio / (1 - ratio * ratio);  // of one absolute value
+  const double of_many = static_cast<double>(noise.TotalBound(1'000'000));
+  EXPECT_GT(of_many, 1e6 * mean);
+  EXPECT_LT(of_many, 1.02e6 * mean);
+}
+
 }  // namespace
 }  // namespace coppice
