@@ -8,17 +8,15 @@
 #include <set>
 #include <vector>
 
-// The failing source below needs OpenSSL's old method table.
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/rand.h>
-
 #include "tests/support/binomial_plan.h"
+#include "tests/support/scripted_bytes.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::BinomialPlan;
+using ::coppice::testing::ScriptedBytes;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -59,6 +57,8 @@ TEST(OpenSslRandomStatTest, BernoulliHasItsProbability) {
     for (uint64_t i = 0; i < plan.trials; ++i) successes += *random.Bernoulli(a, b) ? 1 : 0;
     EXPECT_TRUE(plan.Accepts(successes)) << a << "/" << b;
   }
+  EXPECT_TRUE(*random.Bernoulli(5, 5));
+  EXPECT_FALSE(*random.Bernoulli(0, 5));
   EXPECT_THAT(random.Bernoulli(2, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("probability")));
   EXPECT_THAT(random.Bernoulli(0, 0),
@@ -155,28 +155,10 @@ TEST(OpenSslRandomTest, AChildDoesNotRepeatItsParent) {
   for (int i = 0; i < 4000; ++i) EXPECT_NE(*random.UniformBelow(~uint64_t{0}), of_child);
 }
 
-// OpenSSL's generator, failing with 0 and with -1: neither may pass for success.
-class FailingSource {
- public:
-  explicit FailingSource(int result) {
-    result_ = result;
-    static const RAND_METHOD method = {.seed = nullptr,
-                                       .bytes = [](unsigned char*, int) { return result_; },
-                                       .cleanup = nullptr,
-                                       .add = nullptr,
-                                       .pseudorand = nullptr,
-                                       .status = nullptr};
-    RAND_set_rand_method(&method);
-  }
-  ~FailingSource() { RAND_set_rand_method(nullptr); }
-
- private:
-  static inline int result_ = 0;
-};
-
+// Neither 0 nor -1 may pass for success.
 TEST(OpenSslRandomTest, AFailingSourceIsAnErrorNotANumber) {
   for (const int result : {0, -1}) {
-    const FailingSource failing(result);
+    const ScriptedBytes failing([result](unsigned char*, int) { return result; });
     OpenSslRandom random;
     const auto unavailable = StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source"));
     EXPECT_THAT(random.UniformBelow(10), unavailable);
