@@ -1,4 +1,4 @@
-// A PrivateRandom that returns geometric draws from a list and counts how many were asked for.
+// A PrivateRandom that returns draws from lists, and counts and records what was asked for.
 
 #ifndef COPPICE_TESTS_SUPPORT_SCRIPTED_RANDOM_H_
 #define COPPICE_TESTS_SUPPORT_SCRIPTED_RANDOM_H_
@@ -26,20 +26,30 @@ class ScriptedRandom final : public PrivateRandom {
   }
   absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return Unscripted(); }
   absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return Unscripted(); }
-  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return Unscripted(); }
+  // As SetBinomials() says, then 0.
+  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t) override {
+    trials_.push_back(trials);
+    return trials_.size() <= binomials_.size() ? binomials_[trials_.size() - 1] : 0;
+  }
 
-  size_t drawn() const { return drawn_; }
+  void SetBinomials(std::vector<uint64_t> draws) { binomials_ = std::move(draws); }
+  size_t drawn() const { return drawn_; }                          // geometric draws
+  const std::vector<uint64_t>& trials() const { return trials_; }  // of each binomial draw
 
  private:
   SignedSteps Further() {
     ++drawn_;
     return last_;
   }
-  static absl::Status Unscripted() { return absl::UnimplementedError("only geometric draws"); }
+  static absl::Status Unscripted() {
+    return absl::UnimplementedError("only geometric and binomial draws");
+  }
 
   std::vector<SignedSteps> draws_;
   SignedSteps last_;
   size_t drawn_ = 0;
+  std::vector<uint64_t> binomials_;
+  std::vector<uint64_t> trials_;
 };
 
 }  // namespace coppice::testing

@@ -2,11 +2,13 @@
 
 #include <vector>
 
+#include "tests/support/guarded_page.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::GuardedPage;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -26,6 +28,27 @@ TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
   std::vector<int32_t> decoded(values.size());
   ASSERT_OK(DecodeIntegers(payload, kBound, absl::MakeSpan(decoded)));
   EXPECT_EQ(decoded, values);
+}
+
+// Blocks of one-byte integers take a path of their own: its ends, and a wide one anywhere in it.
+TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
+  GuardedPage page;
+  for (const size_t count : {15u, 16u, 17u, 32u, 33u}) {
+    for (size_t wide = 0; wide <= count; ++wide) {  // none is, at the end
+      std::vector<int32_t> values(count, -3);
+      if (wide < count) values[wide] = 5000;
+      const absl::string_view payload = page.Copy(EncodeIntegers(values));
+      std::vector<int32_t> decoded(count);
+      ASSERT_OK(DecodeIntegers(payload, 5000, absl::MakeSpan(decoded)));
+      EXPECT_EQ(decoded, values);
+      EXPECT_OK(CheckIntegers(payload, 5000, count));
+      std::vector<int64_t> sums(count);
+      AddIntegers({payload}, absl::MakeSpan(sums));
+      EXPECT_EQ(sums, std::vector<int64_t>(values.begin(), values.end()));
+    }
+  }
+  EXPECT_THAT(Decode(page.Copy(EncodeIntegers({1, 2, 3})), 20),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
 }
 
 TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
@@ -49,6 +72,9 @@ TEST(IntegerPayloadTest, ChecksAsItDecodes) {
     EXPECT_THAT(CheckIntegers(bad, 7, 2),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
   }
+  // As many bytes as integers, yet one integer of two.
+  EXPECT_THAT(CheckIntegers("\x80\x01", 64, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
 }
 
 TEST(IntegerPayloadTest, SmallIntegersTakeOneByte) {
@@ -69,6 +95,11 @@ TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
   const std::string overlong_zero("\x80\x00", 2);
   EXPECT_THAT(Decode(overlong_zero, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  // Also where a block of one-byte integers might be.
+  EXPECT_THAT(Decode(overlong_zero + std::string(15, '\0'), 17),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  EXPECT_THAT(Decode("\xff\xff\xff\xff\x10", 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\x1f", 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\xff\x01", 1),
@@ -77,6 +108,7 @@ TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
 
 TEST(IntegerPayloadTest, RefusesValuesPastTheBoundAndNoOther) {
   EXPECT_OK(Decode(EncodeIntegers({-7, 7}), 2, 7));
+  EXPECT_OK(Decode(EncodeIntegers({0}), 1, 0));
   for (const int32_t value : {8, -8, 200, INT32_MAX, INT32_MIN}) {
     EXPECT_THAT(Decode(EncodeIntegers({value}), 1, 7),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")))

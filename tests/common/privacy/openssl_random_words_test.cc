@@ -1,21 +1,20 @@
 // Which bits of OpenSSL's generator become which draw: with the bytes known, every draw is worked
 // out by hand, one word or one bit at a time. No bit is used twice, and none is read past an end.
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <bit>
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
+#include "tests/support/guarded_page.h"
 #include "tests/support/scripted_bytes.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::GuardedPage;
 using ::coppice::testing::ScriptedBytes;
 
 // The draws as the words of the generator give them, in the plainest way.
@@ -143,19 +142,13 @@ TEST_F(OpenSslRandomWordsTest, GeometricResolvesEveryUndecidedWord) {
   }
 }
 
-// Draws at the end of a page that is followed by none.
 TEST_F(OpenSslRandomWordsTest, GeometricStaysWithinItsSpan) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* const pages =
-      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(pages, MAP_FAILED);
-  auto* const end = static_cast<SignedSteps*>(pages) + page;
-  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  const GuardedPage page;
   const GeometricTable table = *GeometricTable::Create(0xfeb851ecu);
-  const size_t count = page / 2;
-  ASSERT_OK(random_.Geometric(table, absl::MakeSpan(end - count, count)));
-  EXPECT_EQ(std::vector<SignedSteps>(end - count, end), model_.Geometric(table, count));
-  ASSERT_EQ(munmap(pages, 2 * page), 0);
+  const size_t count = page.size() / 2;
+  ASSERT_OK(random_.Geometric(table, absl::MakeSpan(page.end() - count, count)));
+  EXPECT_EQ(std::vector<SignedSteps>(page.end() - count, page.end()),
+            model_.Geometric(table, count));
 }
 
 // All ones: no trial is settled before the last digit.
