@@ -56,5 +56,17 @@ TEST(ForEachSuccessTest, EndsAtTheLastTrial) {
   EXPECT_EQ(Successes(std::vector<SignedSteps>(50, Steps(0)), 40).size(), 40u);
 }
 
+// About as many draws at a time as successes are expected: few are in vain.
+TEST(ForEachSuccessTest, DrawsAboutWhatItNeeds) {
+  const auto drawn_for = [](size_t trials) {
+    ScriptedRandom random({}, kMany);
+    EXPECT_OK(ForEachSuccess(AnyTable(), trials, random, [](size_t) {}));
+    return random.drawn();
+  };
+  EXPECT_EQ(drawn_for(1), 1u);
+  EXPECT_EQ(drawn_for(10), 6u);
+  EXPECT_EQ(drawn_for(1000), 32u);
+}
+
 }  // namespace
 }  // namespace coppice
