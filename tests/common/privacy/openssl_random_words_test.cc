@@ -108,6 +108,12 @@ class OpenSslRandomWordsTest : public ::testing::Test {
   std::mt19937 generator_{1};
 };
 
+// Enough that OpenSSL's fixed cost a call is small, and little enough for a device.
+TEST_F(OpenSslRandomWordsTest, Fetches16KibibytesAtATime) {
+  ASSERT_OK(random_.UniformBelow(2));
+  EXPECT_EQ(model_.buffers.at(0).size(), 8192u);
+}
+
 // Bounds around the numbers of bits that a word and four words hold.
 TEST_F(OpenSslRandomWordsTest, UniformTakesWholeWordsAndNoModulo) {
   for (int round = 0; round < 2000; ++round) {
