@@ -1,5 +1,6 @@
 """Builds the tests against the library with one file replaced, and no object twice."""
 
+import functools
 import os
 import re
 import subprocess
@@ -55,6 +56,7 @@ class Builder:
             self.includes[file] = INCLUDE.findall((ROOT / file).read_text())
         return self.includes[file]
 
+    @functools.cache
     def reachable(self, file):
         """The file and all of ours that it includes, directly or not."""
         found, todo = set(), [file]
@@ -66,6 +68,7 @@ class Builder:
             todo += [name for _, name in self.direct_includes(one) if (ROOT / name).is_file()]
         return found
 
+    @functools.cache
     def sources_of(self, test):
         """What a test is linked from: itself, and x.cc for every x.h that it needs."""
         found, todo = set(), [test]
@@ -79,6 +82,7 @@ class Builder:
                      and (ROOT / source).is_file()]
         return sorted(found)
 
+    @functools.cache
     def affected(self, file, test):
         return [source for source in self.sources_of(test) if file in self.reachable(source)]
 

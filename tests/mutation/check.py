@@ -18,10 +18,10 @@ if fewer than 95 % of the mutants are killed.
 To list a survivor, add the three lines that are printed for it to survivors.txt, and a fourth that
 says why no test can find it:
 
-  common/privacy/openssl_random.h
-  - static constexpr size_t kWords = 8192;
-  + static constexpr size_t kWords = 8193;
-  : only speed: how many words are fetched at a time
+  common/ldp/laplace_noise.cc
+  - constexpr size_t kChunk = 512;
+  + constexpr size_t kChunk = 513;
+  : only speed: how many are drawn at a time
 
 All mutants of a file that can be are compiled together and told apart by an environment variable
 (switch.h); the others, such as those of constants, are compiled one by one.
@@ -261,6 +261,8 @@ def main():
                 if mutant in chosen:
                     print(mutant)
         return
+    # So that the folder goes when the check is stopped, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="coppice-mutation-") as work:
         check = Check(work, arguments.jobs)
         try:
