@@ -33,6 +33,7 @@ class Variant:
     name: str
     file: str = ""
     text: str = ""
+    passed: set = field(default_factory=set)  # tests that pass on it with no mutant chosen
     locks: dict = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
