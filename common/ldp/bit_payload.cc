@@ -52,7 +52,7 @@ constexpr size_t kBlock = 36 * kTogether;  // a counter holds 255
 using Seven = std::array<absl::string_view, kTogether>;
 
 void AddSeven(const Seven& payloads, absl::Span<EightCounts> counts) {
-  for (size_t byte = 0; byte < payloads[0].size(); byte += kWordBytes) {
+  for (size_t byte = 0; byte < payloads.front().size(); byte += kWordBytes) {
     const auto word = [&](size_t i) { return WordAt(payloads[i], byte); };
     const Added a = AddThree(word(0), word(1), word(2));
     const Added b = AddThree(a.sum, word(3), word(4));

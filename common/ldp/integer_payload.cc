@@ -83,7 +83,7 @@ bool SizesOfSingleBytes(absl::string_view payload, Sizes& sizes) {
 
 std::string EncodeIntegers(absl::Span<const int32_t> values) {
   std::string payload;
-  payload.reserve(values.size() + values.size() / 8);
+  payload.reserve(values.size());  // nearly always each is one byte
   for (const int32_t value : values) {
     uint32_t code = ZigZag(value);
     for (; code >= 0x80; code >>= 7) payload.push_back(static_cast<char>(code | 0x80));
@@ -130,18 +130,19 @@ void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_
   constexpr size_t kFull = INT16_MAX / 64;
   absl::InlinedVector<int16_t, 1024> counts(sums.size());
   absl::InlinedVector<int32_t, 1024> values;
+  size_t room = kFull;
   const auto flush = [&] {
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += counts[i];
     std::fill(counts.begin(), counts.end(), int16_t{0});
+    room = kFull;
   };
-  size_t added = 0;
   for (const absl::string_view payload : payloads) {
     if (payload.size() == sums.size()) {  // so each is one byte
       const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
       for (size_t i = 0; i < counts.size(); ++i) {
         counts[i] = static_cast<int16_t>(counts[i] + UnZigZag(bytes[i]));
       }
-      if (++added % kFull == 0) flush();
+      if (--room == 0) flush();
       continue;
     }
     values.resize(sums.size());

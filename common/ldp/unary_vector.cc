@@ -20,7 +20,7 @@ double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -3
 }  // namespace
 
 absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t truth, uint64_t lie) {
-  if (lie == 0 || lie >= kOne || truth <= lie || truth >= kOne) {
+  if (lie == 0 || truth <= lie || truth >= kOne) {
     return absl::InternalError("a unary mechanism's rates are out of order");
   }
   COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,

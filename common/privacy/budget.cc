@@ -1,5 +1,6 @@
 #include "common/privacy/budget.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/status/status.h"
@@ -36,9 +37,8 @@ absl::StatusOr<Budget> Budget::FromEpsilon(double epsilon) {
   const double whole = std::floor(epsilon);
   const double fraction = epsilon - whole;  // exact
   auto nanos = static_cast<uint64_t>(std::floor(fraction * kNanosPerEpsilon));
-  if (nanos > 0 &&
-      std::fma(fraction, static_cast<double>(kNanosPerEpsilon), -static_cast<double>(nanos)) < 0) {
-    --nanos;
+  if (std::fma(fraction, static_cast<double>(kNanosPerEpsilon), -static_cast<double>(nanos)) < 0) {
+    --nanos;  // not from 0: the product is not negative
   }
   return FromNanos(static_cast<uint64_t>(whole) * kNanosPerEpsilon + nanos);
 }
@@ -61,7 +61,7 @@ absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
     if (fraction_digits >= 0) ++fraction_digits;
   }
   if (!any_digit) return BadEpsilon("is not a number");
-  for (int i = fraction_digits < 0 ? 0 : fraction_digits; i < kFractionDigits; ++i) {
+  for (int i = std::max(fraction_digits, 0); i < kFractionDigits; ++i) {
     if (nanos > kMaxNanos) return BadEpsilon("is too large");
     nanos *= 10;
   }

@@ -16,7 +16,7 @@ namespace coppice {
 namespace {
 
 // Counts the forks between this process and the one that first asked.
-std::atomic<uint64_t> fork_count{0};
+std::atomic<uint64_t> fork_count;
 
 uint64_t ForkGeneration() {
   static const int registered =
@@ -27,7 +27,6 @@ uint64_t ForkGeneration() {
 
 // Position of the first undecided draw at or after `from`; draws.size() if there is none.
 size_t FindUndecided(absl::Span<const SignedSteps> draws, size_t from) {
-  if (from >= draws.size()) return draws.size();
   const void* const found =
       std::memchr(draws.data() + from, GeometricTable::kUndecided, draws.size() - from);
   if (found == nullptr) return draws.size();

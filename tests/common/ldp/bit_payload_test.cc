@@ -17,6 +17,12 @@ TEST(BitPayloadTest, FlipsAndReadsBits) {
   EXPECT_FALSE(GetBit(payload, 9));
   FlipBit(payload, 10);
   EXPECT_FALSE(GetBit(payload, 10));
+  std::string wide(BitPayloadBytes(80), '\0');
+  for (size_t bit = 0; bit < 80; ++bit) {
+    FlipBit(wide, bit);
+    for (size_t other = 0; other < 80; ++other) EXPECT_EQ(GetBit(wide, other), other == bit);
+    FlipBit(wide, bit);
+  }
 }
 
 class AddBitsTest : public ::testing::TestWithParam<size_t> {};

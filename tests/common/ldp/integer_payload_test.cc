@@ -2,11 +2,13 @@
 
 #include <vector>
 
+#include "tests/support/guarded_page.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::GuardedPage;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -24,6 +26,27 @@ TEST(IntegerPayloadTest, ReadsBackWhatItWrote) {
   std::vector<int32_t> decoded(values.size());
   ASSERT_OK(DecodeIntegers(payload, absl::MakeSpan(decoded)));
   EXPECT_EQ(decoded, values);
+}
+
+// Blocks of one-byte integers take a path of their own: its ends, and a wide one anywhere in it.
+TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
+  GuardedPage page;
+  for (const size_t count : {15u, 16u, 17u, 32u, 33u}) {
+    for (size_t wide = 0; wide <= count; ++wide) {  // none is, at the end
+      std::vector<int32_t> values(count, -3);
+      if (wide < count) values[wide] = 5000;
+      const absl::string_view payload = page.Copy(EncodeIntegers(values));
+      std::vector<int32_t> decoded(count);
+      ASSERT_OK(DecodeIntegers(payload, absl::MakeSpan(decoded)));
+      EXPECT_EQ(decoded, values);
+      EXPECT_OK(CheckIntegers(payload, {.count = count, .each = 5000, .total = 6000}));
+      std::vector<int64_t> sums(count);
+      AddIntegers({payload}, absl::MakeSpan(sums));
+      EXPECT_EQ(sums, std::vector<int64_t>(values.begin(), values.end()));
+    }
+  }
+  EXPECT_THAT(Decode(page.Copy(EncodeIntegers({1, 2, 3})), 20),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("short")));
 }
 
 TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
@@ -63,6 +86,11 @@ TEST(IntegerPayloadTest, RefusesWrongLengths) {
 TEST(IntegerPayloadTest, RefusesAllButTheShortestForm) {
   const std::string overlong_zero("\x80\x00", 2);
   EXPECT_THAT(Decode(overlong_zero, 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  // Also where a block of one-byte integers might be.
+  EXPECT_THAT(Decode(overlong_zero + std::string(15, '\0'), 17),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
+  EXPECT_THAT(Decode("\xff\xff\xff\xff\x10", 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));
   EXPECT_THAT(Decode("\xff\xff\xff\xff\x1f", 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("overlong")));

@@ -5,12 +5,14 @@
 
 #include "common/privacy/openssl_random.h"
 #include "tests/support/binomial_plan.h"
+#include "tests/support/scripted_draws.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::BinomialPlan;
+using ::coppice::testing::ScriptedDraws;
 
 LaplaceNoise MakeNoise(const char* epsilon, uint64_t sensitivity) {
   return *LaplaceNoise::Create(*Budget::Parse(epsilon), sensitivity);
@@ -52,6 +54,51 @@ TEST(LaplaceNoiseTest, BoundIsOutOfReach) {
         noise.LogProbability(noise.bound() + 1) + std::log(2.0) - std::log1p(-ratio);
     EXPECT_LT(tail, -100 * std::log(2.0)) << epsilon;
   }
+}
+
+TEST(LaplaceNoiseTest, BoundIsTheLeastThatTheTailAllows) {
+  EXPECT_EQ(MakeNoise("1", 4).bound(), 281);  // 101 log(2) 4 = 280.03
+  EXPECT_EQ(MakeNoise("1", 2).bound(), 141);
+}
+
+// One draw a noise, but for the negative zero, which is dropped, and a tail past the table, which
+// is drawn on.
+TEST(LaplaceNoiseTest, DrawsBecomeNoise) {
+  const LaplaceNoise noise = MakeNoise("1", 4);
+  ScriptedDraws random({2 << 1, 1, 3 << 1 | 1, kManySteps << 1 | 1, 5 << 1, 4 << 1});
+  std::vector<int32_t> out(2);
+  ASSERT_OK(noise.Fill(random, absl::MakeSpan(out)));
+  EXPECT_EQ(out, (std::vector<int32_t>{2, -3}));
+  EXPECT_EQ(random.drawn(), 3u);
+  std::vector<int64_t> sums = {10, 20};
+  ASSERT_OK(noise.AddTo(random, absl::MakeSpan(sums)));
+  EXPECT_EQ(sums, (std::vector<int64_t>{10 - static_cast<int64_t>(kManySteps) - 4, 20 + 5}));
+}
+
+TEST(LaplaceNoiseTest, LongVectorsTakeOneDrawAnEntry) {
+  const LaplaceNoise noise = MakeNoise("1", 4);
+  constexpr size_t kEntries = 1300;  // more than twice what is drawn at a time
+  std::vector<SignedSteps> draws;
+  std::vector<int64_t> expected;
+  for (size_t i = 0; i < kEntries; ++i) {
+    draws.push_back(static_cast<SignedSteps>((i % 50 + 1) << 1 | i % 2));
+    expected.push_back(100 + static_cast<int64_t>(i % 50 + 1) * (i % 2 == 0 ? 1 : -1));
+  }
+  ScriptedDraws random(draws);
+  std::vector<int64_t> sums(kEntries, 100);
+  ASSERT_OK(noise.AddTo(random, absl::MakeSpan(sums)));
+  EXPECT_EQ(sums, expected);
+  EXPECT_EQ(random.drawn(), kEntries);
+}
+
+TEST(LaplaceNoiseTest, SumsAreOfTheirParts) {
+  ScriptedDraws draws(std::vector<SignedSteps>(1300, 3 << 1));
+  EXPECT_EQ(*MakeNoise("0.05", 4).SumOf(1300, draws), 3 * 1300);  // draw by draw
+  EXPECT_EQ(draws.drawn(), 1300u);
+  ScriptedDraws layers({});  // in layers: how many of 9 reach a step, of those a second, ...
+  layers.SetBinomials({5, 2, 0, 4, 0});
+  EXPECT_EQ(*MakeNoise("2", 4).SumOf(9, layers), 5 + 2 - 4);
+  EXPECT_EQ(layers.trials(), (std::vector<uint64_t>{9, 5, 2, 9, 4}));
 }
 
 // Checks the noise that `draw` returns against the stated law at -3..3.

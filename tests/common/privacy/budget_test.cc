@@ -28,10 +28,24 @@ TEST(BudgetTest, RoundsDownWhateverItIsGiven) {
   // The double nearest to 0.3 is less than 0.3, and so is the budget.
   EXPECT_EQ(Budget::FromEpsilon(0.3)->nanos(), 299'999'999u);
   EXPECT_EQ(Budget::FromEpsilon(0.5)->nanos(), 500'000'000u);
+  EXPECT_EQ(Budget::FromEpsilon(3.25)->nanos(), 3'250'000'000u);
+}
+
+TEST(BudgetTest, TakesAMillionAndNoMore) {
+  constexpr uint64_t kMillion = 1'000'000'000'000'000;
+  EXPECT_EQ(Budget::FromNanos(kMillion)->nanos(), kMillion);
+  EXPECT_EQ(Budget::FromEpsilon(1e6)->nanos(), kMillion);
+  EXPECT_EQ(Budget::Parse("1000000.000000000")->nanos(), kMillion);
+  EXPECT_EQ(Budget::Parse("999999")->Plus(*Budget::Parse("1"))->nanos(), kMillion);
+  const auto too_large = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large"));
+  EXPECT_THAT(Budget::FromNanos(kMillion + 1), too_large);
+  EXPECT_THAT(Budget::FromEpsilon(std::nextafter(1e6, 2e6)), too_large);
+  EXPECT_THAT(Budget::Parse("1000000.000000001"), too_large);
 }
 
 TEST(BudgetTest, RefusesWhatIsNoAmount) {
-  for (const char* text : {"", ".", "-1", "abc", "1e3", "nan", "inf", "1.2.3", " 1", "0x1"}) {
+  for (const char* text :
+       {"", ".", "-1", "abc", "1e3", "nan", "inf", "1.2.3", "1..5", " 1", "0x1"}) {
     EXPECT_THAT(Budget::Parse(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon")))
         << text;
@@ -51,6 +65,12 @@ TEST(BudgetTest, RefusesWhatIsNoAmount) {
   EXPECT_EQ(Budget::FromNanos(Budget::kMaxNanos)->ToString(), "1000000");
   EXPECT_THAT(Budget::FromNanos(Budget::kMaxNanos + 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too large")));
+  for (const char* text : {"", "."}) {
+    EXPECT_THAT(Budget::Parse(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a number")));
+  }
+  EXPECT_THAT(Budget::FromEpsilon(0),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zero")));
   EXPECT_THAT(Budget::Parse("0.0000000001"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zero")));
 }

@@ -37,6 +37,11 @@ TEST(ExpBoundTest, DecayRatioIsTheLeastThatIsNoLessPrivate) {
       const long double ratio = DecayRatio(epsilon, divisor);
       EXPECT_GE(ratio, exact * (1 - kSlack)) << text;
       EXPECT_LE(ratio, exact + 1.001L) << text;
+      // Against the bound there is no rounding: A e >= 2^92, and A - 1 would not do.
+      const absl::uint128 e = ExpLowerBound(epsilon, divisor);
+      const absl::uint128 a = DecayRatio(epsilon, divisor);
+      EXPECT_GE(a * e, absl::uint128(1) << (kExpBits + 32)) << text;
+      EXPECT_LT((a - 1) * e, absl::uint128(1) << (kExpBits + 32)) << text;
     }
   }
 }

@@ -97,6 +97,23 @@ TEST(GeometricTableTest, WholeLawMatchesTheRatio) {
   }
 }
 
+TEST(GeometricTableTest, AsksForNoMoreWordsThanItNeeds) {
+  const GeometricTable table = *GeometricTable::Create(0xc75f7cf6u);
+  // The first two digits of the ratio itself, and then less or more.
+  const auto first = static_cast<uint16_t>(0xc75f7cf6u >> 17);
+  const auto second = static_cast<uint16_t>(0xc75f7cf6u >> 1);
+  for (const int off : {-1, 1}) {
+    int words = 0;
+    EXPECT_EQ(StepsOf(*table.Resolve(first,
+                                     [&]() -> absl::StatusOr<uint16_t> {
+                                       ++words;
+                                       return static_cast<uint16_t>(second + off);
+                                     })),
+              off < 0 ? 1u : 0u);
+    EXPECT_EQ(words, 1);
+  }
+}
+
 TEST(GeometricTableTest, PassesOnTheErrorOfItsSource) {
   const GeometricTable table = *GeometricTable::Create(0xc75f7cf6u);
   // The first 15 digits of the ratio itself cannot decide between zero steps and one.

@@ -57,6 +57,8 @@ TEST(OpenSslRandomStatTest, BernoulliHasItsProbability) {
     for (uint64_t i = 0; i < plan.trials; ++i) successes += *random.Bernoulli(a, b) ? 1 : 0;
     EXPECT_TRUE(plan.Accepts(successes)) << a << "/" << b;
   }
+  EXPECT_TRUE(*random.Bernoulli(5, 5));
+  EXPECT_FALSE(*random.Bernoulli(0, 5));
   EXPECT_THAT(random.Bernoulli(2, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("probability")));
   EXPECT_THAT(random.Bernoulli(0, 0),

@@ -96,6 +96,17 @@ TEST(SelectQuantileTest, FindsTheQuantile) {
             0u);
 }
 
+// With one number above the first of two cuts, the scores for the first quarter are -1 and -3, and
+// their range is 2 (4 - 1): the worse is kept with p = exp(-3 2 / 6).
+TEST(SelectQuantileTest, HasTheLawOfItsRange) {
+  const double p = std::exp(-1.0);
+  const Law<size_t> law = WalkAllBranches<size_t>({}, [](PrivateRandom& random) {
+    return SelectQuantile({0, 1}, 1, 1, 4, Epsilon("3"), random);
+  });
+  EXPECT_NEAR(law.at(1), p / 2, law.cut + 1e-9);
+  EXPECT_LT(law.cut, 1e-5);
+}
+
 TEST(SelectQuantileTest, RefusesWhatIsNoQuantile) {
   OpenSslRandom random;
   const auto select = [&](uint64_t rank, uint64_t count, uint64_t part, uint64_t whole) {

@@ -1,0 +1,130 @@
+// What local_mechanism.h promises in numbers, and what a mechanism gets without writing it.
+
+#include <vector>
+
+#include "common/ldp/integer_payload.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/openssl_random.h"
+#include "tests/support/scripted_draws.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::IsOk;
+using ::coppice::testing::ScriptedDraws;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(MechanismLimitsTest, KindsKeepTheirStoredNumbers) {
+  EXPECT_EQ(static_cast<int>(MechanismKind::kLaplaceSplit), 1);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kLaplaceJoint), 2);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kSymmetricUnary), 3);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kOptimizedUnary), 4);
+}
+
+TEST(MechanismLimitsTest, UnsetIsZero) {
+  const Domain domain;
+  const LeafLabel value;
+  const LeafCounts counts;
+  const NoiseVariance variance;
+  const Influence influence;
+  const IntegerLimits limits;
+  EXPECT_EQ(limits.count, 0u);
+  EXPECT_EQ(limits.each + limits.total, 0);
+  for (const uint32_t whole :
+       {domain.leaves, domain.classes, value.leaf, value.label, counts.classes}) {
+    EXPECT_EQ(whole, 0u);
+  }
+  for (const double real : {variance.leaf, variance.label, variance.covariance, variance.hit,
+                            influence.count, influence.total}) {
+    EXPECT_EQ(real, 0);
+  }
+}
+
+absl::Status Make(const char* epsilon, Domain domain) {
+  return MakeLocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse(epsilon), domain).status();
+}
+
+TEST(MechanismLimitsTest, EpsilonsAndDomainsAreTakenUpToTheirEnds) {
+  EXPECT_EQ(kMaxStudyEpsilonNanos, Budget::Parse("20")->nanos());
+  constexpr Domain kLargest{1u << 21, 2};
+  EXPECT_THAT(Make("0.01", kLargest), IsOk());
+  EXPECT_THAT(Make("1000", {1, 2}), IsOk());
+  for (const char* epsilon : {"0.009999999", "1000.000000001"}) {
+    EXPECT_THAT(Make(epsilon, {1, 2}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
+  }
+  EXPECT_THAT(Make("1", {(1u << 21) + 1, 2}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4194304")));
+}
+
+// A mechanism that says only what it must: its reports are the values.
+class Plain final : public LocalMechanism {
+ public:
+  explicit Plain(Domain domain)
+      : LocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse("1"), domain) {}
+
+  absl::StatusOr<std::string> Randomize(LeafLabel, PrivateRandom&) const override { return ""; }
+  size_t sum_size() const override { return domain().cells(); }
+  absl::Status Check(absl::string_view) const override { return absl::OkStatus(); }
+  void AddAll(absl::Span<const absl::string_view>, absl::Span<int64_t>) const override {}
+  absl::Status RandomizeInto(LeafLabel value, PrivateRandom&,
+                             absl::Span<int64_t> sums) const override {
+    ++sums[value.leaf * domain().classes + value.label];
+    return absl::OkStatus();
+  }
+  LeafCounts Estimate(absl::Span<const int64_t>, uint64_t) const override { return {}; }
+  NoiseVariance Variance(uint32_t) const override { return {}; }
+  Influence MaxInfluence() const override { return {}; }
+  absl::StatusOr<double> LogOutputProbability(LeafLabel, absl::string_view) const override {
+    return 0;
+  }
+};
+
+TEST(MechanismLimitsTest, ATableIsRandomizedRowByRow) {
+  ScriptedDraws random({});
+  std::vector<int64_t> sums(6);
+  ASSERT_OK(Plain({2, 3}).RandomizeAllInto({2, 0, 1, 5, 0, 3}, random, absl::MakeSpan(sums)));
+  EXPECT_EQ(sums, (std::vector<int64_t>{2, 0, 1, 5, 0, 3}));
+}
+
+// In one go, with the noise of as many rows as there are: at epsilon 2 it is a difference of two
+// sums for each entry.
+TEST(LaplaceLimitsTest, ATableGetsTheNoiseOfItsRows) {
+  const std::vector<uint64_t> rows_of = {2, 0, 1, 5};
+  for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("2"), {2, 2});
+    ScriptedDraws random({});
+    random.SetBinomials({7, 0, 0, 0, 4, 0});  // +7, -4
+    std::vector<int64_t> sums(4);
+    ASSERT_OK(mechanism->RandomizeAllInto(rows_of, random, absl::MakeSpan(sums)));
+    // Split: the leaves, then label 1 in each. Joint: cell by cell.
+    const bool split = kind == MechanismKind::kLaplaceSplit;
+    EXPECT_EQ(sums, split ? (std::vector<int64_t>{2 + 7, 6 - 4, 0, 5})
+                          : (std::vector<int64_t>{2 + 7, 0 - 4, 1, 5}));
+    EXPECT_EQ(random.trials().front(), 8u);
+  }
+}
+
+TEST(LaplaceLimitsTest, EntriesUpToOnePastTheNoiseAreTaken) {
+  const auto mechanism =
+      *MakeLocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse("1"), {1, 2});
+  for (const int32_t entry : {142, -142}) {  // the noise is at most 141
+    EXPECT_OK(mechanism->Check(EncodeIntegers({0, entry})));
+  }
+  EXPECT_THAT(mechanism->Check(EncodeIntegers({0, 143})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
+}
+
+TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {
+  for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 3});
+    for (const uint32_t label : {0u, 2u}) EXPECT_EQ(mechanism->Variance(label).hit, 0);
+  }
+  const auto split = *MakeLocalMechanism(MechanismKind::kLaplaceSplit, *Budget::Parse("1"), {4, 3});
+  EXPECT_EQ(split->Variance(1).covariance, 0);
+}
+
+}  // namespace
+}  // namespace coppice

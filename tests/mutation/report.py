@@ -1,0 +1,69 @@
+"""What became of the mutants, held against what survivors.txt explains."""
+
+import re
+import resource
+import sys
+from pathlib import Path
+
+SURVIVORS = Path(__file__).resolve().parent / "survivors.txt"
+MIN_KILLED = 0.95
+
+ENTRY = re.compile(r"(\S+)(?: \((\d+)\))?\n- (.*)\n\+ (.*)\n: (.*)")
+
+
+def read_survivors():
+    """The keys of survivors.txt, each with its reason."""
+    listed = {}
+    entry = []
+    for line in SURVIVORS.read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        entry.append(line)
+        if len(entry) < 4:
+            continue
+        match = ENTRY.fullmatch("\n".join(entry))
+        if not match:
+            sys.exit("survivors.txt: not an entry of four lines:\n" + "\n".join(entry))
+        file, occurrence, before, after, reason = match.groups()
+        listed[(file, int(occurrence or 1), before, after)] = reason
+        entry = []
+    if entry:
+        sys.exit("survivors.txt: not an entry of four lines:\n" + "\n".join(entry))
+    return listed
+
+
+def report(results, seconds, whole):
+    """Prints what became of the mutants, and returns whether that is well.
+
+    `results` says of each mutant "killed by ...", "time-out by ...", "survived" or "not compiled";
+    `whole`, whether these are all the mutants there are.
+    """
+    listed = read_survivors()
+    counted = {mutant: result for mutant, result in results.items() if result != "not compiled"}
+    survivors = [mutant for mutant, result in counted.items() if result == "survived"]
+    result_of = {mutant.key: result for mutant, result in results.items()}
+
+    problems = [f"survived, and survivors.txt does not say why:\n{mutant}"
+                for mutant in survivors if mutant.key not in listed]
+    explained = len(survivors) - len(problems)
+    for key in listed:
+        result = result_of.get(key, "there is no such mutant" if whole else "survived")
+        if result != "survived":
+            file, occurrence, line, mutated = key
+            which = f" ({occurrence})" if occurrence > 1 else ""
+            problems.append(f"listed in survivors.txt, but {result}:\n"
+                            f"{file}{which}\n- {line}\n+ {mutated}")
+    killed = len(counted) - len(survivors)
+    share = killed / len(counted) if counted else 0
+    if whole and share < MIN_KILLED:
+        problems.append(f"fewer than {MIN_KILLED:.0%} are killed")
+
+    for problem in problems:
+        print(problem + "\n")
+    timeouts = sum(1 for result in counted.values() if result.startswith("time-out"))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{len(counted)} mutants: {killed} killed ({share:.1%}), {timeouts} of them by time-outs; "
+          f"{len(survivors)} survived, {explained} of them explained; "
+          f"{len(results) - len(counted)} more did not compile; "
+          f"{seconds:.0f} s, {usage.ru_utime + usage.ru_stime:.0f} s of processor time")
+    return not problems
