@@ -73,11 +73,12 @@ class CheckError(Exception):
 
 
 class Check:
-    def __init__(self, work, jobs):
+    def __init__(self, work, files, jobs):
         self.builder = Builder(work)
         self.tests = [test for test in glob(TESTS)
                       if all(source == test or LIBRARY.match(source)
-                             for source in self.builder.sources_of(test))]
+                             for source in self.builder.sources_of(test))
+                      and any(self.builder.affected(file, test) for file in files)]
         self.jobs = jobs
         self.seconds = {}  # a test's processor time, unchanged
         self.kills = Counter()
@@ -278,7 +279,7 @@ def main():
     # So that the folder goes when the check is stopped, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="coppice-mutation-") as work:
-        check = Check(work, arguments.jobs)
+        check = Check(work, list(by_file), arguments.jobs)
         try:
             check.prepare()
             check.run_all(by_file, chosen)
