@@ -1,7 +1,7 @@
 // An amount of epsilon, exact: a whole number of nano-epsilons (1e-9 nats).
 //
 // Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
-//            for; parts made by Split() never sum to more than the whole.
+//            for; shares never sum to more than the whole.
 // Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
 // There is no default budget: an unset one does not compile.
 // Source     docs/mechanisms.md#budget.

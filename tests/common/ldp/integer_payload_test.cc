@@ -111,6 +111,7 @@ TEST(IntegerPayloadTest, RefusesValuesPastTheLimitsAndNoOther) {
     EXPECT_THAT(CheckIntegers(EncodeIntegers({large - 3, -4}), total), refused);
     EXPECT_THAT(CheckIntegers(EncodeIntegers({3 - large, 4}), total), refused);
   }
+  EXPECT_OK(CheckIntegers(EncodeIntegers({0, 0}), {.count = 2, .each = 0, .total = 0}));
   const IntegerLimits wide = {.count = 1, .each = INT32_MAX, .total = INT32_MAX};
   EXPECT_OK(CheckIntegers(EncodeIntegers({INT32_MAX}), wide));
   EXPECT_THAT(CheckIntegers(EncodeIntegers({INT32_MIN}), wide), refused);

@@ -101,6 +101,13 @@ TEST(LaplaceNoiseTest, SumsAreOfTheirParts) {
   EXPECT_EQ(layers.trials(), (std::vector<uint64_t>{9, 5, 2, 9, 4}));
 }
 
+// The very figures, so that no constant behind them changes unnoticed.
+TEST(LaplaceNoiseTest, TotalBoundIsAsComputed) {
+  EXPECT_EQ(MakeNoise("1", 2).TotalBound(512), 1620);
+  EXPECT_EQ(MakeNoise("0.1", 4).TotalBound(512), 33061);
+  EXPECT_EQ(MakeNoise("1", 4).TotalBound(4'000'000), 15979877);
+}
+
 // Checks the noise that `draw` returns against the stated law at -3..3.
 template <typename Draw>
 bool MatchesLaw(const LaplaceNoise& noise, uint64_t trials, Draw draw) {

@@ -117,6 +117,38 @@ TEST(LaplaceLimitsTest, EntriesUpToOnePastTheNoiseAreTaken) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
 }
 
+// The noises' sum and the ones of a noiseless vector.
+TEST(LaplaceLimitsTest, EntriesTogetherUpToTheirOnesPastTheNoiseAreTaken) {
+  const auto last_accepted = [](MechanismKind kind) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2});
+    int32_t last = 0;
+    for (int32_t total = 0; total < 5000; ++total) {
+      std::vector<int32_t> entries(512);
+      for (int32_t i = 0; i < total; ++i) ++entries[i % 512];
+      if (mechanism->Check(EncodeIntegers(entries)).ok()) last = total;
+    }
+    return last;
+  };
+  EXPECT_EQ(last_accepted(MechanismKind::kLaplaceJoint), 1620 + 1);
+  EXPECT_EQ(last_accepted(MechanismKind::kLaplaceSplit), 3289 + 2);
+}
+
+TEST(LaplaceLimitsTest, InfluenceIsWhatTheLimitsAllow) {
+  const auto of = [](MechanismKind kind, Domain domain) {
+    return (*MakeLocalMechanism(kind, *Budget::Parse("1"), domain))->MaxInfluence();
+  };
+  const Influence joint = of(MechanismKind::kLaplaceJoint, {256, 2});
+  EXPECT_EQ(joint.count, 142);
+  EXPECT_EQ(joint.total, 1620 + 1);
+  const Influence split = of(MechanismKind::kLaplaceSplit, {256, 2});
+  EXPECT_EQ(split.count, 2 * 282);
+  EXPECT_EQ(split.total, 2 * (3289 + 2));
+  // With many classes and few leaves the sum is the tighter limit.
+  const Influence few = of(MechanismKind::kLaplaceSplit, {1, 8});
+  EXPECT_LT(few.count, 8 * 282);
+  EXPECT_EQ(few.count * 2, few.total);
+}
+
 TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {
   for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
     const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 3});
