@@ -337,10 +337,10 @@ void AddVerify(CLI::App& noun, Action& action) {
           ->excludes(model);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
-  verb->parse_complete_callback([model, file] {
-    if (model->count() + file->count() == 0) {
-      throw CLI::RequiredError("--model or --file");
-    }
+  CLI::Option* server = verb->get_option("--server")->required(false);
+  verb->parse_complete_callback([model, file, server] {
+    if (model->count() + file->count() == 0) throw CLI::RequiredError("--model or --file");
+    if (model->count() > 0 && server->count() == 0) throw CLI::RequiredError("--server");
   });
   OnParsed(*verb, action, flags, Verify);
 }

@@ -79,15 +79,23 @@ void AddAuditFlags(CLI::App& command, AuditFlags& flags) {
   command.add_flag("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status RunAuditCommand(const AuditFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
-  COPPICE_ASSIGN_OR_RETURN(const Budget claimed, Budget::Parse(flags.epsilon));
-  const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
-  if (domain.cells() > kMaxAuditCells) {
+absl::Status CheckAuditFlags(const AuditFlags& flags) {
+  if (flags.leaves * flags.classes > kMaxAuditCells) {
     return absl::InvalidArgumentError(
         absl::StrCat("--leaves times --classes: at most ", kMaxAuditCells,
                      ", or no event is frequent enough to say anything"));
   }
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(flags.epsilon));
+  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
+    return absl::InvalidArgumentError("--epsilon: must be from 0.01 to 1000");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunAuditCommand(const AuditFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
+  COPPICE_ASSIGN_OR_RETURN(const Budget claimed, Budget::Parse(flags.epsilon));
+  const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
                            MakeLocalMechanism(kind, claimed, domain));
   COPPICE_ASSIGN_OR_RETURN(const AuditResult result,

@@ -25,6 +25,9 @@ struct AuditFlags {
 // Declares the flags of `audit` on `command`, each with its check.
 void AddAuditFlags(CLI::App& command, AuditFlags& flags);
 
+// Flags that do not go together, or are out of range; InvalidArgument names them.
+absl::Status CheckAuditFlags(const AuditFlags& flags);
+
 // Runs and prints to stdout. FailedPrecondition if the bound exceeds the claim: then the mechanism
 // is broken, or a chance of 1 - confidence has come about.
 absl::Status RunAuditCommand(const AuditFlags& flags);

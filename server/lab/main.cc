@@ -28,6 +28,11 @@ int ExitWith(const absl::Status& status) {
   return kFailed;
 }
 
+int ExitWrongUsage(const absl::Status& usage) {
+  std::cerr << "coppice-lab: " << usage.message() << "\n";
+  return kWrongUsage;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,11 +58,13 @@ int main(int argc, char** argv) {
     return ExitFor(app, error);
   }
 
-  if (audit->parsed()) return ExitWith(coppice::RunAuditCommand(audit_flags));
+  if (audit->parsed()) {
+    const absl::Status usage = coppice::CheckAuditFlags(audit_flags);
+    return usage.ok() ? ExitWith(coppice::RunAuditCommand(audit_flags)) : ExitWrongUsage(usage);
+  }
   if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
   if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
-    std::cerr << "coppice-lab: " << usage.message() << "\n";
-    return kWrongUsage;
+    return ExitWrongUsage(usage);
   }
   return ExitWith(coppice::RunLocal(flags));
 }

@@ -4,6 +4,8 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <fstream>
+
 #include "tests/integration/daemon.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/status_matchers.h"
@@ -130,6 +132,14 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
   EXPECT_THAT(ReadWhole(exported), HasSubstr("\"epsilon_nanos\""));
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "tree"})["verified"], true);
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--file", exported})["verified"], true);
+  std::string tampered = ReadWhole(exported);
+  const size_t claim = tampered.find("\"epsilon_nanos\": \"");
+  ASSERT_NE(claim, std::string::npos);
+  tampered[claim + sizeof("\"epsilon_nanos\": \"") - 1] = '1';
+  std::ofstream(exported) << tampered;
+  const Outcome refused = daemon_.Coppice({"model", "verify", "--file", exported});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("do not use this model"));
   const Outcome predicted = daemon_.Coppice(
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;

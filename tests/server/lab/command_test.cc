@@ -74,10 +74,26 @@ TEST(LabCommandTest, SameSeedWithoutNoiseIsTheSameAccuracy) {
             json::parse(Lab(arguments).out)["accuracy"]);
 }
 
+TEST(LabCommandTest, AuditPrintsItsBound) {
+  const Outcome run = Lab("audit --mechanism symmetric_unary --epsilon 1 --trials 200000 --json");
+  EXPECT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["mechanism"], "symmetric_unary");
+  EXPECT_EQ(report["epsilon_claimed"], 1.0);
+  EXPECT_LE(report["epsilon_lower_bound"], 1.0);
+  EXPECT_GT(report["epsilon_lower_bound"], 0.7);
+  EXPECT_EQ(report["confidence"], 0.999999);
+  EXPECT_GE(report["trials"], 400000);
+}
+
 TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
   const std::string base = kSmall;
   const std::pair<std::string, std::string> cases[] = {
       {base, "--epsilon"},
+      {"audit --epsilon 1", "--mechanism"},
+      {"audit --mechanism laplace_split --epsilon 2000", "--epsilon"},
+      {"audit --mechanism laplace_split --epsilon 1 --leaves 8 --classes 4", "--leaves"},
       {base + "--epsilon 0.001", "--epsilon"},
       {base + "--epsilon 1 --mechanism auto", "optimized_unary"},
       {base + "--epsilon 1 --estimator smooth", "there are weighted and prune"},
