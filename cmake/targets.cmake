@@ -87,9 +87,11 @@ function(coppice_binary)
 endfunction()
 
 # coppice_test(NAME n SRCS ... DEPS ... [LABEL l]): one CTest entry a file. Tests without a label are unit
-# tests: the target of that name builds them, and they are what runs under the sanitizers. Labels:
-# `slow`, `integration` (real processes), `release` (about the sources or the release build).
+# tests: the target of that name builds them, and they are what runs under the sanitizers; those of rooms
+# that start or share threads are `threaded_tests` too, and carry the label `threads`. Labels: `slow`,
+# `integration` (real processes), `release` (about the sources or the release build).
 add_custom_target(unit_tests)
+add_custom_target(threaded_tests)
 function(coppice_test)
   cmake_parse_arguments(A "" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
@@ -109,5 +111,9 @@ function(coppice_test)
     set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL})
   else()
     add_dependencies(unit_tests ${A_NAME})
+    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(client|server)(/|$)")
+      add_dependencies(threaded_tests ${A_NAME})
+      set_tests_properties(${A_NAME} PROPERTIES LABELS threads)
+    endif()
   endif()
 endfunction()

@@ -3,7 +3,8 @@
 #
 #   tests/run.sh             everything, on the release build
 #   tests/run.sh fast        leaves out the tests labelled slow
-#   tests/run.sh sanitize    the unit tests under the address, undefined-behaviour and thread sanitizers
+#   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
+#                            rooms that have threads under the thread sanitizer
 #
 # Data sets are looked for in ../shared/data or $COPPICE_DATA_DIR; tests that need one say so and are
 # skipped where it is absent.
@@ -11,9 +12,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-sanitize() {  # sanitize PRESET
-  "$root/deploy/build.sh" "$1" unit_tests
-  ctest --preset "$1" -j2 -LE 'slow|integration|release'
+sanitize() {  # sanitize PRESET TARGET CTEST_OPTION...
+  "$root/deploy/build.sh" "$1" "$2"
+  ctest --preset "$1" -j2 -LE 'slow|integration|release' "${@:3}"
 }
 
 case "${1:-all}" in
@@ -26,11 +27,11 @@ case "${1:-all}" in
     ctest --preset release -j2 -LE slow
     ;;
   sanitize)
-    sanitize asan
-    sanitize tsan
+    sanitize asan unit_tests
+    sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
