@@ -61,8 +61,9 @@ std::string LibraryOf(const std::string& header) {
   static const std::vector<std::pair<std::string, std::string>> kPrefixes = {
       {"absl/", "absl"},   {"openssl/", "openssl"}, {"google/protobuf", "protobuf"},
       {"grpcpp/", "grpc"}, {"grpc/", "grpc"},       {"rocksdb/", "rocksdb"},
-      {"CLI/", "cli11"},   {"boost/", "boost"},   {"nlohmann/", "json"},   {"csv.h", "csv"},
-      {"zlib.h", "zlib"},  {"Eigen/", "eigen"},     {"gtest/", "gtest"},
+      {"CLI/", "cli11"},   {"boost/", "boost"},     {"nlohmann/", "json"},
+      {"csv.h", "csv"},    {"zlib.h", "zlib"},      {"Eigen/", "eigen"},
+      {"gtest/", "gtest"},
   };
   for (const auto& [prefix, library] : kPrefixes) {
     if (header.rfind(prefix, 0) == 0) return library;

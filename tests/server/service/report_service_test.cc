@@ -51,8 +51,9 @@ TEST_F(SubmitReportsTest, StudyAndFingerprintAreThoseOfTheBatch) {
 
 TEST_F(SubmitReportsTest, AnEmptyBatchIsRefused) {
   request_.clear_reports();
-  EXPECT_THAT(Submit(), GrpcStatusIs(grpc::INVALID_ARGUMENT,
-                                     HasSubstr("reports: must be 1 to 1000 in one request, are 0")));
+  EXPECT_THAT(Submit(),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                           HasSubstr("reports: must be 1 to 1000 in one request, are 0")));
 }
 
 TEST_F(SubmitReportsTest, AThousandReportsAreTakenAndNotOneMore) {
