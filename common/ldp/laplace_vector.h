@@ -2,9 +2,9 @@
 // on every entry.
 //
 // Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
-// Payload    the noisy entries in order (integer_payload.h). A report with an entry, or a sum of
-// absolute
-//            entries, that an honest one has with probability below 2^-100 an entry is refused.
+// Payload    the noisy entries in order (integer_payload.h). A report is refused if an entry, or
+//            the sum of absolute entries, is one that an honest report has with probability below
+//            2^-100.
 
 #ifndef COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
 #define COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_

@@ -19,7 +19,7 @@ namespace coppice {
 
 // Largest denominator that the samplers take: products stay in 128 bits.
 inline constexpr absl::uint128 kMaxSamplerTerm = absl::uint128(1) << 100;
-// Noise with a scale (denominator / numerator) above this is refused: results stay in 64 bits.
+// Noise with a scale (denominator / numerator) of this or more is refused: results stay in 64 bits.
 inline constexpr uint64_t kMaxNoiseScale = uint64_t{1} << 48;
 
 // True with probability exp(-numerator / denominator).

@@ -149,6 +149,19 @@ TEST(LaplaceLimitsTest, InfluenceIsWhatTheLimitsAllow) {
   EXPECT_EQ(few.count * 2, few.total);
 }
 
+// With those above, the table of docs/threat-model.md.
+TEST(UnaryLimitsTest, InfluenceIsWhatTheLimitsAllow) {
+  const auto of = [](MechanismKind kind) {
+    return (*MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2}))->MaxInfluence();
+  };
+  const Influence symmetric = of(MechanismKind::kSymmetricUnary);
+  EXPECT_NEAR(symmetric.count, 2.541, 0.001);
+  EXPECT_NEAR(symmetric.total, 1117, 0.5);
+  const Influence optimized = of(MechanismKind::kOptimizedUnary);
+  EXPECT_NEAR(optimized.count, 3.164, 0.001);
+  EXPECT_NEAR(optimized.total, 1140, 0.5);
+}
+
 TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {
   for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
     const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 3});
