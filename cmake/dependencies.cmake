@@ -5,6 +5,7 @@ find_package(absl REQUIRED)
 find_package(Protobuf REQUIRED)  # Debian ships no Protobuf CMake config; this is CMake's own module.
 find_package(gRPC CONFIG REQUIRED)
 find_package(Boost REQUIRED)  # its headers only: exact confidence bounds in the lab
+find_package(Eigen3 3.4 REQUIRED)
 find_package(RocksDB CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/curator/find_leaves.h"
 #include "server/curator/node_evidence.h"
 #include "server/curator/prune.h"
 
@@ -45,19 +46,51 @@ absl::Status CheckInput(const Tree& tree, const PrivateCounts& private_counts,
 }  // namespace
 
 absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name) {
-  for (const EstimatorKind kind : {EstimatorKind::kWeighted, EstimatorKind::kPrune}) {
+  for (const EstimatorKind kind :
+       {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kSmooth}) {
     if (name == EstimatorName(kind)) return kind;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown estimator '", name, "'; there are weighted and prune"));
+      absl::StrCat("unknown estimator '", name, "'; there are weighted, prune and smooth"));
 }
 
 absl::string_view EstimatorName(EstimatorKind kind) {
-  return kind == EstimatorKind::kWeighted ? "weighted" : "prune";
+  switch (kind) {
+    case EstimatorKind::kWeighted:
+      return "weighted";
+    case EstimatorKind::kPrune:
+      return "prune";
+    case EstimatorKind::kSmooth:
+      return "smooth";
+  }
+  return "";
+}
+
+absl::StatusOr<Evidence> ParseEvidence(absl::string_view name) {
+  for (const Evidence evidence : {Evidence::kBoth, Evidence::kReports, Evidence::kPublic}) {
+    if (name == EvidenceName(evidence)) return evidence;
+  }
+  return absl::InvalidArgumentError("evidence must be both, reports or public");
+}
+
+absl::string_view EvidenceName(Evidence evidence) {
+  switch (evidence) {
+    case Evidence::kBoth:
+      return "both";
+    case Evidence::kReports:
+      return "reports";
+    case Evidence::kPublic:
+      return "public";
+  }
+  return "";
 }
 
 std::string EstimatorOptions::ToString() const {
   if (kind == EstimatorKind::kWeighted) return absl::StrCat("weighted lambda=", lambda);
+  if (kind == EstimatorKind::kSmooth) {
+    if (evidence == Evidence::kBoth) return "smooth";
+    return absl::StrCat("smooth evidence=", EvidenceName(evidence));
+  }
   return min_depth == 1 ? "prune" : absl::StrCat("prune min_depth=", min_depth);
 }
 
@@ -81,10 +114,9 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
   counts.classes = public_rows.schema().num_classes();
   counts.leaf.resize(tree.num_leaves());
   counts.label.resize(size_t{tree.num_leaves()} * counts.classes);
-  Row row;
+  const std::vector<uint32_t> leaf_of = FindLeaves(tree, public_rows);
   for (size_t i = 0; i < public_rows.num_rows(); ++i) {
-    public_rows.CopyRow(i, row);
-    const size_t leaf = tree.FindLeaf(row);
+    const size_t leaf = leaf_of[i];
     ++counts.leaf[leaf];
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
@@ -105,6 +137,9 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const PublicCounts& public_counts,
                                                          const EstimatorOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckInput(tree, private_counts, public_counts, options));
+  if (options.kind == EstimatorKind::kSmooth) {
+    return absl::InternalError("the smooth estimator takes a forest, not a tree");
+  }
   const NodeTable nodes(tree, private_counts.counts, public_counts);
   const PrivateNoise noise = {.variance = private_counts.noise,
                               .reports = static_cast<double>(private_counts.reports)};

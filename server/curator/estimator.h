@@ -1,4 +1,5 @@
-// From sums to a model: the paper's weighted estimator and LPCT-prune, for any local mechanism.
+// From sums to a model, for any local mechanism: the paper's weighted estimator and LPCT-prune, tree
+// by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
 //
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Shapes     one TreeSums and one PublicCounts a tree of the forest, in its order.
@@ -44,6 +45,9 @@ struct PrivateCounts {
   LeafCounts counts;
   std::vector<NoiseVariance> noise;  // one a class, per report
   uint64_t reports = 0;
+  // Whether the sums say how many rows a leaf has; if not, the masses in `counts` are the public
+  // rows', and only the margins between its classes are private.
+  bool has_masses = true;
 };
 
 // InvalidArgument if `sums` is not of `mechanism`'s size.
@@ -51,9 +55,14 @@ absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, cons
 
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
 
-enum class EstimatorKind { kWeighted, kPrune };
-absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", "prune"
+enum class EstimatorKind { kWeighted, kPrune, kSmooth };
+absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", ...
 absl::string_view EstimatorName(EstimatorKind kind);
+
+// What kSmooth goes by: the public labels, the reports, or both.
+enum class Evidence { kBoth, kReports, kPublic };
+absl::StatusOr<Evidence> ParseEvidence(absl::string_view name);  // "both", "reports", "public"
+absl::string_view EvidenceName(Evidence evidence);
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kWeighted;
@@ -64,8 +73,9 @@ struct EstimatorOptions {
   // the tree's own), and the depth at which the walk up ends.
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
+  Evidence evidence = Evidence::kBoth;  // for kSmooth
 
-  std::string ToString() const;  // "weighted lambda=1", "prune"
+  std::string ToString() const;  // "weighted lambda=1", "prune", "smooth"
 };
 
 // Predictions for the leaves of one tree. A leaf with nothing to go by has equal probabilities, an

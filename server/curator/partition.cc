@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/curator/hybrid_grower.h"
 #include "server/curator/partition_grower.h"
 #include "server/curator/public_random.h"
 
@@ -18,6 +19,10 @@ constexpr uint32_t kMaxTrees = 1024;
 absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
   if (options.max_depth > kMaxDepth) {
     return absl::InvalidArgumentError(absl::StrCat("max_depth must be from 0 to ", kMaxDepth));
+  }
+  if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || !options.use_labels)) {
+    return absl::InvalidArgumentError(
+        "a limit on the leaves and a partition without labels are for the hybrid rule");
   }
   if (options.min_leaf < 1) return absl::InvalidArgumentError("min_leaf must be at least 1");
   if (options.trees < 1 || options.trees > kMaxTrees) {
@@ -38,13 +43,30 @@ Table Bootstrap(const Table& rows, PublicRandom& random) {
   return rows.Select(drawn);
 }
 
+absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
+                             PublicRandom& random) {
+  if (options.trees == 1) return GrowTree(public_rows, options, random);
+  return GrowTree(Bootstrap(public_rows, random), options, random);
+}
+
+absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options) {
+  const HybridRows rows(public_rows, options.use_labels);
+  Forest forest;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(BaggedTree grown, GrowBaggedTree(rows, options, t));
+    forest.push_back(std::move(grown.tree));
+  }
+  return forest;
+}
+
 }  // namespace
 
 absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name) {
-  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart}) {
+  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart,
+                               SplitRule::kHybrid}) {
     if (name == SplitRuleName(rule)) return rule;
   }
-  return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge or cart");
+  return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");
 }
 
 absl::string_view SplitRuleName(SplitRule rule) {
@@ -55,6 +77,8 @@ absl::string_view SplitRuleName(SplitRule rule) {
       return "random_max_edge";
     case SplitRule::kCart:
       return "cart";
+    case SplitRule::kHybrid:
+      return "hybrid";
   }
   return "";
 }
@@ -76,19 +100,30 @@ absl::string_view CriterionName(Criterion criterion) {
   return "";
 }
 
+absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                          uint32_t tree) {
+  PublicRandom random(options.seed, tree);
+  const bool bagged = options.trees > 1;
+  std::vector<uint32_t> drawn(rows.num_rows(), bagged ? 0 : 1);
+  if (bagged) {
+    for (size_t i = 0; i < drawn.size(); ++i) ++drawn[random.Below(drawn.size())];
+  }
+  const HybridOptions of_tree = {.max_depth = options.max_depth,
+                                 .min_leaf = options.min_leaf,
+                                 .max_leaves = options.max_leaves,
+                                 .few_features = tree % 2 == 1};
+  COPPICE_ASSIGN_OR_RETURN(Tree grown, GrowHybridTree(rows, drawn, of_tree, random));
+  return BaggedTree{.tree = std::move(grown), .drawn = std::move(drawn)};
+}
+
 absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options) {
   COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
+  if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options);
   Forest forest;
   for (uint32_t t = 0; t < options.trees; ++t) {
     PublicRandom random(options.seed, t);
-    if (options.trees == 1) {
-      COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowTree(public_rows, options, random));
-      forest.push_back(std::move(tree));
-    } else {
-      const Table sample = Bootstrap(public_rows, random);
-      COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowTree(sample, options, random));
-      forest.push_back(std::move(tree));
-    }
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowOne(public_rows, options, random));
+    forest.push_back(std::move(tree));
   }
   return forest;
 }

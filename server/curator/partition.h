@@ -6,6 +6,9 @@
 //                             within 1e-12): the one with the largest reduction of the criterion
 //            random_max_edge  one of the longest edges at random
 //            cart             any feature and threshold, largest reduction
+//            hybrid           as cart by entropy while that reduces anything, then by the widest
+//                             spread of the features; see hybrid_grower.h, which has its own
+//                             reading of categories and missing values
 //            Edges are measured in the box of the public rows, scaled to [0,1] a feature; one with
 //            a single public value is never cut. A cell with fewer than two public rows is not
 //            split, nor is one where a side would hold fewer than `min_leaf` rows: the next longest
@@ -17,6 +20,9 @@
 //            where either is below `min_leaf`, and under cart, missing values go where the
 //            reduction is larger. Where no public row is missing they go with the most public rows.
 // Ties       lower feature, then lower threshold or category.
+// Forest     more than one tree: each on a bootstrap of the public rows, in which min_leaf counts a
+//            row as often as it was drawn; the hybrid rule gives every other tree a random third of
+//            the features at each node.
 // Units      depth: the root has depth 0. min_leaf: public rows.
 // Same bytes for the same rows, options and seed, on any machine.
 // Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.
@@ -25,6 +31,7 @@
 #define COPPICE_SERVER_CURATOR_PARTITION_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -33,7 +40,9 @@
 
 namespace coppice {
 
-enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart };
+class HybridRows;  // hybrid_grower.h
+
+enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
 
 absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name);  // "max_edge", ...
@@ -48,7 +57,21 @@ struct PartitionOptions {
   uint32_t min_leaf = 1;   // at least 1
   uint32_t trees = 1;      // 1..1024; more than one: each on a bootstrap of the public rows
   uint64_t seed = 1;       // public randomness: ties, random edges, bootstraps
+  // For kHybrid alone. max_leaves of one tree, 0 for no limit. Without use_labels the partition is
+  // made from the features only, for public rows whose labels are missing or not to be trusted.
+  uint32_t max_leaves = 0;
+  bool use_labels = true;
+
+  friend bool operator==(const PartitionOptions&, const PartitionOptions&) = default;
 };
+
+// One tree of a forest by the hybrid rule, with its bag: how often each row was drawn.
+struct BaggedTree {
+  Tree tree;
+  std::vector<uint32_t> drawn;
+};
+absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                          uint32_t tree);
 
 // InvalidArgument: options out of range, or no public row.
 absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options);

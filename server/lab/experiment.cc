@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/curator/find_leaves.h"
+#include "server/curator/forest_size.h"
+#include "server/curator/smooth.h"
 
 namespace coppice {
 namespace {
@@ -58,7 +61,11 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
                                   const CollectOptions& options, PublicRandom& assignment,
                                   PrivateRandom& noise) {
   Collected result;
-  COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, options.partition));
+  PartitionOptions partition = options.partition;
+  if (options.choose_size) {
+    COPPICE_ASSIGN_OR_RETURN(partition, ChooseForestSize(public_rows, partition));
+  }
+  COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, partition));
   const std::vector<std::vector<uint64_t>> rows_of =
       Assign(result.forest, private_rows, assignment);
   for (size_t t = 0; t < result.forest.size(); ++t) {
@@ -81,8 +88,19 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
   return result;
 }
 
-absl::StatusOr<ForestPredictions> EstimateForest(const Collected& collected,
+absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
                                                  const EstimatorOptions& options) {
+  if (options.kind == EstimatorKind::kSmooth) {
+    if (collected.basis == nullptr) {
+      COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis,
+                               SmoothBasis::Create(collected.forest, public_rows));
+      collected.basis = std::make_shared<const SmoothBasis>(std::move(basis));
+    }
+    COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
+                             EstimateSmooth(*collected.basis, collected.forest,
+                                            collected.private_counts, options.evidence));
+    return std::move(fit.leaves);
+  }
   ForestPredictions predictions;
   for (size_t t = 0; t < collected.forest.size(); ++t) {
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> leaves,
@@ -94,12 +112,8 @@ absl::StatusOr<ForestPredictions> EstimateForest(const Collected& collected,
 }
 
 LocatedRows::LocatedRows(const Forest& forest, const Table& rows)
-    : leaf_(forest.size()), labels_(rows.labels().begin(), rows.labels().end()) {
-  Row row;
-  for (size_t i = 0; i < rows.num_rows(); ++i) {
-    rows.CopyRow(i, row);
-    for (size_t t = 0; t < forest.size(); ++t) leaf_[t].push_back(forest[t].FindLeaf(row));
-  }
+    : labels_(rows.labels().begin(), rows.labels().end()) {
+  for (const Tree& tree : forest) leaf_.push_back(FindLeaves(tree, rows));
 }
 
 uint32_t LocatedRows::Predict(const ForestPredictions& predictions, size_t row) const {

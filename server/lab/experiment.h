@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,11 +23,14 @@
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/public_random.h"
+#include "server/curator/smooth_basis.h"
 
 namespace coppice {
 
 struct CollectOptions {
   PartitionOptions partition;
+  // The size of the trees is chosen from the public rows (forest_size.h); hybrid rule only.
+  bool choose_size = false;
   MechanismKind mechanism = MechanismKind::kOptimizedUnary;
   // Unset: exact counts, no privacy whatever.
   std::optional<Budget> epsilon;
@@ -37,6 +41,7 @@ struct Collected {
   Forest forest;
   std::vector<PrivateCounts> private_counts;  // one a tree
   std::vector<PublicCounts> public_counts;    // one a tree
+  std::shared_ptr<const SmoothBasis> basis;   // set by the first smooth estimate
   size_t report_bytes = 0;                    // of one report; 0 without privacy
   size_t leaves = 0;                          // of all trees
 };
@@ -48,7 +53,7 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
 
 // Predictions for all leaves, predictions[tree][leaf].
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
-absl::StatusOr<ForestPredictions> EstimateForest(const Collected& collected,
+absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
                                                  const EstimatorOptions& options);
 
 // The leaf of every row of a table in every tree, found once and scored often.

@@ -88,7 +88,7 @@ class Runner {
                         PublicRandom& assignment, PrivateRandom& noise, absl::Span<Cell> cells) {
     const Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(
-        const Collected collected,
+        Collected collected,
         Collect(*rows.public_rows, *rows.private_rows, collect, assignment, noise));
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
@@ -96,7 +96,7 @@ class Runner {
     for (Cell& cell : cells) {
       const Stopwatch estimating;
       COPPICE_ASSIGN_OR_RETURN(const ForestPredictions predictions,
-                               EstimateForest(collected, cell.estimator));
+                               EstimateForest(collected, *rows.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       cell.accuracy[repetition] = test.Accuracy(predictions);

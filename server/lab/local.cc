@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "server/curator/forest_size.h"
 #include "server/lab/report.h"
 
 namespace coppice {
@@ -21,6 +22,7 @@ namespace {
 
 constexpr uint32_t kDefaultDepth = 6;
 constexpr uint32_t kDefaultMinLeaf = 1;
+constexpr char kNoLabels[] = "none";
 
 // Nothing is added to the counts: not private, for comparison.
 constexpr char kNoPrivacy[] = "inf";
@@ -79,8 +81,10 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
 absl::StatusOr<std::vector<EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
   EstimatorOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.kind, ParseEstimator(flags.estimator));
+  COPPICE_ASSIGN_OR_RETURN(options.evidence, ParseEvidence(flags.evidence));
+  if (flags.public_labels == kNoLabels) options.evidence = Evidence::kReports;
   options.min_depth = flags.prune_min_depth;
-  if (options.kind == EstimatorKind::kPrune) return std::vector<EstimatorOptions>{options};
+  if (options.kind != EstimatorKind::kWeighted) return std::vector<EstimatorOptions>{options};
   std::vector<EstimatorOptions> result;
   for (const std::string& text : ValuesOr<std::string>(
            flags.lambdas, flags.grid, PaperLambdas(!flags.synthetic.empty()), "1")) {
@@ -102,6 +106,36 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
   return std::make_shared<const Table>(std::move(file.table));
 }
 
+absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
+                                      const std::function<void(const std::string&)>& warn) {
+  if (!flags.synthetic.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
+                             SyntheticOptions::Parse(flags.synthetic));
+    return SyntheticRows(options);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
+                           ReadSchema(flags.schema_file));
+  const auto read = [&](const std::string& path) {
+    return ReadRows(path, schema, flags.strict, warn);
+  };
+  std::shared_ptr<const Table> test_rows;
+  if (!flags.test_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(test_rows, read(flags.test_file));
+  }
+  if (!flags.data_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> all, read(flags.data_file));
+    return SplitRows(std::move(all), {.public_rows = flags.public_rows,
+                                      .private_rows = flags.private_rows,
+                                      .holdout = flags.holdout,
+                                      .test_rows = std::move(test_rows)});
+  }
+  LabRows rows{.public_rows = nullptr, .private_rows = nullptr, .test_rows = std::move(test_rows)};
+  COPPICE_ASSIGN_OR_RETURN(rows.public_rows, read(flags.public_file));
+  COPPICE_ASSIGN_OR_RETURN(rows.private_rows, read(flags.private_file));
+  if (rows.test_rows != nullptr) return FixedRows(std::move(rows));
+  return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
+}
+
 void ShowProgress(uint32_t finished, uint32_t repeats) {
   std::fprintf(stderr, "\r%u of %u repetitions%s", finished, repeats,
                finished == repeats ? "\n" : "");
@@ -119,6 +153,15 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
                   "instead of files: gamma=0.5,private=10000,public=50,test=2000")
       ->check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
       ->excludes(public_file);
+  auto* data = command.add_option("--data", flags.data_file,
+                                  "one file instead of two, split at random for each repetition");
+  data->excludes(public_file);
+  command.add_option("--public-rows", flags.public_rows, "with --data: how many rows are public")
+      ->needs(data);
+  command
+      .add_option("--private-rows", flags.private_rows,
+                  "with --data: how many are devices; all that are left if not given")
+      ->needs(data);
   auto* test = command.add_option("--test", flags.test_file, "rows to score on");
   command.add_option("--holdout", flags.holdout, "share of the private rows to score on instead")
       ->check(CLI::Range(0.0, 1.0))
@@ -132,7 +175,8 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--mechanism", flags.mechanism, "local mechanism")
       ->check(Accepted([](const std::string& name) { return ParseMechanism(name); }))
       ->capture_default_str();
-  command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge or cart")
+  command
+      .add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
       ->check(Accepted([](const std::string& name) { return ParseSplitRule(name); }))
       ->capture_default_str();
   command.add_option("--criterion", flags.criterion, "gini or entropy")
@@ -144,11 +188,25 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--min-leaf", flags.min_leaves, "least public rows in a cell")
       ->delimiter(',')
       ->check(CLI::Range(1u, 1u << 26));
-  command.add_option("--trees", flags.trees, "public partitions; each device answers in one")
-      ->check(CLI::Range(1u, 1024u))
-      ->capture_default_str();
-  command.add_option("--estimator", flags.estimator, "weighted or prune")
+  command
+      .add_option("--trees", flags.trees,
+                  "public partitions; each device answers in one (1; 64 for hybrid)")
+      ->check(CLI::Range(1u, 1024u));
+  command.add_option("--estimator", flags.estimator, "weighted, prune or smooth")
       ->check(Accepted([](const std::string& name) { return ParseEstimator(name); }))
+      ->capture_default_str();
+  command
+      .add_option("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
+      ->check(Accepted([](const std::string& name) { return ParseEvidence(name); }))
+      ->capture_default_str();
+  command
+      .add_option("--public-labels", flags.public_labels,
+                  "as_given; none: partitions from the features alone and reports decide; flipped "
+                  "or random, to see what bad labels do")
+      ->check(Accepted([](const std::string& name) -> absl::StatusOr<PublicLabels> {
+        if (name == kNoLabels) return PublicLabels::kAsGiven;
+        return ParsePublicLabels(name);
+      }))
       ->capture_default_str();
   command
       .add_option("--lambda", flags.lambdas,
@@ -172,14 +230,16 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
 }
 
 absl::Status CheckLocalFlags(const LocalFlags& flags) {
-  const bool files =
-      !flags.public_file.empty() && !flags.private_file.empty() && !flags.schema_file.empty();
-  if (flags.synthetic.empty() && !files) {
+  const bool files = flags.data_file.empty()
+                         ? !flags.public_file.empty() && !flags.private_file.empty()
+                         : flags.private_file.empty() && flags.public_rows > 0;
+  if (flags.synthetic.empty() && !(files && !flags.schema_file.empty())) {
     return absl::InvalidArgumentError(
-        "--public, --private and --schema are needed together, or --synthetic instead");
+        "--public, --private and --schema are needed together, or --data, --public-rows and "
+        "--schema, or --synthetic instead");
   }
   if (!flags.synthetic.empty() &&
-      !(flags.private_file.empty() && flags.schema_file.empty() && flags.test_file.empty())) {
+      !(flags.data_file.empty() && flags.private_file.empty() && flags.schema_file.empty() && flags.test_file.empty())) {
     return absl::InvalidArgumentError("--synthetic takes no file");
   }
   if (!flags.grid &&
@@ -187,31 +247,28 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
-  if (flags.estimator == EstimatorName(EstimatorKind::kPrune) && !flags.lambdas.empty()) {
-    return absl::InvalidArgumentError("--lambda is for --estimator weighted; prune finds its own");
+  if (flags.estimator != EstimatorName(EstimatorKind::kWeighted) && !flags.lambdas.empty()) {
+    return absl::InvalidArgumentError(
+        "--lambda is for --estimator weighted; prune finds its own and smooth has none");
+  }
+  const bool smooth = flags.estimator == EstimatorName(EstimatorKind::kSmooth);
+  if (!smooth && (flags.evidence != EvidenceName(Evidence::kBoth))) {
+    return absl::InvalidArgumentError("--evidence is for --estimator smooth");
+  }
+  if (flags.public_labels == kNoLabels &&
+      !(smooth && flags.split_rule == SplitRuleName(SplitRule::kHybrid))) {
+    return absl::InvalidArgumentError(
+        "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
                                       const std::function<void(const std::string&)>& warn) {
-  if (!flags.synthetic.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
-                             SyntheticOptions::Parse(flags.synthetic));
-    return SyntheticRows(options);
-  }
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
-                           ReadSchema(flags.schema_file));
-  LabRows rows;
-  COPPICE_ASSIGN_OR_RETURN(rows.public_rows,
-                           ReadRows(flags.public_file, schema, flags.strict, warn));
-  COPPICE_ASSIGN_OR_RETURN(rows.private_rows,
-                           ReadRows(flags.private_file, schema, flags.strict, warn));
-  if (flags.test_file.empty()) {
-    return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
-  }
-  COPPICE_ASSIGN_OR_RETURN(rows.test_rows, ReadRows(flags.test_file, schema, flags.strict, warn));
-  return FixedRows(std::move(rows));
+  COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
+  if (flags.public_labels == kNoLabels) return rows;
+  COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
+  return WithPublicLabels(std::move(rows), labels);
 }
 
 absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
@@ -220,7 +277,12 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   PartitionOptions& partition = run.collect.partition;
   COPPICE_ASSIGN_OR_RETURN(partition.rule, ParseSplitRule(flags.split_rule));
   COPPICE_ASSIGN_OR_RETURN(partition.criterion, ParseCriterion(flags.criterion));
-  partition.trees = flags.trees;
+  const bool hybrid = partition.rule == SplitRule::kHybrid;
+  if (hybrid) partition.criterion = Criterion::kEntropy;
+  partition.trees = flags.trees.value_or(hybrid ? kForestTrees : 1);
+  partition.use_labels = flags.public_labels != kNoLabels;
+  run.collect.choose_size =
+      hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanism(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
   run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);

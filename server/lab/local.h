@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_LAB_LOCAL_H_
 
 #include <functional>
+#include <optional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ namespace coppice {
 // The flags as given; each value has passed its own check when Resolve...() sees it.
 struct LocalFlags {
   std::string public_file, private_file, schema_file, test_file;
+  std::string data_file;  // instead of public and private files: split at random
+  size_t public_rows = 0, private_rows = 0;
   std::string synthetic;
   double holdout = 0.2;
   bool strict = false;
@@ -28,8 +31,10 @@ struct LocalFlags {
   std::string mechanism = "optimized_unary";
   std::string split_rule = "max_edge";
   std::string criterion = "gini";
-  uint32_t trees = 1;
+  std::optional<uint32_t> trees;
   std::string estimator = "weighted";
+  std::string evidence = "both";
+  std::string public_labels = "as_given";
   // More than one value only with `grid`; none: the paper's with `grid`, one default without.
   std::vector<uint32_t> depths, min_leaves;
   std::vector<std::string> lambdas;

@@ -17,15 +17,19 @@ Json SummaryJson(const Summary& summary) {
 // JSON has no infinity.
 Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
 
-void AddCell(const Cell& cell, Json& report) {
+void AddCell(const Cell& cell, bool chosen_size, Json& report) {
   report["estimator"] = std::string(EstimatorName(cell.estimator.kind));
   if (cell.estimator.kind == EstimatorKind::kWeighted) {
     report["lambda"] = NumberJson(cell.estimator.lambda);
-  } else {
+  } else if (cell.estimator.kind == EstimatorKind::kPrune) {
     report["prune_min_depth"] = cell.estimator.min_depth;
+  } else {
+    report["evidence"] = std::string(EvidenceName(cell.estimator.evidence));
   }
-  report["depth"] = cell.depth;
-  report["min_leaf"] = cell.min_leaf;
+  if (!chosen_size) {
+    report["depth"] = cell.depth;
+    report["min_leaf"] = cell.min_leaf;
+  }
   report["leaves"] = Summarize(cell.leaves).mean;
   report["report_bytes"] = Summarize(cell.report_bytes).mean;
   report["fit_seconds"] = Summarize(cell.fit_seconds).mean;
@@ -54,7 +58,7 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
   report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
   report["criterion"] = std::string(CriterionName(collect.partition.criterion));
   report["trees"] = collect.partition.trees;
-  AddCell(best, report);
+  AddCell(best, collect.choose_size, report);
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include "server/lab/rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "server/curator/public_random.h"
 
@@ -42,6 +44,59 @@ absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
         .public_rows = public_rows,
         .private_rows = std::make_shared<const Table>(private_rows->Select(all.subspan(held_out))),
         .test_rows = std::make_shared<const Table>(private_rows->Select(all.first(held_out)))};
+  };
+}
+
+absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
+                                    const SplitOptions& options) {
+  const size_t all = rows->num_rows();
+  const auto held_out =
+      options.test_rows != nullptr
+          ? size_t{0}
+          : static_cast<size_t>(std::ceil(options.holdout * static_cast<double>(all)));
+  const size_t left = held_out + options.public_rows < all ? all - held_out - options.public_rows : 0;
+  if (options.public_rows == 0 || left < std::max<size_t>(options.private_rows, 1) ||
+      (options.test_rows == nullptr && held_out == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the file has ", all, " rows: too few for ", options.public_rows,
+                     " public ones, the private ones and the test"));
+  }
+  const size_t private_rows = options.private_rows == 0 ? left : options.private_rows;
+  return [=, test_rows = options.test_rows, public_rows = options.public_rows](uint64_t seed) {
+    PublicRandom random(seed);
+    const std::vector<size_t> order = Permutation(all, random);
+    const absl::Span<const size_t> indices(order);
+    const auto select = [&](size_t begin, size_t count) {
+      return std::make_shared<const Table>(rows->Select(indices.subspan(begin, count)));
+    };
+    return LabRows{.public_rows = select(held_out, public_rows),
+                   .private_rows = select(held_out + public_rows, private_rows),
+                   .test_rows = test_rows != nullptr ? test_rows : select(0, held_out)};
+  };
+}
+
+absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name) {
+  if (name == "as_given") return PublicLabels::kAsGiven;
+  if (name == "flipped") return PublicLabels::kFlipped;
+  if (name == "random") return PublicLabels::kRandom;
+  return absl::InvalidArgumentError("public labels must be as_given, flipped, random or none");
+}
+
+RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
+  if (labels == PublicLabels::kAsGiven) return source;
+  return [source = std::move(source), labels](uint64_t seed) {
+    LabRows rows = source(seed);
+    const Table& given = *rows.public_rows;
+    PublicRandom random(seed, 1);
+    const std::vector<size_t> order = Permutation(given.num_rows(), random);
+    auto changed = std::make_shared<Table>(given.shared_schema());
+    for (size_t i = 0; i < given.num_rows(); ++i) {
+      changed->Append(given.row(i), labels == PublicLabels::kFlipped
+                                        ? given.schema().num_classes() - 1 - given.label(i)
+                                        : given.label(order[i]));
+    }
+    rows.public_rows = std::move(changed);
+    return rows;
   };
 }
 

@@ -3,11 +3,13 @@
 #ifndef COPPICE_SERVER_LAB_ROWS_H_
 #define COPPICE_SERVER_LAB_ROWS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/data/table.h"
 #include "server/lab/synthetic.h"
 
@@ -29,6 +31,23 @@ RowSource FixedRows(LabRows rows);
 // private. InvalidArgument unless both sides get a row.
 absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
                                   std::shared_ptr<const Table> private_rows, double share);
+
+// Splits one table anew for each seed.
+struct SplitOptions {
+  size_t public_rows = 0;   // at least 1
+  size_t private_rows = 0;  // 0: all that are left
+  double holdout = 0.2;     // share for the test, rounded up
+  // If set, these are the test rows and nothing is held out.
+  std::shared_ptr<const Table> test_rows;
+};
+// InvalidArgument unless every part gets a row.
+absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);
+
+// What is done to the labels of the public rows, to see what a study makes of bad ones.
+enum class PublicLabels { kAsGiven, kFlipped, kRandom };
+// "as_given", "flipped" (class k becomes K-1-k), "random" (the same labels in random order).
+absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name);
+RowSource WithPublicLabels(RowSource rows, PublicLabels labels);
 
 // Fresh rows for each seed.
 RowSource SyntheticRows(const SyntheticOptions& options);

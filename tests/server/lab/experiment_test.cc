@@ -27,7 +27,7 @@ class ExperimentTest : public ::testing::Test {
 TEST_F(ExperimentTest, WithoutPrivacyTheCountsAreThePrivateRows) {
   CollectOptions options;
   options.partition.max_depth = 3;
-  ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
   const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
   const LeafCounts& counts = collected.private_counts[0].counts;
   EXPECT_EQ(counts.label, std::vector<double>(exact.label.begin(), exact.label.end()));
@@ -40,7 +40,7 @@ TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
   CollectOptions options;
   options.partition.trees = 4;
   options.epsilon = *Budget::FromEpsilon(1);
-  ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
   uint64_t reports = 0;
   for (const PrivateCounts& tree : collected.private_counts) {
     // 750 expected; 150 is over 6 standard deviations.
@@ -59,7 +59,7 @@ TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
     options.partition.max_depth = 2;
     options.mechanism = kind;
     options.epsilon = *Budget::FromEpsilon(1000);
-    ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
+    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
     const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
     for (size_t i = 0; i < exact.label.size(); ++i) {
       EXPECT_NEAR(collected.private_counts[0].counts.label[i], static_cast<double>(exact.label[i]),
@@ -74,8 +74,8 @@ TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
     CollectOptions options;
     options.partition.trees = trees;
     options.epsilon = *Budget::FromEpsilon(2);
-    ASSERT_OK_AND_ASSIGN(const Collected collected, CollectWith(options));
-    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(collected, {}));
+    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
+    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(collected, public_, {}));
     ASSERT_OK_AND_ASSIGN(const Model model,
                          Model::Create(*schema_, collected.forest, predictions, Certificate()));
     size_t hits = 0;
@@ -91,11 +91,11 @@ TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   CollectOptions options;
   options.epsilon = *Budget::FromEpsilon(0.5);
   const EstimatorOptions public_only = {.lambda = std::numeric_limits<double>::infinity()};
-  ASSERT_OK_AND_ASSIGN(const Collected noisy, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(Collected noisy, CollectWith(options));
   options.epsilon.reset();
-  ASSERT_OK_AND_ASSIGN(const Collected exact, CollectWith(options));
-  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy, EstimateForest(noisy, public_only));
-  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact, EstimateForest(exact, public_only));
+  ASSERT_OK_AND_ASSIGN(Collected exact, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy, EstimateForest(noisy, public_, public_only));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact, EstimateForest(exact, public_, public_only));
   EXPECT_EQ(from_noisy, from_exact);
 }
 

@@ -1,0 +1,136 @@
+#include "server/curator/forest_size.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "server/curator/find_leaves.h"
+#include "server/curator/hybrid_grower.h"
+
+namespace coppice {
+namespace {
+
+struct Size {
+  uint32_t max_depth;
+  uint32_t min_leaf;
+};
+constexpr std::array<Size, 7> kSizes = {{{kMaxDepth, 1},
+                                         {kMaxDepth, 4},
+                                         {kMaxDepth, 8},
+                                         {kMaxDepth, 16},
+                                         {kMaxDepth, 32},
+                                         {5, 1},
+                                         {5, 8}}};
+constexpr Size kWithoutLabels = {kMaxDepth, 4};
+
+constexpr uint32_t kManyRowsTrees = 16;
+constexpr uint32_t kManyRowsMinLeaf = 20;
+constexpr uint32_t kManyRowsMaxLeaves = 64;
+
+PartitionOptions Sized(PartitionOptions options, const Size& size) {
+  options.max_depth = size.max_depth;
+  options.min_leaf = size.min_leaf;
+  return options;
+}
+
+// One-hot labels less their mean: y[row * classes + k].
+std::vector<double> CentredLabels(const Table& rows) {
+  const size_t classes = rows.schema().num_classes();
+  std::vector<double> mean(classes, 0);
+  for (const uint32_t label : rows.labels()) mean[label] += 1;
+  for (double& m : mean) m /= static_cast<double>(rows.num_rows());
+  std::vector<double> y;
+  y.reserve(rows.num_rows() * classes);
+  for (const uint32_t label : rows.labels()) {
+    for (size_t k = 0; k < classes; ++k) y.push_back((k == label ? 1 : 0) - mean[k]);
+  }
+  return y;
+}
+
+// Adds to `score` what one tree says of the rows that are not in its bag.
+void AddOutOfBag(const BaggedTree& grown, const std::vector<uint32_t>& leaf_of,
+                 const std::vector<double>& y, size_t classes, std::vector<double>& score) {
+  std::vector<double> sum(grown.tree.num_leaves() * classes, 0);
+  std::vector<double> rows(grown.tree.num_leaves(), 1);  // one more than there are: shrinks
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    const double times = grown.drawn[i];
+    rows[leaf_of[i]] += times;
+    for (size_t k = 0; k < classes; ++k) {
+      sum[leaf_of[i] * classes + k] += times * y[i * classes + k];
+    }
+  }
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    if (grown.drawn[i] > 0) continue;
+    for (size_t k = 0; k < classes; ++k) {
+      score[i * classes + k] += sum[leaf_of[i] * classes + k] / rows[leaf_of[i]];
+    }
+  }
+}
+
+struct Trial {
+  double correlation = 0;
+  size_t leaves = 0;
+};
+
+absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
+                              const std::vector<double>& y, const PartitionOptions& options) {
+  const size_t classes = rows.schema().num_classes();
+  std::vector<double> score(y.size(), 0);
+  Trial trial;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t));
+    trial.leaves += grown.tree.num_leaves();
+    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, classes, score);
+  }
+  double product = 0, of_score = 0, of_y = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    product += score[i] * y[i];
+    of_score += score[i] * score[i];
+    of_y += y[i] * y[i];
+  }
+  if (of_score > 0 && of_y > 0) trial.correlation = product / std::sqrt(of_score * of_y);
+  return trial;
+}
+
+}  // namespace
+
+absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
+                                                  const PartitionOptions& base) {
+  const size_t n = public_rows.num_rows();
+  if (n == 0) return absl::InvalidArgumentError("a partition needs at least one public row");
+  PartitionOptions options = base;
+  options.rule = SplitRule::kHybrid;
+  options.criterion = Criterion::kEntropy;
+  options.max_leaves = 0;
+  if (n > kManyPublicRows) {
+    options.trees = std::min(options.trees, kManyRowsTrees);
+    options.max_leaves = kManyRowsMaxLeaves;
+    return Sized(options, {kMaxDepth, kManyRowsMinLeaf});
+  }
+  if (!options.use_labels) return Sized(options, kWithoutLabels);
+  const HybridRows hybrid(public_rows, /*use_labels=*/true);
+  const std::vector<double> y = CentredLabels(public_rows);
+  std::vector<Size> sizes;
+  std::vector<Trial> trials;
+  double best = -1;
+  for (const Size& size : kSizes) {
+    if (size.min_leaf > 1 && size_t{4} * size.min_leaf > n) continue;
+    sizes.push_back(size);
+    COPPICE_ASSIGN_OR_RETURN(trials.emplace_back(),
+                             TrySize(hybrid, public_rows, y, Sized(options, size)));
+    best = std::max(best, trials.back().correlation);
+  }
+  const double tolerance = 0.5 * (1 - best * best) / std::sqrt(static_cast<double>(n));
+  size_t chosen = 0, most = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (trials[i].correlation < best - tolerance || trials[i].leaves <= most) continue;
+    chosen = i;
+    most = trials[i].leaves;
+  }
+  return Sized(options, sizes[chosen]);
+}
+
+}  // namespace coppice

@@ -1,0 +1,37 @@
+// How large the trees of a forest should be, found out of bag: from the public rows alone, before any
+// report.
+//
+// Rule       each candidate (depth, least rows of a leaf) grows the whole forest; a row is predicted
+//            by the trees whose bag it is not in. Of the candidates whose correlation with the labels
+//            is within half a standard error of the best, the one with most leaves: leaves that say
+//            nothing are smoothed away later, leaves that are missing cannot be had back.
+//            The size does not depend on epsilon or on the number of reports.
+// Many rows  above kManyPublicRows the trees are few and short, so that what the estimator solves
+//            stays of a fixed size: 16 trees of at most 64 leaves of 20 rows or more.
+// No labels  the correlation cannot be had: the middle candidate.
+// Public     every input.
+// Source     docs/mechanisms.md#forest-size.
+
+#ifndef COPPICE_SERVER_CURATOR_FOREST_SIZE_H_
+#define COPPICE_SERVER_CURATOR_FOREST_SIZE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "common/data/table.h"
+#include "server/curator/partition.h"
+
+namespace coppice {
+
+inline constexpr size_t kManyPublicRows = 1200;
+inline constexpr uint32_t kForestTrees = 64;
+
+// The options to grow with: those of `base`, with rule, depth, leaves and trees replaced.
+// InvalidArgument if there is no public row.
+absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
+                                                  const PartitionOptions& base);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_FOREST_SIZE_H_

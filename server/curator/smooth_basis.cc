@@ -1,0 +1,249 @@
+#include "server/curator/smooth_basis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "Eigen/Dense"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/curator/find_leaves.h"
+#include "server/curator/forest_size.h"
+
+namespace coppice {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Directions with less than this of the largest eigenvalue carry rounding errors only.
+constexpr double kLeastLambda = 1e-6;
+// Above kManyPublicRows, variances are averaged over so many rows, evenly spaced.
+constexpr size_t kVarianceRows = 1200;
+
+Eigen::Map<const MatrixXd> Matrix(const std::vector<double>& values, size_t columns) {
+  const auto rows = static_cast<Eigen::Index>(columns == 0 ? 0 : values.size() / columns);
+  return {values.data(), rows, static_cast<Eigen::Index>(columns)};
+}
+
+Eigen::Map<const VectorXd> Vector(absl::Span<const double> values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+std::vector<double> Copy(const VectorXd& values) {
+  return std::vector<double>(values.begin(), values.end());
+}
+
+// The eigenvectors worth keeping, largest eigenvalue first.
+void Decompose(const MatrixXd& matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);
+  const VectorXd& values = solver.eigenvalues();  // rising
+  const Eigen::Index size = values.size();
+  const double least = kLeastLambda * values[size - 1];
+  for (Eigen::Index j = size; j-- > 0 && values[j] >= least;) {
+    lambda.push_back(values[j]);
+    const auto column = solver.eigenvectors().col(j);
+    vectors.insert(vectors.end(), column.begin(), column.end());
+  }
+}
+
+LeafValues EmptyLike(const LeafValues& other) {
+  LeafValues values(other.size());
+  for (size_t t = 0; t < other.size(); ++t) values[t].resize(other[t].size(), 0);
+  return values;
+}
+
+}  // namespace
+
+absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Table& public_rows) {
+  if (public_rows.num_rows() == 0) {
+    return absl::InvalidArgumentError("the smooth estimator needs at least one public row");
+  }
+  SmoothBasis basis;
+  basis.rows_ = public_rows.num_rows();
+  basis.classes_ = public_rows.schema().num_classes();
+  for (const Tree& tree : forest) {
+    basis.leaf_of_.push_back(FindLeaves(tree, public_rows));
+    std::vector<double>& rows = basis.rows_in_leaf_.emplace_back(tree.num_leaves(), 0);
+    for (const uint32_t leaf : basis.leaf_of_.back()) rows[leaf] += 1;
+    // A leaf of u rows is met by each of them.
+    for (const double u : rows) basis.mean_mass_ += u * u;
+  }
+  const auto n = static_cast<double>(basis.rows_);
+  basis.mean_mass_ /= n * n * static_cast<double>(forest.size());
+  basis.by_rows_ = basis.rows_ <= kManyPublicRows;
+  if (basis.by_rows_) {
+    basis.DecomposeRows();
+  } else {
+    COPPICE_RETURN_IF_ERROR(basis.DecomposeLeaves());
+  }
+  basis.SetLabels(public_rows);
+  return basis;
+}
+
+void SmoothBasis::DecomposeRows() {
+  const auto n = static_cast<Eigen::Index>(rows_);
+  MatrixXd shared = MatrixXd::Zero(n, n);
+  std::vector<std::vector<Eigen::Index>> members;
+  for (size_t t = 0; t < trees(); ++t) {
+    members.assign(rows_in_leaf_[t].size(), {});
+    for (size_t i = 0; i < rows_; ++i) {
+      members[leaf_of_[t][i]].push_back(static_cast<Eigen::Index>(i));
+    }
+    for (const std::vector<Eigen::Index>& leaf : members) {
+      for (const Eigen::Index a : leaf) {
+        for (const Eigen::Index b : leaf) shared(b, a) += 1;
+      }
+    }
+  }
+  shared /= static_cast<double>(trees());
+  Decompose(shared, lambda_, vectors_);
+}
+
+absl::Status SmoothBasis::DecomposeLeaves() {
+  size_t leaves = 0;
+  for (const std::vector<double>& of_tree : rows_in_leaf_) {
+    first_leaf_.push_back(leaves);
+    leaves += of_tree.size();
+  }
+  if (leaves > kMaxLeafBasis) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the smooth estimator takes at most ", kMaxLeafBasis, " leaves in all where there are more than ",
+        kManyPublicRows, " public rows; there are ", leaves,
+        ": let the size of the forest be chosen, or limit its trees and leaves"));
+  }
+  const auto size = static_cast<Eigen::Index>(leaves);
+  MatrixXd shared = MatrixXd::Zero(size, size);
+  std::vector<Eigen::Index> mine(trees());
+  for (size_t i = 0; i < rows_; ++i) {
+    for (size_t t = 0; t < trees(); ++t) {
+      mine[t] = static_cast<Eigen::Index>(first_leaf_[t] + leaf_of_[t][i]);
+    }
+    for (const Eigen::Index a : mine) {
+      for (const Eigen::Index b : mine) shared(b, a) += 1;
+    }
+  }
+  shared /= static_cast<double>(trees());
+  Decompose(shared, lambda_, vectors_);
+  return absl::OkStatus();
+}
+
+void SmoothBasis::SetLabels(const Table& public_rows) {
+  const double share = 1 / static_cast<double>(classes_);
+  std::vector<double> y(rows_);
+  for (size_t k = 0; k < columns(); ++k) {
+    const size_t of_class = columns() == 1 ? 1 : k;
+    double squares = 0;
+    for (size_t i = 0; i < rows_; ++i) {
+      y[i] = scale() * ((public_rows.label(i) == of_class ? 1 : 0) - share);
+      squares += y[i] * y[i];
+    }
+    labels_.push_back(FromRows(y));
+    label_squares_.push_back(squares);
+  }
+}
+
+double SmoothBasis::scale() const {
+  const double classes = classes_;
+  return classes / std::sqrt(classes - 1);
+}
+
+double SmoothBasis::effective_cells() const {
+  const auto n = static_cast<double>(rows_);
+  return n * n / std::inner_product(lambda_.begin(), lambda_.end(), lambda_.begin(), 0.0);
+}
+
+std::vector<double> SmoothBasis::FromRows(absl::Span<const double> values) const {
+  if (by_rows_) return Copy(Matrix(vectors_, rank()).transpose() * Vector(values));
+  // Q' y = E' (leaf sums of y) / sqrt(T lambda)
+  LeafValues sums = EmptyLike(rows_in_leaf_);
+  for (size_t t = 0; t < trees(); ++t) {
+    for (size_t i = 0; i < rows_; ++i) sums[t][leaf_of_[t][i]] += values[i];
+  }
+  std::vector<double> result = FromLeaves(sums);
+  for (size_t j = 0; j < rank(); ++j) result[j] /= static_cast<double>(trees()) * lambda_[j];
+  return result;
+}
+
+std::vector<double> SmoothBasis::FromLeaves(const LeafValues& values) const {
+  if (by_rows_) {
+    std::vector<double> at_rows(rows_, 0);
+    for (size_t t = 0; t < trees(); ++t) {
+      for (size_t i = 0; i < rows_; ++i) at_rows[i] += values[t][leaf_of_[t][i]];
+    }
+    return FromRows(at_rows);
+  }
+  // Q' Z values = sqrt(T lambda) E' values
+  std::vector<double> all;
+  for (const std::vector<double>& of_tree : values) {
+    all.insert(all.end(), of_tree.begin(), of_tree.end());
+  }
+  std::vector<double> result = Copy(Matrix(vectors_, rank()).transpose() * Vector(all));
+  for (size_t j = 0; j < rank(); ++j) {
+    result[j] *= std::sqrt(static_cast<double>(trees()) * lambda_[j]);
+  }
+  return result;
+}
+
+LeafValues SmoothBasis::ToLeaves(absl::Span<const double> coordinates) const {
+  LeafValues values = EmptyLike(rows_in_leaf_);
+  const auto num_trees = static_cast<double>(trees());
+  VectorXd scaled(static_cast<Eigen::Index>(rank()));
+  for (size_t j = 0; j < rank(); ++j) {
+    const double divisor = by_rows_ ? lambda_[j] * num_trees : std::sqrt(num_trees * lambda_[j]);
+    scaled[static_cast<Eigen::Index>(j)] = coordinates[j] / divisor;
+  }
+  const VectorXd result = Matrix(vectors_, rank()) * scaled;
+  for (size_t t = 0; t < trees(); ++t) {
+    if (by_rows_) {
+      for (size_t i = 0; i < rows_; ++i) {
+        values[t][leaf_of_[t][i]] += result[static_cast<Eigen::Index>(i)];
+      }
+      continue;
+    }
+    for (size_t leaf = 0; leaf < values[t].size(); ++leaf) {
+      values[t][leaf] = result[static_cast<Eigen::Index>(first_leaf_[t] + leaf)];
+    }
+  }
+  return values;
+}
+
+LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) const {
+  const size_t step = by_rows_ ? 1 : (rows_ + kVarianceRows - 1) / kVarianceRows;
+  const Eigen::Map<const MatrixXd> vectors = Matrix(vectors_, rank());
+  VectorXd scaled = Vector(variances);
+  VectorXd at_rows;
+  if (by_rows_) {
+    at_rows = vectors.cwiseAbs2() * scaled;
+  } else {
+    const auto sampled = static_cast<Eigen::Index>((rows_ + step - 1) / step);
+    MatrixXd sums = MatrixXd::Zero(sampled, vectors.cols());
+    for (Eigen::Index s = 0; s < sampled; ++s) {
+      for (size_t t = 0; t < trees(); ++t) {
+        sums.row(s) += vectors.row(static_cast<Eigen::Index>(
+            first_leaf_[t] + leaf_of_[t][static_cast<size_t>(s) * step]));
+      }
+    }
+    for (size_t j = 0; j < rank(); ++j) {
+      scaled[static_cast<Eigen::Index>(j)] /= static_cast<double>(trees()) * lambda_[j];
+    }
+    at_rows = sums.cwiseAbs2() * scaled;
+  }
+  LeafValues total = EmptyLike(rows_in_leaf_);
+  LeafValues rows = total;
+  for (size_t t = 0; t < trees(); ++t) {
+    for (Eigen::Index s = 0; s < at_rows.size(); ++s) {
+      const uint32_t leaf = leaf_of_[t][static_cast<size_t>(s) * step];
+      total[t][leaf] += at_rows[s];
+      rows[t][leaf] += 1;
+    }
+    for (size_t leaf = 0; leaf < total[t].size(); ++leaf) {
+      // A leaf without a sampled row is as uncertain as rows are in the mean.
+      total[t][leaf] = rows[t][leaf] > 0 ? total[t][leaf] / rows[t][leaf] : at_rows.mean();
+    }
+  }
+  return total;
+}
+
+}  // namespace coppice
