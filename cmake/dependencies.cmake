@@ -6,6 +6,7 @@ find_package(Protobuf REQUIRED)  # Debian ships no Protobuf CMake config; this i
 find_package(gRPC CONFIG REQUIRED)
 find_package(Boost REQUIRED)  # its headers only: exact confidence bounds in the lab
 find_package(Eigen3 3.4 REQUIRED)
+find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its C interface
 find_package(RocksDB CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)

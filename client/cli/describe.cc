@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 
@@ -19,6 +20,19 @@ std::string StateText(v1::StudyState state) {
 
 std::string MechanismText(v1::Mechanism mechanism) {
   return EnumText(v1::Mechanism_Name(mechanism), "MECHANISM_");
+}
+
+// "hybrid, at least 8 rows a leaf", ...
+std::string PartitionText(const v1::PartitionOptions& partition) {
+  std::string text = EnumText(v1::SplitRule_Name(partition.rule()), "SPLIT_RULE_");
+  if (partition.max_depth() < 64) absl::StrAppend(&text, ", depth ", partition.max_depth());
+  absl::StrAppend(&text, ", at least ", partition.min_leaf(),
+                  partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
+  if (partition.max_leaves() > 0) {
+    absl::StrAppend(&text, ", at most ", partition.max_leaves(), " leaves a tree");
+  }
+  if (partition.ignore_labels()) absl::StrAppend(&text, ", without the public labels");
+  return text;
 }
 
 double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
@@ -39,6 +53,7 @@ void AddTerms(const v1::Study& study, Json& json) {
   json["mechanism"] = MechanismText(study.terms().mechanism());
   json["trees"] = study.terms().forest().trees_size();
   json["public_rows"] = study.public_rows();
+  json["partition"] = PartitionText(study.partition());
 }
 
 }  // namespace
@@ -88,6 +103,7 @@ Json DescribeModel(const v1::Model& model) {
   Json json = DescribeModelBriefly(model);
   json["leaves"] = CountLeaves(model.forest());
   json["trees"] = model.forest().trees_size();
+  if (!certificate.diagnosis().empty()) json["diagnosis"] = certificate.diagnosis();
   json["neighbouring"] = certificate.neighbouring();
   json["public_inputs"] = Json::array();
   for (const std::string& input : certificate.public_inputs()) {

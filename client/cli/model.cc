@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -51,9 +52,14 @@ struct BuildFlags {
   ServerFlags server;
   OutputFlags output;
   std::string study, model;
-  std::string estimator = "weighted";
+  std::string estimator;
   std::string lambda = "1";
+  std::string evidence = "both";
 };
+
+const std::map<std::string, v1::Evidence> kEvidence = {{"both", v1::EVIDENCE_UNSPECIFIED},
+                                                       {"reports", v1::EVIDENCE_REPORTS},
+                                                       {"public", v1::EVIDENCE_PUBLIC}};
 
 bool ParseLambda(const std::string& text, double& lambda) {
   return absl::SimpleAtod(text, &lambda) && !std::isnan(lambda) && lambda >= 0;
@@ -73,6 +79,8 @@ absl::Status Build(const BuildFlags& flags) {
   request.set_model_id(flags.model);
   if (flags.estimator == "prune") {
     request.mutable_prune();
+  } else if (flags.estimator == "smooth") {
+    request.mutable_smooth()->set_evidence(kEvidence.at(flags.evidence));
   } else {
     double lambda = 0;
     ParseLambda(flags.lambda, lambda);
@@ -89,26 +97,37 @@ absl::Status Build(const BuildFlags& flags) {
 void AddBuild(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<BuildFlags>();
   CLI::App* verb = AddVerb(noun, "build", "Turn a study's sums into a model; costs no privacy",
-                           "coppice model build --study s-4f2a --estimator weighted --lambda 0.5");
+                           "coppice model build --study s-4f2a");
   AddIdFlag(*verb, "--study", flags->study, "Id of the study");
   CLI::Option* estimator =
-      verb->add_option("--estimator", flags->estimator, "How leaves are estimated")
-          ->check(CLI::IsMember({"weighted", "prune"}))
-          ->capture_default_str();
+      verb->add_option("--estimator", flags->estimator,
+                       "smooth: all trees as one, nothing to tune (default). The paper's: weighted "
+                       "by --lambda (default if that is given), or prune")
+          ->check(CLI::IsMember({"weighted", "prune", "smooth"}));
   CLI::Option* lambda =
       verb->add_option("--lambda", flags->lambda,
                        "For weighted: what one public row counts, in private ones; 0 to inf")
           ->check(CLI::Validator(CheckLambda, "NUMBER"))
           ->capture_default_str();
+  CLI::Option* evidence =
+      verb->add_option("--evidence", flags->evidence,
+                       "For smooth: both, reports (the public labels are not to be trusted) or "
+                       "public (what there is without reports)")
+          ->check(CLI::IsMember({"both", "reports", "public"}))
+          ->capture_default_str();
   AddIdFlag(*verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
-  verb->parse_complete_callback([flags, lambda, estimator] {
-    if (flags->estimator == "prune" && lambda->count() > 0) {
-      throw CLI::ValidationError(lambda->get_name(), "is for " + estimator->get_name() +
-                                                         " weighted only; prune has no weights");
-    }
+  verb->parse_complete_callback([flags, estimator, lambda, evidence] {
+    if (estimator->count() == 0) flags->estimator = lambda->count() > 0 ? "weighted" : "smooth";
+    const auto only_for = [&](const std::string& name, const CLI::Option* option) {
+      if (flags->estimator != name && option->count() > 0) {
+        throw CLI::ValidationError(option->get_name(), "is for --estimator " + name + " only");
+      }
+    };
+    only_for("weighted", lambda);
+    only_for("smooth", evidence);
   });
   OnParsed(*verb, action, flags, Build);
 }
@@ -196,6 +215,7 @@ void AddShow(CLI::App& noun, Action& action) {
 struct RowsFlags : ModelFlags {
   std::string data_file;
   bool strict = false;
+  double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
 };
 
 // Reads the rows by the model's schema, and has them predicted.
@@ -221,8 +241,8 @@ absl::Status PredictFile(const RowsFlags& flags,
 absl::Status Predict(const RowsFlags& flags) {
   std::vector<Json> rows;
   COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
-    return [&rows, schema = table.shared_schema()](size_t row, const v1::Prediction& prediction) {
-      rows.push_back(DescribePrediction(row, prediction, *schema));
+    return [&, schema = table.shared_schema()](size_t row, const v1::Prediction& prediction) {
+      rows.push_back(DescribePrediction(row, prediction, *schema, flags.abstain_below));
     };
   }));
   PrintRows(rows, flags.output.json);
@@ -233,17 +253,26 @@ absl::Status Evaluate(const RowsFlags& flags) {
   Score score;
   COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
     return [&](size_t row, const v1::Prediction& prediction) {
+      if (prediction.confidence() < flags.abstain_below) {
+        ++score.abstained;
+        return;
+      }
       ++score.rows;
       score.correct += prediction.label() == table.label(row) ? 1 : 0;
     };
   }));
-  if (score.rows == 0) return absl::InvalidArgumentError("--data has no row to evaluate on");
+  if (score.rows == 0) {
+    return absl::InvalidArgumentError(score.abstained > 0
+                                          ? "the model abstains on every row: lower --abstain-below"
+                                          : "--data has no row to evaluate on");
+  }
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");
   PrintObject({{"model", flags.model},
                {"accuracy", score.accuracy()},
                {"rows", score.rows},
-               {"correct", score.correct}},
+               {"correct", score.correct},
+               {"abstained", score.abstained}},
               flags.output.json);
   return absl::OkStatus();
 }
@@ -259,6 +288,11 @@ void AddRowsVerb(CLI::App& noun, Action& action, const std::string& name,
       ->required();
   verb->add_flag("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
+  verb->add_option("--abstain-below", flags->abstain_below,
+                   "Leave out rows whose label is the most probable one with less confidence than "
+                   "this, 0.5 to 1; privacy noise is counted in")
+      ->check(CLI::Range(0.5, 1.0))
+      ->capture_default_str();
   AddModelFlags(*verb, *flags);
   OnParsed(*verb, action, flags, run);
 }

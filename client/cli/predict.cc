@@ -58,11 +58,20 @@ absl::Status PredictRows(const std::string& model, const Table& table, const Pre
   return absl::OkStatus();
 }
 
-Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema) {
-  return {{"row", row + 1},
-          {"label", schema.classes()[prediction.label()]},
-          {"probability", prediction.probabilities(static_cast<int>(prediction.label()))},
-          {"standard_error", prediction.standard_error()}};
+Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
+                        double abstain_below) {
+  constexpr double kNormal95 = 1.96;
+  const double p = prediction.probabilities(static_cast<int>(prediction.label()));
+  const double reach = kNormal95 * prediction.standard_error();
+  Json json = {{"row", row + 1},
+               {"label", schema.classes()[prediction.label()]},
+               {"probability", p},
+               {"low", std::max(p - reach, 0.0)},
+               {"high", std::min(p + reach, 1.0)},
+               {"standard_error", prediction.standard_error()},
+               {"confidence", prediction.confidence()}};
+  if (prediction.confidence() < abstain_below) json["label"] = nullptr;
+  return json;
 }
 
 }  // namespace coppice

@@ -1,6 +1,7 @@
 #include "client/cli/study.h"
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "client/cli/describe.h"
@@ -19,21 +20,33 @@ struct CreateFlags {
   OutputFlags output;
   std::string public_file, schema_file, study, epsilon;
   v1::Mechanism mechanism = v1::MECHANISM_OPTIMIZED_UNARY;
-  v1::SplitRule rule = v1::SPLIT_RULE_MAX_EDGE;
+  std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
-  uint32_t depth = 6, min_leaf = 1, trees = 1;
+  std::optional<uint32_t> depth, min_leaf, trees;
+  bool without_labels = false;
   uint64_t seed = 1;
   bool strict = false;
 };
 
+constexpr uint32_t kForestTrees = 64;
+constexpr uint32_t kDefaultDepth = 6;
+
+// A forest of the hybrid rule, its size chosen by the curator, unless a flag asks for another
+// partition.
 v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
   v1::PartitionOptions options;
-  options.set_rule(flags.rule);
-  options.set_criterion(flags.criterion);
-  options.set_max_depth(flags.depth);
-  options.set_min_leaf(flags.min_leaf);
-  options.set_trees(flags.trees);
+  const bool nothing_asked = !flags.rule && !flags.depth && !flags.min_leaf && !flags.trees;
+  const v1::SplitRule rule = flags.rule.value_or(
+      nothing_asked || flags.without_labels ? v1::SPLIT_RULE_HYBRID : v1::SPLIT_RULE_MAX_EDGE);
+  const bool hybrid = rule == v1::SPLIT_RULE_HYBRID;
+  options.set_rule(rule);
+  options.set_criterion(hybrid ? v1::CRITERION_ENTROPY : flags.criterion);
+  options.set_max_depth(flags.depth.value_or(kDefaultDepth));
+  options.set_min_leaf(flags.min_leaf.value_or(1));
+  options.set_trees(flags.trees.value_or(hybrid ? kForestTrees : 1));
   options.set_seed(flags.seed);
+  options.set_ignore_labels(flags.without_labels);
+  options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
   return options;
 }
 
@@ -69,8 +82,8 @@ absl::Status Create(const CreateFlags& flags) {
 }
 
 // A flag that takes one of a few names.
-template <typename Value>
-void AddChoice(CLI::App& verb, const std::string& flag, Value& value,
+template <typename Value, typename Target>
+void AddChoice(CLI::App& verb, const std::string& flag, Target& value,
                const std::map<std::string, Value>& choices, const std::string& description) {
   std::vector<std::string> names;
   for (const auto& [name, choice] : choices) names.push_back(name);
@@ -85,21 +98,32 @@ void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
   const std::map<std::string, v1::SplitRule> rules = {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
       {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
-      {"cart", v1::SPLIT_RULE_CART}};
+      {"cart", v1::SPLIT_RULE_CART},
+      {"hybrid", v1::SPLIT_RULE_HYBRID}};
   const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
                                                          {"entropy", v1::CRITERION_ENTROPY}};
-  AddChoice(verb, "--split-rule", flags.rule, rules, "How cells are divided (default max_edge)");
-  AddChoice(verb, "--criterion", flags.criterion, criteria, "What a split reduces (default gini)");
-  verb.add_option("--depth", flags.depth, "Largest depth of a leaf; the root has depth 0")
-      ->check(CLI::Range(0, 64))
-      ->capture_default_str();
-  verb.add_option("--min-leaf", flags.min_leaf, "Fewest public rows in a leaf")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
+  AddChoice(verb, "--split-rule", flags.rule, rules,
+            "How cells are divided (default: hybrid if no other flag asks for a partition, which "
+            "is the best there is; max_edge with --depth, --min-leaf or --trees)");
+  AddChoice(verb, "--criterion", flags.criterion, criteria,
+            "What a split reduces (default gini; hybrid takes entropy)");
+  verb.add_option("--depth", flags.depth,
+                  "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
+      ->check(CLI::Range(0, 64));
+  verb.add_option("--min-leaf", flags.min_leaf,
+                  "Fewest public rows in a leaf (default 1; chosen for hybrid)")
+      ->check(CLI::Range(1, 1 << 30));
   verb.add_option("--trees", flags.trees,
-                  "Trees, each on a bootstrap of the public rows if several")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+                  "Trees, each on a bootstrap of the public rows if several; a device answers in "
+                  "one (default 1; 64 for hybrid)")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option_function<std::string>(
+          "--public-labels",
+          [&flags](const std::string& which) { flags.without_labels = which == "none"; },
+          "as_given, or none: the public labels are missing or not to be trusted, so that the "
+          "partition comes from the features alone (hybrid) and private labels decide")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"as_given", "none"}));
   verb.add_option("--seed", flags.seed,
                   "Public randomness of the partition; no privacy rests on it")
       ->capture_default_str();
@@ -110,7 +134,7 @@ void AddCreate(CLI::App& noun, Action& action) {
   CLI::App* verb =
       AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
               "coppice study create --public public.csv --schema schema.json "
-              "--epsilon 2 --mechanism optimized_unary --depth 6");
+              "--epsilon 2 --mechanism optimized_unary");
   const std::map<std::string, v1::Mechanism> mechanisms = {
       {"laplace_split", v1::MECHANISM_LAPLACE_SPLIT},
       {"laplace_joint", v1::MECHANISM_LAPLACE_JOINT},

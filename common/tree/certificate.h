@@ -37,11 +37,13 @@ struct Certificate {
   std::string mechanism;                   // "laplace_split", ...
   std::string neighbouring;                // the relation, in words
   std::vector<std::string> public_inputs;  // what was used without protection, in words
-  std::string estimator;                   // "weighted lambda=1", "prune"
+  std::string estimator;                   // "weighted lambda=1", "prune", "smooth"
   uint64_t reports = 0;                    // accepted and counted
   uint64_t public_rows = 0;
   std::string fingerprint;  // of the study's terms, lower-case hex
   std::string code_version;
+  // What the estimator made of its evidence, in words; empty if it cannot tell.
+  std::string diagnosis;
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };

@@ -14,17 +14,25 @@ namespace {
 
 // Sums of doubles are off by rounding: a few parts in 1e16 a class.
 constexpr double kSumTolerance = 1e-9;
+// A term of a mean that is larger says nothing of a probability.
+constexpr double kMost = 1e9;
 
 absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
-                       uint32_t num_classes) {
+                       uint32_t num_classes, LeafKind kind) {
   const std::vector<double>& p = prediction.probabilities;
   if (p.size() != num_classes) {
     return absl::InvalidArgumentError(absl::StrCat("needs ", num_classes, " probabilities"));
   }
-  if (!std::all_of(p.begin(), p.end(), [](double x) { return x >= 0 && x <= 1; })) {
+  const bool additive = kind == LeafKind::kAdditive;
+  if (additive && !std::all_of(p.begin(), p.end(), [](double x) { return std::abs(x) <= kMost; })) {
+    return absl::InvalidArgumentError("terms of probabilities must be finite");
+  }
+  if (!additive && !std::all_of(p.begin(), p.end(), [](double x) { return x >= 0 && x <= 1; })) {
     return absl::InvalidArgumentError("probabilities must be in [0, 1]");
   }
-  if (std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) > kSumTolerance) {
+  const double size = std::accumulate(p.begin(), p.end(), 1.0,
+                                      [](double sum, double x) { return sum + std::abs(x); });
+  if (std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) > kSumTolerance * size) {
     return absl::InvalidArgumentError("probabilities must add up to 1");
   }
   if (!(prediction.standard_error >= 0)) {
@@ -42,7 +50,7 @@ absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& pr
 }
 
 absl::Status CheckTree(const Schema& schema, const Tree& tree,
-                       const std::vector<LeafPrediction>& leaves) {
+                       const std::vector<LeafPrediction>& leaves, LeafKind kind) {
   // The tree was checked against a schema, not necessarily this one.
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(Tree::Create({nodes.begin(), nodes.end()}, schema).status());
@@ -51,7 +59,7 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
         absl::StrCat("needs ", tree.num_leaves(), " leaf predictions, not ", leaves.size()));
   }
   for (uint32_t l = 0; l < leaves.size(); ++l) {
-    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_classes());
+    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_classes(), kind);
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("leaf ", l, ": ", status.message()));
     }
@@ -59,18 +67,26 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
   return absl::OkStatus();
 }
 
+// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1.
+void CutToProbabilities(std::vector<double>& p) {
+  for (double& x : p) x = std::clamp(x, 0.0, 1.0);
+  const double total = std::accumulate(p.begin(), p.end(), 0.0);
+  for (double& x : p) x /= total;
+}
+
 }  // namespace
 
 Model::Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
-             Certificate certificate)
+             Certificate certificate, LeafKind leaf_kind)
     : schema_(std::move(schema)),
       forest_(std::move(forest)),
       leaves_(std::move(leaves)),
-      certificate_(std::move(certificate)) {}
+      certificate_(std::move(certificate)),
+      leaf_kind_(leaf_kind) {}
 
 absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
                                     std::vector<std::vector<LeafPrediction>> leaves,
-                                    Certificate certificate) {
+                                    Certificate certificate, LeafKind leaf_kind) {
   if (forest.empty()) return absl::InvalidArgumentError("a model needs at least one tree");
   if (leaves.size() != forest.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -78,35 +94,52 @@ absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
   }
   COPPICE_RETURN_IF_ERROR(CheckCertificate(certificate));
   for (size_t t = 0; t < forest.size(); ++t) {
-    const absl::Status status = CheckTree(schema, forest[t], leaves[t]);
+    const absl::Status status = CheckTree(schema, forest[t], leaves[t], leaf_kind);
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("tree ", t, ": ", status.message()));
     }
   }
-  return Model(std::move(schema), std::move(forest), std::move(leaves), std::move(certificate));
+  return Model(std::move(schema), std::move(forest), std::move(leaves), std::move(certificate),
+               leaf_kind);
 }
 
 Prediction Model::Predict(RowView row) const {
-  if (forest_.size() == 1) {
+  const bool additive = leaf_kind_ == LeafKind::kAdditive;
+  if (forest_.size() == 1 && !additive) {
     const LeafPrediction& leaf = leaves_[0][forest_[0].FindLeaf(row)];
     return {leaf.label, leaf.probabilities, leaf.standard_error};
   }
   Prediction mean;
   mean.probabilities.assign(schema_.num_classes(), 0);
-  double variance = 0;
+  double errors = 0, variance = 0;
   for (size_t t = 0; t < forest_.size(); ++t) {
     const LeafPrediction& leaf = leaves_[t][forest_[t].FindLeaf(row)];
     for (size_t k = 0; k < mean.probabilities.size(); ++k) {
       mean.probabilities[k] += leaf.probabilities[k];
     }
+    errors += leaf.standard_error;
     variance += leaf.standard_error * leaf.standard_error;
   }
   const double trees = static_cast<double>(forest_.size());
   for (double& p : mean.probabilities) p /= trees;
   const auto best = std::max_element(mean.probabilities.begin(), mean.probabilities.end());
   mean.label = static_cast<uint32_t>(best - mean.probabilities.begin());
-  mean.standard_error = std::sqrt(variance) / trees;
+  mean.standard_error = (additive ? errors : std::sqrt(variance)) / trees;
+  if (additive) CutToProbabilities(mean.probabilities);
   return mean;
+}
+
+double Confidence(const Prediction& prediction) {
+  const std::vector<double>& p = prediction.probabilities;
+  double second = 0;
+  for (size_t k = 0; k < p.size(); ++k) {
+    if (k != prediction.label) second = std::max(second, p[k]);
+  }
+  const double lead = p[prediction.label] - second;
+  if (!(lead > 0) || !std::isfinite(prediction.standard_error)) return 0.5;
+  // With two classes the lead is 2p - 1; with more, the two errors count as independent.
+  const double error = prediction.standard_error * (p.size() == 2 ? 2 : std::sqrt(2.0));
+  return error > 0 ? 0.5 * std::erfc(-lead / error / std::sqrt(2.0)) : 1;
 }
 
 }  // namespace coppice

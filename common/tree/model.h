@@ -2,9 +2,12 @@
 // the certificate that says what it cost in privacy.
 //
 // Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
-// Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1], a
-//            row of probabilities does not add up to 1, a standard error is negative or NaN, or the
-//            certificate's epsilon is not what its releases cost.
+// Additive   a leaf's probabilities may be terms of a mean: then only their mean over the trees,
+// cut
+//            to [0, 1], is a probability, and a term may lie outside.
+// Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1]
+//            (not finite, if additive), a row of probabilities does not add up to 1, a standard
+//            error is negative or NaN, or the certificate's epsilon is not what its releases cost.
 // Threads    immutable after Create(); safe to share.
 
 #ifndef COPPICE_COMMON_TREE_MODEL_H_
@@ -23,7 +26,7 @@ namespace coppice {
 
 // What is known of one leaf after training.
 struct LeafPrediction {
-  std::vector<double> probabilities;  // one a class, in [0, 1], sum 1
+  std::vector<double> probabilities;  // one a class, sum 1; in [0, 1] unless additive
   // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
   // together, at the point estimate; infinity where nothing is known.
   double standard_error = 0;
@@ -37,35 +40,48 @@ struct LeafPrediction {
 struct Prediction {
   uint32_t label = 0;
   std::vector<double> probabilities;  // mean over the trees
-  double standard_error = 0;          // of the winning class' mean probability, trees independent
+  // Of the winning class' mean probability: trees independent, or the mean of their leaves' if
+  // additive, where each leaf's is that of the whole at its rows.
+  double standard_error = 0;
 };
+
+// How likely it is that the label is the most probable class, by the lead that its probability has
+// and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
+double Confidence(const Prediction& prediction);
+
+// Whether leaves hold probabilities, or terms of a mean (see above).
+enum class LeafKind : uint8_t { kProbabilities, kAdditive };
 
 class Model {
  public:
   // leaves[t][l] belongs to leaf l of tree t.
   static absl::StatusOr<Model> Create(Schema schema, Forest forest,
                                       std::vector<std::vector<LeafPrediction>> leaves,
-                                      Certificate certificate);
+                                      Certificate certificate,
+                                      LeafKind leaf_kind = LeafKind::kProbabilities);
 
   const Schema& schema() const { return schema_; }
   const Forest& forest() const { return forest_; }
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
+  LeafKind leaf_kind() const { return leaf_kind_; }
 
-  // With one tree its leaf's label and probabilities; with more the trees' mean probabilities and
-  // the most probable class (the lower class on a tie). `row` must fit the schema.
+  // With one tree of probabilities its leaf's label and probabilities; else the trees' mean
+  // probabilities and the most probable class (the lower class on a tie). `row` must fit the
+  // schema.
   Prediction Predict(RowView row) const;
 
   friend bool operator==(const Model&, const Model&) = default;
 
  private:
   Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
-        Certificate certificate);
+        Certificate certificate, LeafKind leaf_kind);
 
   Schema schema_;
   Forest forest_;
   std::vector<std::vector<LeafPrediction>> leaves_;
   Certificate certificate_;
+  LeafKind leaf_kind_;
 };
 
 }  // namespace coppice

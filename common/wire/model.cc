@@ -59,7 +59,8 @@ Certificate FromProto(const v1::Certificate& proto) {
           .reports = proto.reports(),
           .public_rows = proto.public_rows(),
           .fingerprint = proto.fingerprint(),
-          .code_version = proto.code_version()};
+          .code_version = proto.code_version(),
+          .diagnosis = proto.diagnosis()};
 }
 
 v1::Certificate ToProto(const Certificate& certificate) {
@@ -74,6 +75,7 @@ v1::Certificate ToProto(const Certificate& certificate) {
   proto.set_public_rows(certificate.public_rows);
   proto.set_fingerprint(certificate.fingerprint);
   proto.set_code_version(certificate.code_version);
+  proto.set_diagnosis(certificate.diagnosis);
   for (const Release& release : certificate.releases) {
     v1::Release& added = *proto.add_releases();
     added.set_what(release.what);
@@ -94,6 +96,7 @@ v1::Model ToProto(const Model& model) {
     for (const LeafPrediction& leaf : leaves) *tree->add_leaves() = ToProto(leaf);
   }
   *proto.mutable_certificate() = ToProto(model.certificate());
+  proto.set_additive(model.leaf_kind() == LeafKind::kAdditive);
   return proto;
 }
 
@@ -102,7 +105,8 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto) {
   COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
   absl::StatusOr<Model> model =
       Model::Create(std::move(schema), std::move(forest), FromProto(proto.predictions()),
-                    FromProto(proto.certificate()));
+                    FromProto(proto.certificate()),
+                    proto.additive() ? LeafKind::kAdditive : LeafKind::kProbabilities);
   if (!model.ok()) return InField("model", model.status());
   return model;
 }
@@ -113,6 +117,7 @@ v1::Prediction ToProto(const Prediction& prediction) {
   proto.mutable_probabilities()->Assign(prediction.probabilities.begin(),
                                         prediction.probabilities.end());
   proto.set_standard_error(prediction.standard_error);
+  proto.set_confidence(Confidence(prediction));
   return proto;
 }
 

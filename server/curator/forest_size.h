@@ -1,10 +1,11 @@
-// How large the trees of a forest should be, found out of bag: from the public rows alone, before any
-// report.
+// How large the trees of a forest should be, found out of bag: from the public rows alone, before
+// any report.
 //
-// Rule       each candidate (depth, least rows of a leaf) grows the whole forest; a row is predicted
-//            by the trees whose bag it is not in. Of the candidates whose correlation with the labels
-//            is within half a standard error of the best, the one with most leaves: leaves that say
-//            nothing are smoothed away later, leaves that are missing cannot be had back.
+// Rule       each candidate (depth, least rows of a leaf) grows the whole forest; a row is
+// predicted
+//            by the trees whose bag it is not in. Of the candidates whose correlation with the
+//            labels is within half a standard error of the best, the one with most leaves: leaves
+//            that say nothing are smoothed away later, leaves that are missing cannot be had back.
 //            The size does not depend on epsilon or on the number of reports.
 // Many rows  above kManyPublicRows the trees are few and short, so that what the estimator solves
 //            stays of a fixed size: 16 trees of at most 64 leaves of 20 rows or more.

@@ -121,9 +121,9 @@ class Grower {
     if (total_ < 2 * uint64_t{options_.min_leaf}) return absl::nullopt;
     if (options_.few_features) Shuffle();
     if (mixed_) {
-      absl::optional<Cut> cut =
-          BestOf([&](uint32_t f) { return rows_.columns()[f].numeric ? BestThreshold(f, cell)
-                                                                      : BestCategory(f, cell); });
+      absl::optional<Cut> cut = BestOf([&](uint32_t f) {
+        return rows_.columns()[f].numeric ? BestThreshold(f, cell) : BestCategory(f, cell);
+      });
       if (cut.has_value()) return cut;
     }
     return BestOf([&](uint32_t f) { return SpreadCut(f, cell); });
@@ -235,8 +235,8 @@ class Grower {
     };
     if (column.numeric) {
       const absl::Span<const uint32_t> rows = List(feature, cell);
-      const double spread = column.rank[column.code[rows.back()]] -
-                            column.rank[column.code[rows.front()]];
+      const double spread =
+          column.rank[column.code[rows.back()]] - column.rank[column.code[rows.front()]];
       uint64_t left = 0;
       for (size_t i = 0; i + 1 < rows.size(); ++i) {
         left += drawn_[rows[i]];
@@ -275,10 +275,8 @@ class Grower {
       if (!list.empty()) Separate(list, cell);
     }
     const size_t middle = cell.begin + left_rows;
-    cells_.push_back(
-        {.node = left, .depth = cell.depth + 1, .begin = cell.begin, .end = middle});
-    cells_.push_back(
-        {.node = left + 1, .depth = cell.depth + 1, .begin = middle, .end = cell.end});
+    cells_.push_back({.node = left, .depth = cell.depth + 1, .begin = cell.begin, .end = middle});
+    cells_.push_back({.node = left + 1, .depth = cell.depth + 1, .begin = middle, .end = cell.end});
   }
 
   Node MakeNode(const Cut& cut, const Cell& cell, uint64_t left_drawn) const {
@@ -303,9 +301,8 @@ class Grower {
   double Threshold(const Cut& cut, const Cell& cell) const {
     const HybridRows::Column& column = rows_.columns()[cut.feature];
     const absl::Span<const uint32_t> rows = List(cut.feature, cell);
-    const auto right = std::partition_point(rows.begin(), rows.end(), [&](uint32_t row) {
-      return column.code[row] < cut.code;
-    });
+    const auto right = std::partition_point(
+        rows.begin(), rows.end(), [&](uint32_t row) { return column.code[row] < cut.code; });
     const double below = column.value[column.code[*(right - 1)]];
     const double above = column.value[cut.code];
     return IsMissing(below) ? above : Midpoint(below, above);

@@ -2,7 +2,8 @@
 // the widest spread of the features, down to the size asked for.
 //
 // Labels     a cell whose labels are mixed is cut where the entropy falls most, over all features.
-// Spread     where no cut lowers it (the cell is pure, or labels are not used), the feature with the
+// Spread     where no cut lowers it (the cell is pure, or labels are not used), the feature with
+// the
 //            widest spread of public ranks within the cell is cut at the gap nearest its median.
 //            Ranks (mid-ranks over all public rows, divided by their number) make features
 //            comparable without a scale. A category is a column of 0 and 1, with spread one half.
@@ -71,7 +72,7 @@ struct HybridOptions {
   bool few_features = false;
 };
 
-// `drawn[row]` is how often the row is in the bag; at least one row must be.
+// `drawn[row]` is how often the row is in the bag, which holds 1 to num_rows() rows so counted.
 absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
                                     const HybridOptions& options, PublicRandom& random);
 

@@ -9,6 +9,7 @@
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "server/curator/catalog.h"
+#include "server/curator/smooth.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 
@@ -37,7 +38,8 @@ Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& opt
           .reports = reports,
           .public_rows = facts.public_rows,
           .fingerprint = ToHex(facts.fingerprint),
-          .code_version = COPPICE_VERSION};
+          .code_version = COPPICE_VERSION,
+          .diagnosis = ""};
 }
 
 std::string EncodeModel(const ModelInfo& info) {
@@ -66,17 +68,14 @@ absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view b
                    .model = std::make_shared<const Model>(*std::move(model))};
 }
 
-}  // namespace
-
-absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const EstimatorOptions& options) {
-  const StudyFacts& facts = study.facts();
-  const StudyProgress progress = study.Progress();
+// Each tree on its own sums, drawn together where pruning left equal leaves.
+absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress& progress,
+                                    const Table& public_rows, const EstimatorOptions& options,
+                                    Certificate certificate) {
   EstimatorOptions of_partition = options;
   of_partition.max_depth = facts.partition.max_depth;
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
-  uint64_t reports = 0;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
     const Tree& tree = facts.terms->forest[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
@@ -85,10 +84,40 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
     COPPICE_ASSIGN_OR_RETURN(CollapsedTree pruned, Collapse(tree, of_tree, *facts.terms->schema));
     forest.push_back(std::move(pruned.tree));
     leaves.push_back(std::move(pruned.leaves));
-    reports += progress.sums[t]->reports;
   }
   return Model::Create(*facts.terms->schema, std::move(forest), std::move(leaves),
-                       MakeCertificate(facts, options, reports));
+                       std::move(certificate));
+}
+
+// The forest as one.
+absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgress& progress,
+                                     const SmoothBasis& basis, const EstimatorOptions& options,
+                                     Certificate certificate) {
+  std::vector<PrivateCounts> counts;
+  for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
+    COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
+                             CountReports(*facts.mechanisms[t], *progress.sums[t]));
+  }
+  const Forest& forest = facts.terms->forest;
+  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit, EstimateSmooth(basis, forest, counts, options.evidence));
+  if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
+  return Model::Create(*facts.terms->schema, forest, std::move(fit.leaves), std::move(certificate),
+                       LeafKind::kAdditive);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
+                                    const SmoothBasis* basis, const EstimatorOptions& options) {
+  const StudyFacts& facts = study.facts();
+  const StudyProgress progress = study.Progress();
+  uint64_t reports = 0;
+  for (const SharedSums& sums : progress.sums) reports += sums->reports;
+  Certificate certificate = MakeCertificate(facts, options, reports);
+  if (options.kind == EstimatorKind::kSmooth) {
+    return EstimateForest(facts, progress, *basis, options, std::move(certificate));
+  }
+  return EstimateTrees(facts, progress, public_rows, options, std::move(certificate));
 }
 
 absl::Status Models::Load(const Store& store) {

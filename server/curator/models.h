@@ -18,15 +18,17 @@
 #include "common/data/table.h"
 #include "common/tree/model.h"
 #include "server/curator/estimator.h"
+#include "server/curator/smooth_basis.h"
 #include "server/curator/studies.h"
 #include "server/curator/study.h"
 #include "server/storage/store.h"
 
 namespace coppice {
 
-// Estimates every tree of `study` from its sums as they are now.
+// Estimates `study` from its sums as they are now. `basis` is that of its forest and public rows;
+// only kSmooth needs it.
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const EstimatorOptions& options);
+                                    const SmoothBasis* basis, const EstimatorOptions& options);
 
 class Models {
  public:

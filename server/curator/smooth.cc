@@ -133,8 +133,7 @@ class Smoother {
   Smoother(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels)
       : basis_(basis), reports_(reports), use_labels_(use_labels) {
     const absl::Span<const double> lambda = basis.lambda();
-    const double squares =
-        std::inner_product(lambda.begin(), lambda.end(), lambda.begin(), 0.0);
+    const double squares = std::inner_product(lambda.begin(), lambda.end(), lambda.begin(), 0.0);
     for (const double l : lambda) {
       shape_.push_back(static_cast<double>(basis.rows()) * l * l / squares);
     }
@@ -193,8 +192,8 @@ class Smoother {
       }
       if (use_labels_) {
         const double w = basis_.labels()[column][j];
-        total += w * w / (setting.label_noise +
-                          setting.local_drift * setting.roughness * shape_[j]);
+        total +=
+            w * w / (setting.label_noise + setting.local_drift * setting.roughness * shape_[j]);
       }
       const double pull = Pull(fit, column, j);
       total -= pull * pull * fit.variance[j];
@@ -223,8 +222,7 @@ struct Averaged {
   std::vector<Belief> beta;
 };
 
-std::vector<double> Weights(const std::vector<Setting>& grid,
-                            const std::vector<Posterior>& fits) {
+std::vector<double> Weights(const std::vector<Setting>& grid, const std::vector<Posterior>& fits) {
   std::vector<double> weights(grid.size());
   for (size_t g = 0; g < grid.size(); ++g) {
     weights[g] = fits[g].log_likelihood + grid[g].log_prior;
@@ -280,8 +278,7 @@ Averaged Average(const SmoothBasis& basis, const Smoother& smoother) {
 
 // Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
 // trees of a row is 1/K + score_k / c.
-std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis,
-                                                     const Forest& forest,
+std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, const Forest& forest,
                                                      const Averaged& averaged) {
   const uint32_t classes = basis.classes();
   const double share = 1.0 / classes;
@@ -302,8 +299,8 @@ std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis,
         p.push_back(share + num_trees * margin[k][t][leaf] * per_margin);
       }
       if (classes == 2) p.insert(p.begin(), 1 - p[0]);
-      prediction.label = static_cast<uint32_t>(
-          std::distance(p.begin(), std::max_element(p.begin(), p.end())));
+      prediction.label =
+          static_cast<uint32_t>(std::distance(p.begin(), std::max_element(p.begin(), p.end())));
       const size_t column = basis.columns() == 1 ? 0 : prediction.label;
       prediction.standard_error = std::sqrt(variance[column][t][leaf]) * per_margin;
     }
@@ -371,8 +368,8 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   fit.diagnosis.effective_cells = basis.effective_cells();
   fit.diagnosis.noise_per_report = MeanMarginNoise(counts, basis.scale());
   fit.diagnosis.equivalent_rows =
-      Reports(counts) / (basis.effective_cells() *
-                         (fit.diagnosis.noise_per_report + basis.mean_mass()));
+      Reports(counts) /
+      (basis.effective_cells() * (fit.diagnosis.noise_per_report + basis.mean_mass()));
   PrivateSide reports;
   if (evidence != Evidence::kPublic) {
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);

@@ -2,14 +2,17 @@
 // privatized sums together.
 //
 // Model      in the coordinates of SmoothBasis the class margin theta, the private sums and the
-//            public labels are all diagonal Gaussians. How rough theta is, how far the public labels
-//            can be trusted (beta: 1 as the private ones, 0 nothing, below 0 inverted) and how noisy
-//            they are is averaged over a fixed grid, each point by how well it explains both.
-// Result     an ordinary forest: values at the leaves that add up, as class probabilities whose mean
+//            public labels are all diagonal Gaussians. How rough theta is, how far the public
+//            labels can be trusted (beta: 1 as the private ones, 0 nothing, below 0 inverted) and
+//            how noisy they are is averaged over a fixed grid, each point by how well it explains
+//            both.
+// Result     an ordinary forest: values at the leaves that add up, as class probabilities whose
+// mean
 //            over the trees is the prediction (Model::additive()), and their standard errors with
 //            the privacy noise in them.
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
-// Cost       linear in the rank of the basis for each of the 96 grid points, plus once the square of
+// Cost       linear in the rank of the basis for each of the 96 grid points, plus once the square
+// of
 //            the public rows for the standard errors.
 // Errors     InvalidArgument when shapes do not match.
 // Source     docs/mechanisms.md#smooth.
@@ -54,8 +57,7 @@ struct SmoothFit {
 
 // `counts` are one a tree, in the forest's order.
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
-                                         absl::Span<const PrivateCounts> counts,
-                                         Evidence evidence);
+                                         absl::Span<const PrivateCounts> counts, Evidence evidence);
 
 }  // namespace coppice
 

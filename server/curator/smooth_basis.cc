@@ -1,8 +1,11 @@
 #include "server/curator/smooth_basis.h"
 
+#include <lapacke.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "Eigen/Dense"
 #include "absl/status/status.h"
@@ -35,17 +38,21 @@ std::vector<double> Copy(const VectorXd& values) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-// The eigenvectors worth keeping, largest eigenvalue first.
-void Decompose(const MatrixXd& matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);
-  const VectorXd& values = solver.eigenvalues();  // rising
-  const Eigen::Index size = values.size();
+// The eigenvectors worth keeping, largest eigenvalue first. LAPACK's divide and conquer takes a
+// third of the time of Eigen's solver.
+absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector<double>& vectors) {
+  const auto size = static_cast<lapack_int>(matrix.rows());
+  VectorXd values(size);  // rising
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, matrix.data(), size, values.data()) != 0) {
+    return absl::InternalError("the eigen-decomposition of the forest did not converge");
+  }
   const double least = kLeastLambda * values[size - 1];
   for (Eigen::Index j = size; j-- > 0 && values[j] >= least;) {
     lambda.push_back(values[j]);
-    const auto column = solver.eigenvectors().col(j);
+    const auto column = matrix.col(j);
     vectors.insert(vectors.end(), column.begin(), column.end());
   }
+  return absl::OkStatus();
 }
 
 LeafValues EmptyLike(const LeafValues& other) {
@@ -73,16 +80,12 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
   const auto n = static_cast<double>(basis.rows_);
   basis.mean_mass_ /= n * n * static_cast<double>(forest.size());
   basis.by_rows_ = basis.rows_ <= kManyPublicRows;
-  if (basis.by_rows_) {
-    basis.DecomposeRows();
-  } else {
-    COPPICE_RETURN_IF_ERROR(basis.DecomposeLeaves());
-  }
+  COPPICE_RETURN_IF_ERROR(basis.by_rows_ ? basis.DecomposeRows() : basis.DecomposeLeaves());
   basis.SetLabels(public_rows);
   return basis;
 }
 
-void SmoothBasis::DecomposeRows() {
+absl::Status SmoothBasis::DecomposeRows() {
   const auto n = static_cast<Eigen::Index>(rows_);
   MatrixXd shared = MatrixXd::Zero(n, n);
   std::vector<std::vector<Eigen::Index>> members;
@@ -98,7 +101,7 @@ void SmoothBasis::DecomposeRows() {
     }
   }
   shared /= static_cast<double>(trees());
-  Decompose(shared, lambda_, vectors_);
+  return Decompose(std::move(shared), lambda_, vectors_);
 }
 
 absl::Status SmoothBasis::DecomposeLeaves() {
@@ -109,9 +112,9 @@ absl::Status SmoothBasis::DecomposeLeaves() {
   }
   if (leaves > kMaxLeafBasis) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the smooth estimator takes at most ", kMaxLeafBasis, " leaves in all where there are more than ",
-        kManyPublicRows, " public rows; there are ", leaves,
-        ": let the size of the forest be chosen, or limit its trees and leaves"));
+        "the smooth estimator takes at most ", kMaxLeafBasis,
+        " leaves in all where there are more than ", kManyPublicRows, " public rows; there are ",
+        leaves, ": let the size of the forest be chosen, or limit its trees and leaves"));
   }
   const auto size = static_cast<Eigen::Index>(leaves);
   MatrixXd shared = MatrixXd::Zero(size, size);
@@ -125,8 +128,7 @@ absl::Status SmoothBasis::DecomposeLeaves() {
     }
   }
   shared /= static_cast<double>(trees());
-  Decompose(shared, lambda_, vectors_);
-  return absl::OkStatus();
+  return Decompose(std::move(shared), lambda_, vectors_);
 }
 
 void SmoothBasis::SetLabels(const Table& public_rows) {
@@ -221,8 +223,8 @@ LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) con
     MatrixXd sums = MatrixXd::Zero(sampled, vectors.cols());
     for (Eigen::Index s = 0; s < sampled; ++s) {
       for (size_t t = 0; t < trees(); ++t) {
-        sums.row(s) += vectors.row(static_cast<Eigen::Index>(
-            first_leaf_[t] + leaf_of_[t][static_cast<size_t>(s) * step]));
+        sums.row(s) += vectors.row(
+            static_cast<Eigen::Index>(first_leaf_[t] + leaf_of_[t][static_cast<size_t>(s) * step]));
       }
     }
     for (size_t j = 0; j < rank(); ++j) {

@@ -1,7 +1,8 @@
 // What the smooth estimator needs of a forest and its public rows, made once a study: it does not
 // depend on any report.
 //
-// Model      rows that share leaves are alike. P = Z Z' / T is the share of trees in which two public
+// Model      rows that share leaves are alike. P = Z Z' / T is the share of trees in which two
+// public
 //            rows are in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and
 //            eigenvalues lambda. A function on the public rows is held by its coordinates in Q.
 // Shapes     n public rows, r = rank(); labels as columns: one of +-1 for two classes, else one a
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/data/table.h"
@@ -66,7 +68,7 @@ class SmoothBasis {
  private:
   SmoothBasis() = default;
   void SetLabels(const Table& public_rows);
-  void DecomposeRows();
+  absl::Status DecomposeRows();
   absl::Status DecomposeLeaves();
   // Q' of a function on all public rows.
   std::vector<double> FromRows(absl::Span<const double> values) const;

@@ -3,11 +3,13 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/curator/catalog.h"
 #include "server/curator/intake.h"
 #include "server/curator/models.h"
+#include "server/curator/smooth_basis.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "server/curator/study_request.h"
@@ -142,6 +144,7 @@ class StoredStudies final : public Studies {
     study.MarkDeleted();
     catalog_.Remove(study);
     models_.RemoveOf(id);
+    bases_.erase(id);
     return absl::OkStatus();
   }
 
@@ -166,7 +169,11 @@ class StoredStudies final : public Studies {
       COPPICE_ASSIGN_OR_RETURN(id, MakeRandomId());
     }
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
-    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, options));
+    std::shared_ptr<const SmoothBasis> basis;
+    if (options.kind == EstimatorKind::kSmooth) {
+      COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
+    }
+    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options));
     ModelInfo info{.id = std::move(id),
                    .study = study.id(),
                    .created_unix_seconds = clock_(),
@@ -175,11 +182,26 @@ class StoredStudies final : public Studies {
     return info;
   }
 
+  // Made at the first model, and kept: it does not depend on reports.
+  absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
+                                                             const Table& rows) {
+    if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
+    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made,
+                             SmoothBasis::Create(study.facts().terms->forest, rows));
+    if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
+    const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
+    bases_[study.id()] = basis;
+    return basis;
+  }
+
+  static constexpr size_t kMaxBases = 16;  // of up to some 30 megabytes
+
   Store& store_;
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
   Catalog catalog_;
   Models models_;
+  absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.
   std::mutex change_mutex_;

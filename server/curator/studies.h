@@ -55,6 +55,7 @@ struct StudySpec {
   std::string request_id;  // chosen by the caller; repeating it returns the study it made
   std::shared_ptr<const Table> public_rows;
   PartitionOptions partition;
+  bool choose_size = false;  // the partition's, from the public rows; see forest_size.h
   Budget epsilon;
   MechanismKind mechanism;
 };

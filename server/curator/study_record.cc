@@ -33,7 +33,7 @@ absl::StatusOr<Record> Read(const Store& store, const std::string& key) {
 
 // The enums of the wire have the same order, after an unspecified zero.
 static_assert(static_cast<int>(SplitRule::kMaxEdge) + 1 == v1::SPLIT_RULE_MAX_EDGE);
-static_assert(static_cast<int>(SplitRule::kCart) + 1 == v1::SPLIT_RULE_CART);
+static_assert(static_cast<int>(SplitRule::kHybrid) + 1 == v1::SPLIT_RULE_HYBRID);
 static_assert(static_cast<int>(Criterion::kGini) + 1 == v1::CRITERION_GINI);
 static_assert(static_cast<int>(Criterion::kEntropy) + 1 == v1::CRITERION_ENTROPY);
 static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
@@ -47,12 +47,14 @@ v1::PartitionOptions EncodePartition(const PartitionOptions& options) {
   proto.set_min_leaf(options.min_leaf);
   proto.set_trees(options.trees);
   proto.set_seed(options.seed);
+  proto.set_max_leaves(options.max_leaves);
+  proto.set_ignore_labels(!options.use_labels);
   return proto;
 }
 
 absl::StatusOr<PartitionOptions> DecodePartition(absl::string_view key,
                                                  const v1::PartitionOptions& proto) {
-  if (proto.rule() < v1::SPLIT_RULE_MAX_EDGE || proto.rule() > v1::SPLIT_RULE_CART ||
+  if (proto.rule() < v1::SPLIT_RULE_MAX_EDGE || proto.rule() > v1::SPLIT_RULE_HYBRID ||
       proto.criterion() < v1::CRITERION_GINI || proto.criterion() > v1::CRITERION_ENTROPY) {
     return CorruptRecord(key, "has an unknown split rule or criterion");
   }
@@ -61,7 +63,9 @@ absl::StatusOr<PartitionOptions> DecodePartition(absl::string_view key,
                           .max_depth = proto.max_depth(),
                           .min_leaf = proto.min_leaf(),
                           .trees = proto.trees(),
-                          .seed = proto.seed()};
+                          .seed = proto.seed(),
+                          .max_leaves = proto.max_leaves(),
+                          .use_labels = !proto.ignore_labels()};
 }
 
 absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
+#include "server/curator/forest_size.h"
 #include "server/curator/partition.h"
 #include "server/curator/study_record.h"
 
@@ -38,14 +39,29 @@ std::string HashRequest(const StudySpec& spec) {
       absl::StrCat(schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
                    static_cast<int>(spec.mechanism), " ", SplitRuleName(partition.rule), " ",
                    CriterionName(partition.criterion), " ", partition.max_depth, " ",
-                   partition.min_leaf, " ", partition.trees, " ", partition.seed);
+                   partition.min_leaf, " ", partition.trees, " ", partition.seed, " ",
+                   partition.max_leaves, " ", partition.use_labels, " ", spec.choose_size);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
 
+namespace {
+
+absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec) {
+  if (!spec.choose_size) return spec.partition;
+  if (spec.partition.rule != SplitRule::kHybrid) {
+    return absl::InvalidArgumentError(
+        "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
+  }
+  return ChooseForestSize(*spec.public_rows, spec.partition);
+}
+
+}  // namespace
+
 absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
                                           int64_t created_unix_seconds) {
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(*spec.public_rows, spec.partition));
+  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(*spec.public_rows, partition));
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
                     .forest = std::move(forest),
@@ -54,7 +70,7 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, FactsFromTerms(SerializeTerms(terms)));
   facts.created_unix_seconds = created_unix_seconds;
-  facts.partition = spec.partition;
+  facts.partition = partition;
   facts.public_rows = spec.public_rows->num_rows();
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);

@@ -96,9 +96,9 @@ absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Tab
                                SmoothBasis::Create(collected.forest, public_rows));
       collected.basis = std::make_shared<const SmoothBasis>(std::move(basis));
     }
-    COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
-                             EstimateSmooth(*collected.basis, collected.forest,
-                                            collected.private_counts, options.evidence));
+    COPPICE_ASSIGN_OR_RETURN(
+        SmoothFit fit, EstimateSmooth(*collected.basis, collected.forest, collected.private_counts,
+                                      options.evidence));
     return std::move(fit.leaves);
   }
   ForestPredictions predictions;

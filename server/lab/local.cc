@@ -175,8 +175,7 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--mechanism", flags.mechanism, "local mechanism")
       ->check(Accepted([](const std::string& name) { return ParseMechanism(name); }))
       ->capture_default_str();
-  command
-      .add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
+  command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
       ->check(Accepted([](const std::string& name) { return ParseSplitRule(name); }))
       ->capture_default_str();
   command.add_option("--criterion", flags.criterion, "gini or entropy")
@@ -195,8 +194,7 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--estimator", flags.estimator, "weighted, prune or smooth")
       ->check(Accepted([](const std::string& name) { return ParseEstimator(name); }))
       ->capture_default_str();
-  command
-      .add_option("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
+  command.add_option("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
       ->check(Accepted([](const std::string& name) { return ParseEvidence(name); }))
       ->capture_default_str();
   command
@@ -238,8 +236,8 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
         "--public, --private and --schema are needed together, or --data, --public-rows and "
         "--schema, or --synthetic instead");
   }
-  if (!flags.synthetic.empty() &&
-      !(flags.data_file.empty() && flags.private_file.empty() && flags.schema_file.empty() && flags.test_file.empty())) {
+  if (!flags.synthetic.empty() && !(flags.data_file.empty() && flags.private_file.empty() &&
+                                    flags.schema_file.empty() && flags.test_file.empty())) {
     return absl::InvalidArgumentError("--synthetic takes no file");
   }
   if (!flags.grid &&

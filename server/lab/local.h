@@ -4,8 +4,8 @@
 #define COPPICE_SERVER_LAB_LOCAL_H_
 
 #include <functional>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 

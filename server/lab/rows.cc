@@ -54,12 +54,13 @@ absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
       options.test_rows != nullptr
           ? size_t{0}
           : static_cast<size_t>(std::ceil(options.holdout * static_cast<double>(all)));
-  const size_t left = held_out + options.public_rows < all ? all - held_out - options.public_rows : 0;
+  const size_t left =
+      held_out + options.public_rows < all ? all - held_out - options.public_rows : 0;
   if (options.public_rows == 0 || left < std::max<size_t>(options.private_rows, 1) ||
       (options.test_rows == nullptr && held_out == 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the file has ", all, " rows: too few for ", options.public_rows,
-                     " public ones, the private ones and the test"));
+    return absl::InvalidArgumentError(absl::StrCat("the file has ", all, " rows: too few for ",
+                                                   options.public_rows,
+                                                   " public ones, the private ones and the test"));
   }
   const size_t private_rows = options.private_rows == 0 ? left : options.private_rows;
   return [=, test_rows = options.test_rows, public_rows = options.public_rows](uint64_t seed) {

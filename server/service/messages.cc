@@ -23,6 +23,8 @@ v1::SplitRule ToProto(SplitRule rule) {
       return v1::SPLIT_RULE_RANDOM_MAX_EDGE;
     case SplitRule::kCart:
       return v1::SPLIT_RULE_CART;
+    case SplitRule::kHybrid:
+      return v1::SPLIT_RULE_HYBRID;
   }
   return v1::SPLIT_RULE_UNSPECIFIED;
 }
@@ -35,6 +37,8 @@ absl::StatusOr<SplitRule> FromProto(v1::SplitRule proto) {
       return SplitRule::kRandomMaxEdge;
     case v1::SPLIT_RULE_CART:
       return SplitRule::kCart;
+    case v1::SPLIT_RULE_HYBRID:
+      return SplitRule::kHybrid;
     default:
       return FieldError("partition.rule", "must be set, to one that this version knows");
   }
@@ -55,6 +59,19 @@ absl::StatusOr<Criterion> FromProto(v1::Criterion proto) {
   }
 }
 
+absl::StatusOr<Evidence> FromProto(v1::Evidence proto) {
+  switch (proto) {
+    case v1::EVIDENCE_UNSPECIFIED:
+      return Evidence::kBoth;
+    case v1::EVIDENCE_REPORTS:
+      return Evidence::kReports;
+    case v1::EVIDENCE_PUBLIC:
+      return Evidence::kPublic;
+    default:
+      return FieldError("smooth.evidence", "must be one that this version knows");
+  }
+}
+
 v1::PartitionOptions ToProto(const PartitionOptions& options) {
   v1::PartitionOptions proto;
   proto.set_rule(ToProto(options.rule));
@@ -63,6 +80,8 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
   proto.set_min_leaf(options.min_leaf);
   proto.set_trees(options.trees);
   proto.set_seed(options.seed);
+  proto.set_max_leaves(options.max_leaves);
+  proto.set_ignore_labels(!options.use_labels);
   return proto;
 }
 
@@ -75,7 +94,9 @@ absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
                           .max_depth = proto.max_depth(),
                           .min_leaf = proto.min_leaf(),
                           .trees = proto.trees(),
-                          .seed = proto.seed()};
+                          .seed = proto.seed(),
+                          .max_leaves = proto.max_leaves(),
+                          .use_labels = !proto.ignore_labels()};
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
@@ -178,6 +199,7 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
                    .request_id = request.request_id(),
                    .public_rows = std::move(public_rows),
                    .partition = partition,
+                   .choose_size = request.partition().choose_size(),
                    .epsilon = *epsilon,
                    .mechanism = mechanism};
 }
@@ -193,10 +215,14 @@ absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& reques
                               .lambda = request.weighted().lambda()};
     case v1::BuildModelRequest::kPrune:
       return EstimatorOptions{.kind = EstimatorKind::kPrune};
+    case v1::BuildModelRequest::kSmooth: {
+      COPPICE_ASSIGN_OR_RETURN(const Evidence evidence, FromProto(request.smooth().evidence()));
+      return EstimatorOptions{.kind = EstimatorKind::kSmooth, .evidence = evidence};
+    }
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
       break;
   }
-  return FieldError("estimator", "must be weighted or prune");
+  return FieldError("estimator", "must be weighted, prune or smooth");
 }
 
 absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {

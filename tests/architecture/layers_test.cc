@@ -62,7 +62,7 @@ std::string LibraryOf(const std::string& header) {
       {"absl/", "absl"},   {"openssl/", "openssl"}, {"google/protobuf", "protobuf"},
       {"grpcpp/", "grpc"}, {"grpc/", "grpc"},       {"rocksdb/", "rocksdb"},
       {"CLI/", "cli11"},   {"boost/", "boost"},     {"nlohmann/", "json"},
-      {"csv.h", "csv"},    {"zlib.h", "zlib"},      {"Eigen/", "eigen"},
+      {"csv.h", "csv"},    {"zlib.h", "zlib"},      {"Eigen/", "eigen"},  {"lapacke.h", "lapack"},
       {"gtest/", "gtest"},
   };
   for (const auto& [prefix, library] : kPrefixes) {

@@ -11,6 +11,9 @@ v1::Study SampleStudy() {
   study.set_state(v1::STUDY_STATE_SEALED);
   study.set_fingerprint(std::string("\x01\xab", 2));
   study.set_public_rows(50);
+  study.mutable_partition()->set_rule(v1::SPLIT_RULE_HYBRID);
+  study.mutable_partition()->set_max_depth(7);
+  study.mutable_partition()->set_min_leaf(2);
   study.set_created_unix_seconds(86400);
   study.mutable_terms()->set_epsilon_nanos(500'000'000);
   study.mutable_terms()->set_mechanism(v1::MECHANISM_LAPLACE_JOINT);
@@ -32,7 +35,8 @@ void AddCount(v1::Study& study, v1::ReportOutcome outcome, uint64_t reports) {
 TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
   EXPECT_EQ(JsonLine(DescribeNewStudy(SampleStudy())),
             R"({"study":"s1","leaves":4,"fingerprint":"01ab","epsilon":0.5,)"
-            R"("mechanism":"laplace_joint","trees":2,"public_rows":50})");
+            R"("mechanism":"laplace_joint","trees":2,"public_rows":50,)"
+            R"("partition":"hybrid, depth 7, at least 2 public rows a leaf"})");
 }
 
 TEST(DescribeTest, StudyCountsAreByReason) {
@@ -62,12 +66,14 @@ TEST(DescribeTest, ModelShowsItsCertificate) {
   certificate.set_epsilon_nanos(2'000'000'000);
   certificate.set_estimator("prune");
   certificate.set_reports(10);
+  certificate.set_diagnosis("they agree");
   certificate.add_public_inputs("the partition");
   const Json json = DescribeModel(model);
   EXPECT_EQ(json.begin().key(), "model");
   EXPECT_EQ(json["model"], "m1");
   EXPECT_EQ(json["epsilon"], 2.0);
   EXPECT_EQ(json["reports"], 10);
+  EXPECT_EQ(json["diagnosis"], "they agree");
   EXPECT_EQ(json["public_inputs"][0], "the partition");
 }
 

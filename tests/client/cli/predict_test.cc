@@ -72,8 +72,25 @@ TEST(PredictTest, PredictionIsDescribedInTheSchemasWords) {
   prediction.add_probabilities(0.25);
   prediction.add_probabilities(0.75);
   prediction.set_standard_error(std::numeric_limits<double>::infinity());
-  EXPECT_EQ(JsonLine(DescribePrediction(0, prediction, *SampleTerms().schema)),
-            R"({"row":1,"label":"yes","probability":0.75,"standard_error":null})");
+  prediction.set_confidence(0.5);
+  const Schema& schema = *SampleTerms().schema;
+  EXPECT_EQ(JsonLine(DescribePrediction(0, prediction, schema, 0.5)),
+            R"({"row":1,"label":"yes","probability":0.75,"low":0.0,"high":1.0,)"
+            R"("standard_error":null,"confidence":0.5})");
+  prediction.set_standard_error(0.05);
+  const Json known = DescribePrediction(0, prediction, schema, 0.5);
+  EXPECT_NEAR(known["low"].get<double>(), 0.652, 1e-9);
+  EXPECT_NEAR(known["high"].get<double>(), 0.848, 1e-9);
+}
+
+TEST(PredictTest, NoLabelBelowTheConfidenceAskedFor) {
+  v1::Prediction prediction;
+  prediction.add_probabilities(0.6);
+  prediction.add_probabilities(0.4);
+  prediction.set_confidence(0.8);
+  const Schema& schema = *SampleTerms().schema;
+  EXPECT_EQ(DescribePrediction(0, prediction, schema, 0.8)["label"], "no");
+  EXPECT_TRUE(DescribePrediction(0, prediction, schema, 0.81)["label"].is_null());
 }
 
 TEST(ScoreTest, AccuracyOfNothingIsZero) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -62,6 +63,55 @@ TEST(ModelTest, OneUnknownTreeMakesTheForestUnknown) {
   ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(IncomeSchema(), {Stump(30), Stump(50)},
                                                         {TwoLeaves(), unknown}, {}));
   EXPECT_EQ(model.Predict({20, 0}).standard_error, kInf);
+}
+
+TEST(ModelTest, AdditiveLeavesAreTermsOfAMeanCutToProbabilities) {
+  const auto terms = [](double low) {
+    return std::vector<LeafPrediction>{Leaf({1 - low, low}, 0.02, 0, 1), Leaf({-1, 2}, 0.04, 1, 2)};
+  };
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       Model::Create(IncomeSchema(), {Stump(30), Stump(50)},
+                                     {terms(-0.5), terms(-0.25)}, {}, LeafKind::kAdditive));
+  const Prediction middle = model.Predict({40, 0});  // (-1, 2) and (1.25, -0.25)
+  EXPECT_THAT(middle.probabilities, ElementsAre(0.125, 0.875));
+  EXPECT_EQ(middle.label, 1u);
+  EXPECT_THAT(middle.standard_error, DoubleNear(0.03, 1e-15)) << "trees are not independent";
+  EXPECT_THAT(model.Predict({60, 0}).probabilities, ElementsAre(0, 1)) << "cut";
+}
+
+TEST(ModelTest, OneAdditiveTreeIsCutToo) {
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       Model::Create(IncomeSchema(), {Stump(30)},
+                                     {{Leaf({-0.5, 1.5}, 0.1, 1, 1), Leaf({0.5, 0.5}, 0.1, 0, 2)}},
+                                     {}, LeafKind::kAdditive));
+  EXPECT_THAT(model.Predict({20, 0}).probabilities, ElementsAre(0, 1));
+}
+
+TEST(ModelTest, AdditiveTermsMustBeFiniteAndAddUpToOne) {
+  const auto with = [](std::vector<double> terms) {
+    return Model::Create(IncomeSchema(), {Stump(30)},
+                         {{Leaf(std::move(terms), 0.1, 1, 1), Leaf({0.5, 0.5}, 0.1, 0, 2)}}, {},
+                         LeafKind::kAdditive);
+  };
+  EXPECT_OK(with({-3, 4}));
+  EXPECT_THAT(with({-3, 4.5}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("add up")));
+  for (const double bad : {kInf, std::numeric_limits<double>::quiet_NaN(), 1e10}) {
+    EXPECT_THAT(with({1 - bad, bad}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+  }
+}
+
+TEST(ConfidenceTest, IsTheNormalProbabilityOfTheLead) {
+  const auto two = [](double p, double error) {
+    return Confidence({.label = 1, .probabilities = {1 - p, p}, .standard_error = error});
+  };
+  EXPECT_THAT(two(0.6, 0.1), DoubleNear(0.8413447, 1e-6)) << "one standard error";
+  EXPECT_EQ(two(0.5, 0.1), 0.5);
+  EXPECT_EQ(two(0.7, kInf), 0.5);
+  EXPECT_EQ(two(0.7, 0), 1);
+  const Prediction three = {
+      .label = 2, .probabilities = {0.2, 0.3, 0.5}, .standard_error = 0.2 / std::sqrt(2.0)};
+  EXPECT_THAT(Confidence(three), DoubleNear(0.8413447, 1e-6)) << "against the second";
 }
 
 TEST(ModelTest, CreateRejectsShapesThatDoNotMatch) {

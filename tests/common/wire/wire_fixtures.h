@@ -66,7 +66,8 @@ inline Model MakeModel() {
                                 .reports = 34,
                                 .public_rows = 12,
                                 .fingerprint = "00ff",
-                                .code_version = "0.1.0"};
+                                .code_version = "0.1.0",
+                                .diagnosis = "they agree"};
   return *Model::Create(MakeSchema(), {tree}, {leaves}, certificate);
 }
 
