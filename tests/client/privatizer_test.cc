@@ -59,9 +59,9 @@ TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
                          privatizer.Privatize(Row{8}, 1, SampleTicket(1), random));
     ASSERT_OK_AND_ASSIGN(const double here, mechanisms[0]->LogOutputProbability(
-                                                {.leaf = 1, .label = 1}, report.payload));
+                                                {.leaf = 1, .label = 1}, 0, report.payload));
     ASSERT_OK_AND_ASSIGN(const double there, mechanisms[0]->LogOutputProbability(
-                                                 {.leaf = 0, .label = 1}, report.payload));
+                                                 {.leaf = 0, .label = 1}, 0, report.payload));
     if (here > there) ++as_expected;
   }
   EXPECT_GE(as_expected, 20);
@@ -78,7 +78,7 @@ TEST(PrivatizerTest, TicketFixesTheTree) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
                          privatizer.Privatize(Row{8}, 1, ticket, random));
     std::vector<int64_t> sums(mechanisms[TreeOfTicket(ticket, 2)]->sum_size());
-    EXPECT_OK(mechanisms[TreeOfTicket(ticket, 2)]->Add(report.payload, absl::MakeSpan(sums)));
+    EXPECT_OK(mechanisms[TreeOfTicket(ticket, 2)]->Add(report.payload, 0, absl::MakeSpan(sums)));
   }
 }
 

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "tests/privacy/privacy_loss.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"
 
@@ -21,6 +24,7 @@ namespace {
 
 using ::coppice::testing::Law;
 using ::coppice::testing::ProvenLoss;
+using ::coppice::testing::ValuesOf;
 using ::coppice::testing::Walk;
 using ::coppice::testing::WalkAllBranches;
 
@@ -50,6 +54,29 @@ std::vector<Case> CasesOf(MechanismKind kind) {
               {kind, "1", {2, 2}, {.lump_from = 4}, 0.99},
               {kind, "1", {1, 3}, {.lump_from = 3}, 0.99},
               {kind, "4", {2, 3}, {.lump_from = 6}, 0.99}};
+    case MechanismKind::kSubsetSelection:  // sets of 1, 2, 3 and 3; the third by bits
+      return {{kind, "1", {1, 3}, {}, 0.99},
+              {kind, "0.5", {2, 3}, {}, 0.99},
+              {kind, "0.01", {2, 3}, {}, 0.99},
+              {kind, "1.4", {8, 2}, {}, 0.99}};
+    case MechanismKind::kDirect:
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {1, 3}, {}, 0.99},
+              {kind, "4", {3, 3}, {}, 0.99}};
+    case MechanismKind::kHadamardResponse:  // 1, 1, 4 and 8 blocks
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {2, 3}, {}, 0.99},
+              {kind, "2", {3, 3}, {}, 0.99},
+              {kind, "3", {5, 2}, {}, 0.99}};
+    case MechanismKind::kLocalHashing:  // 1, 1, 2 and 3 digits
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "1", {2, 2}, {}, 0.99},
+              {kind, "0.7", {3, 3}, {}, 0.99},
+              {kind, "0.5", {8, 2}, {}, 0.99}};
+    case MechanismKind::kSignedHadamard:
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {2, 2}, {}, 0.99},
+              {kind, "4", {5, 2}, {}, 0.99}};
   }
   return {};
 }
@@ -69,20 +96,26 @@ class LocalEnumerationTest : public ::testing::TestWithParam<Case> {
  protected:
   std::unique_ptr<LocalMechanism> mechanism_ =
       *MakeLocalMechanism(GetParam().kind, *Budget::Parse(GetParam().epsilon), GetParam().domain);
-  std::vector<LeafLabel> Inputs() const {
-    std::vector<LeafLabel> inputs;
-    for (uint32_t leaf = 0; leaf < GetParam().domain.leaves; ++leaf) {
-      for (uint32_t label = 0; label < GetParam().domain.classes; ++label) {
-        inputs.push_back({leaf, label});
-      }
-    }
-    return inputs;
+  std::vector<LeafLabel> Inputs() const { return ValuesOf(GetParam().domain); }
+
+  Law<std::string> LawOf(LeafLabel input, uint32_t column) const {
+    return WalkAllBranches<std::string>(GetParam().walk, [&](PrivateRandom& random) {
+      return mechanism_->Randomize(input, column, random);
+    });
   }
 
-  Law<std::string> LawOf(LeafLabel input) const {
-    return WalkAllBranches<std::string>(GetParam().walk, [&](PrivateRandom& random) {
-      return mechanism_->Randomize(input, random);
-    });
+  // The report with its column, drawn as a ticket draws it: what the curator has.
+  using Seen = std::pair<uint64_t, std::string>;
+  Law<Seen> LawWithColumn(LeafLabel input) const {
+    return WalkAllBranches<Seen>(
+        GetParam().walk, [&](PrivateRandom& random) -> absl::StatusOr<Seen> {
+          COPPICE_ASSIGN_OR_RETURN(const uint64_t column,
+                                   random.UniformBelow(mechanism_->columns()));
+          COPPICE_ASSIGN_OR_RETURN(
+              std::string payload,
+              mechanism_->Randomize(input, static_cast<uint32_t>(column), random));
+          return Seen(column, std::move(payload));
+        });
   }
 };
 
@@ -106,25 +139,41 @@ INSTANTIATE_TEST_SUITE_P(All, LocalEnumerationTest, ::testing::ValuesIn(Cases())
 INSTANTIATE_TEST_SUITE_P(All, SimulatedSumsTest, ::testing::ValuesIn(CasesOfFewCells()), CaseName);
 
 TEST_P(LocalEnumerationTest, TheCodeHasTheLawThatItStates) {
-  for (const LeafLabel input : Inputs()) {
-    const Law<std::string> law = LawOf(input);
-    EXPECT_LE(law.cut, kMaxCut);
-    EXPECT_NEAR(law.total() + law.cut, 1, 1e-9);
-    for (const auto& [output, walked] : law.probability) {
-      const double stated = *mechanism_->OutputProbability(input, output);
-      EXPECT_LE(walked, stated * (1 + 1e-9));
-      EXPECT_GE(walked, stated - law.cut - 1e-12);
+  for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
+    for (const LeafLabel input : Inputs()) {
+      const Law<std::string> law = LawOf(input, column);
+      EXPECT_LE(law.cut, kMaxCut);
+      EXPECT_NEAR(law.total() + law.cut, 1, 1e-9);
+      for (const auto& [output, walked] : law.probability) {
+        const double stated = *mechanism_->OutputProbability(input, column, output);
+        EXPECT_LE(walked, stated * (1 + 1e-9));
+        EXPECT_GE(walked, stated - law.cut - 1e-12);
+      }
     }
   }
 }
 
-TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
-  std::vector<Law<std::string>> laws;
-  for (const LeafLabel input : Inputs()) laws.push_back(LawOf(input));
-  const double epsilon = mechanism_->epsilon().epsilon();
+// The largest loss over all pairs.
+template <typename Output>
+double WorstLoss(const std::vector<Law<Output>>& laws) {
   double worst = 0;
   for (const auto& p : laws) {
     for (const auto& q : laws) worst = std::max(worst, ProvenLoss(p, q));
+  }
+  return worst;
+}
+
+TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
+  const double epsilon = mechanism_->epsilon().epsilon();
+  std::vector<Law<Seen>> mixtures;
+  for (const LeafLabel input : Inputs()) mixtures.push_back(LawWithColumn(input));
+  EXPECT_LE(WorstLoss(mixtures), epsilon + 1e-9);
+  // Nor by a curator that chose the column.
+  double worst = 0;
+  for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
+    std::vector<Law<std::string>> laws;
+    for (const LeafLabel input : Inputs()) laws.push_back(LawOf(input, column));
+    worst = std::max(worst, WorstLoss(laws));
   }
   EXPECT_LE(worst, epsilon + 1e-9);
   // And the walk sees what there is to see: it would find a mechanism that costs more.
