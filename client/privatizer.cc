@@ -25,9 +25,12 @@ absl::StatusOr<PrivateReport> Privatizer::Privatize(RowView row, uint32_t label,
     return absl::InvalidArgumentError(absl::StrCat("label must be one of the schema's ",
                                                    terms_.schema->num_classes(), " classes"));
   }
-  const uint32_t tree = TreeOfTicket(ticket, static_cast<uint32_t>(terms_.forest.size()));
+  const TicketDraw draw = DrawOf(ticket);
+  const uint32_t tree = draw.Tree(static_cast<uint32_t>(terms_.forest.size()));
+  const LocalMechanism& mechanism = *mechanisms_[tree];
   const LeafLabel value{.leaf = terms_.forest[tree].FindLeaf(row), .label = label};
-  COPPICE_ASSIGN_OR_RETURN(std::string payload, mechanisms_[tree]->Randomize(value, random));
+  COPPICE_ASSIGN_OR_RETURN(std::string payload,
+                           mechanism.Randomize(value, draw.Column(mechanism.columns()), random));
   return PrivateReport{.study = terms_.study,
                        .fingerprint = fingerprint_,
                        .ticket = ticket,

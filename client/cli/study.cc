@@ -139,7 +139,12 @@ void AddCreate(CLI::App& noun, Action& action) {
       {"laplace_split", v1::MECHANISM_LAPLACE_SPLIT},
       {"laplace_joint", v1::MECHANISM_LAPLACE_JOINT},
       {"symmetric_unary", v1::MECHANISM_SYMMETRIC_UNARY},
-      {"optimized_unary", v1::MECHANISM_OPTIMIZED_UNARY}};
+      {"optimized_unary", v1::MECHANISM_OPTIMIZED_UNARY},
+      {"subset_selection", v1::MECHANISM_SUBSET_SELECTION},
+      {"direct", v1::MECHANISM_DIRECT},
+      {"hadamard_response", v1::MECHANISM_HADAMARD_RESPONSE},
+      {"local_hashing", v1::MECHANISM_LOCAL_HASHING},
+      {"signed_hadamard", v1::MECHANISM_SIGNED_HADAMARD}};
   verb->add_option("--public", flags->public_file,
                    "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
                    "made from them")

@@ -71,6 +71,33 @@ void AddSeven(const Seven& payloads, absl::Span<EightCounts> counts) {
 
 }  // namespace
 
+uint32_t GetNumber(absl::string_view payload, size_t width, size_t index) {
+  const size_t bit = index * width;
+  // It begins inside of a byte, so that a number of 25 bits lies in four.
+  const absl::string_view bytes = payload.substr(bit / 8, sizeof(uint32_t));
+  uint32_t word = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    word |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return word >> (bit % 8) & ((uint32_t{1} << width) - 1);
+}
+
+void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number) {
+  for (size_t bit = 0; bit < width; ++bit) {
+    if ((number >> bit & 1) != 0) FlipBit(payload, index * width + bit);
+  }
+}
+
+absl::Status CheckBits(absl::string_view payload, size_t bits) {
+  if (payload.size() != BitPayloadBytes(bits)) {
+    return absl::InvalidArgumentError("the payload does not have the length of its tree");
+  }
+  if (bits % 8 != 0 && (static_cast<unsigned char>(payload.back()) >> (bits % 8)) != 0) {
+    return absl::InvalidArgumentError("the payload sets bits past its last");
+  }
+  return absl::OkStatus();
+}
+
 size_t CountOnes(absl::string_view payload) {
   // Counts in pairs of bits, then fours, then bytes: without the processor's own instruction, which
   // the oldest of its kind lack, that is faster than std::popcount().
@@ -89,23 +116,25 @@ size_t CountOnes(absl::string_view payload) {
   return ones;
 }
 
-void AddBits(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) {
+void AddBits(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
   const size_t bytes = BitPayloadBytes(sums.size());
   const std::string zeros(bytes, '\0');
   std::vector<EightCounts> counts((bytes + kWordBytes - 1) / kWordBytes * kWordBytes);
-  while (!payloads.empty()) {
+  while (!reports.empty()) {
     std::fill(counts.begin(), counts.end(), 0);
-    const auto block = payloads.subspan(0, kBlock);
+    const auto block = reports.subspan(0, kBlock);
     for (size_t i = 0; i < block.size(); i += kTogether) {
       Seven seven;
       seven.fill(zeros);
-      std::copy_n(&block[i], std::min(kTogether, block.size() - i), seven.begin());
+      const auto next = block.subspan(i, kTogether);
+      std::transform(next.begin(), next.end(), seven.begin(),
+                     [](const Contribution& report) { return report.payload; });
       AddSeven(seven, absl::MakeSpan(counts));
     }
     for (size_t bit = 0; bit < sums.size(); ++bit) {
       sums[bit] += static_cast<int64_t>((counts[bit / 8] >> (8 * (bit % 8))) & 0xff);
     }
-    payloads.remove_prefix(block.size());
+    reports.remove_prefix(block.size());
   }
 }
 

@@ -1,5 +1,5 @@
 // The layout of a report of bits: bit i is bit i % 8 of byte i / 8; the bits past the last are
-// zero.
+// zero. Numbers of `width` bits each follow one another, their low bits first.
 
 #ifndef COPPICE_COMMON_LDP_BIT_PAYLOAD_H_
 #define COPPICE_COMMON_LDP_BIT_PAYLOAD_H_
@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/ldp/contribution.h"
 
 namespace coppice {
 
@@ -23,11 +25,20 @@ inline void FlipBit(std::string& payload, size_t bit) {
   payload[bit / 8] = static_cast<char>(payload[bit / 8] ^ (1 << (bit % 8)));
 }
 
+// The number at `index`; width is at most 25, and the number lies in the payload.
+uint32_t GetNumber(absl::string_view payload, size_t width, size_t index);
+// Writes it where there are zeros.
+void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number);
+
+// InvalidArgument unless the payload has as many bytes as so many bits need, and no bit is set past
+// the last.
+absl::Status CheckBits(absl::string_view payload, size_t bits);
+
 size_t CountOnes(absl::string_view payload);
 
-// Adds each bit of each payload to its sum. Every payload must have sums.size() bits.
-// Cost: half a look-up for eight bits.
-void AddBits(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums);
+// Adds each bit of each payload to its sum, whatever the column. Every payload must have
+// sums.size() bits. Cost: half a look-up for eight bits.
+void AddBits(absl::Span<const Contribution> reports, absl::Span<int64_t> sums);
 
 }  // namespace coppice
 

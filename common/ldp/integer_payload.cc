@@ -124,7 +124,7 @@ absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limit
   return absl::OkStatus();
 }
 
-void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) {
+void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
   // An integer of one byte is at least -64: that many fit into sixteen bits, which are added four
   // times as fast as the sums' sixty-four.
   constexpr size_t kFull = INT16_MAX / 64;
@@ -136,7 +136,8 @@ void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_
     std::fill(counts.begin(), counts.end(), int16_t{0});
     room = kFull;
   };
-  for (const absl::string_view payload : payloads) {
+  for (const Contribution& report : reports) {
+    const absl::string_view payload = report.payload;
     if (payload.size() == sums.size()) {  // so each is one byte
       const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
       for (size_t i = 0; i < counts.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/ldp/contribution.h"
 
 namespace coppice {
 
@@ -30,9 +31,9 @@ struct IntegerLimits {
 // InvalidArgument unless the payload holds so many integers, within the limits.
 absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits);
 
-// Adds each integer of each payload to its sum. Every payload must hold sums.size() of them, as
-// CheckIntegers() says.
-void AddIntegers(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums);
+// Adds each integer of each payload to its sum, whatever the column. Every payload must hold
+// sums.size() of them, as CheckIntegers() says.
+void AddIntegers(absl::Span<const Contribution> reports, absl::Span<int64_t> sums);
 
 }  // namespace coppice
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "common/ldp/local_mechanism.h"
 
@@ -27,9 +28,26 @@ LeafCounts JointCounts(const Domain& domain, EstimateOf estimate_of) {
   return counts;
 }
 
-// From the variance of one cell that the reporting row is not in, and what being in it adds.
-inline NoiseVariance JointVariance(const Domain& domain, double cell, double hit) {
-  return {.leaf = domain.classes * cell, .label = cell, .covariance = cell, .hit = hit};
+// Second moments of what one report adds to the estimates of cells: the variance where its row is
+// not and where it is, and the covariance of two cells, its row in neither or in one of them.
+struct CellNoise {
+  double miss = 0;
+  double hit = 0;
+  double apart = 0;
+  double beside = 0;
+};
+
+// If these are the same for all cells, and all pairs of cells.
+inline NoiseVariance JointVariance(const Domain& domain, const CellNoise& noise) {
+  const double others = domain.classes - 1;  // of the same leaf
+  const double more = noise.hit - noise.miss;
+  const double shared = noise.beside - noise.apart;
+  const double leaf = more + 2 * others * shared;  // whichever cell of the leaf is hit
+  return {.leaf = domain.classes * (noise.miss + others * noise.apart),
+          .label = noise.miss,
+          .covariance = noise.miss + others * noise.apart,
+          .hit = {.leaf = leaf, .label = more, .covariance = more + others * shared},
+          .beside = {.leaf = leaf, .label = 0, .covariance = shared}};
 }
 
 }  // namespace coppice

@@ -25,7 +25,8 @@ LeafCounts LaplaceJoint::Estimate(absl::Span<const int64_t> sums, uint64_t /*rep
 }
 
 NoiseVariance LaplaceJoint::Variance(uint32_t /*label*/) const {
-  return JointVariance(domain(), noise().variance(), /*hit=*/0);
+  const double entry = noise().variance();
+  return JointVariance(domain(), {.miss = entry, .hit = entry, .apart = 0, .beside = 0});
 }
 
 Influence LaplaceJoint::MaxInfluence() const {

@@ -43,9 +43,14 @@ LeafCounts LaplaceSplit::Estimate(absl::Span<const int64_t> sums, uint64_t /*rep
 
 NoiseVariance LaplaceSplit::Variance(uint32_t label) const {
   const double entry = noise().variance();
-  if (label > 0) return {.leaf = entry, .label = entry, .covariance = 0, .hit = 0};
+  // The same whatever the row: nothing is added by a hit.
+  if (label > 0) return {.leaf = entry, .label = entry, .covariance = 0, .hit = {}, .beside = {}};
   // Class 0 is U minus K - 1 of the V.
-  return {.leaf = entry, .label = domain().classes * entry, .covariance = entry, .hit = 0};
+  return {.leaf = entry,
+          .label = domain().classes * entry,
+          .covariance = entry,
+          .hit = {},
+          .beside = {}};
 }
 
 Influence LaplaceSplit::MaxInfluence() const {

@@ -7,8 +7,9 @@
 
 namespace coppice {
 
-absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, PrivateRandom& random) const {
-  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+absl::StatusOr<std::string> LaplaceVector::Randomize(LeafLabel value, uint32_t column,
+                                                     PrivateRandom& random) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   std::vector<int32_t> entries(sum_size());
   COPPICE_RETURN_IF_ERROR(noise_.Fill(random, absl::MakeSpan(entries)));
   for (const size_t one : OnesOf(value)) ++entries[one];
@@ -19,9 +20,8 @@ absl::Status LaplaceVector::Check(absl::string_view payload) const {
   return CheckIntegers(payload, limits_);
 }
 
-void LaplaceVector::AddAll(absl::Span<const absl::string_view> payloads,
-                           absl::Span<int64_t> sums) const {
-  AddIntegers(payloads, sums);
+void LaplaceVector::AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const {
+  AddIntegers(reports, sums);
 }
 
 absl::Status LaplaceVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
@@ -47,9 +47,9 @@ absl::Status LaplaceVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value,
+absl::StatusOr<double> LaplaceVector::LogOutputProbability(LeafLabel value, uint32_t column,
                                                            absl::string_view payload) const {
-  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   std::vector<int32_t> entries(sum_size());
   COPPICE_RETURN_IF_ERROR(DecodeIntegers(payload, absl::MakeSpan(entries)));
   for (const size_t one : OnesOf(value)) --entries[one];

@@ -22,15 +22,16 @@ namespace coppice {
 
 class LaplaceVector : public LocalMechanism {
  public:
-  absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
+  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                        PrivateRandom& random) const final;
   size_t sum_size() const final { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const final;
-  void AddAll(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) const final;
+  void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
   absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
                                 absl::Span<int64_t> sums) const final;
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const final;
 
  protected:

@@ -6,9 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/ldp/direct.h"
+#include "common/ldp/hadamard_response.h"
 #include "common/ldp/laplace_joint.h"
 #include "common/ldp/laplace_split.h"
+#include "common/ldp/local_hashing.h"
 #include "common/ldp/optimized_unary.h"
+#include "common/ldp/signed_hadamard.h"
+#include "common/ldp/subset_selection.h"
 #include "common/ldp/symmetric_unary.h"
 
 namespace coppice {
@@ -25,6 +30,11 @@ constexpr std::array kMechanisms = {
     Entry{MechanismKind::kLaplaceJoint, "laplace_joint", &LaplaceJoint::Create},
     Entry{MechanismKind::kSymmetricUnary, "symmetric_unary", &SymmetricUnary::Create},
     Entry{MechanismKind::kOptimizedUnary, "optimized_unary", &OptimizedUnary::Create},
+    Entry{MechanismKind::kSubsetSelection, "subset_selection", &SubsetSelection::Create},
+    Entry{MechanismKind::kDirect, "direct", &Direct::Create},
+    Entry{MechanismKind::kHadamardResponse, "hadamard_response", &HadamardResponse::Create},
+    Entry{MechanismKind::kLocalHashing, "local_hashing", &LocalHashing::Create},
+    Entry{MechanismKind::kSignedHadamard, "signed_hadamard", &SignedHadamard::Create},
 };
 
 }  // namespace
@@ -75,15 +85,18 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
   return absl::InvalidArgumentError("unknown mechanism");
 }
 
-absl::Status LocalMechanism::Add(absl::string_view payload, absl::Span<int64_t> sums) const {
+absl::Status LocalMechanism::Add(absl::string_view payload, uint32_t column,
+                                 absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(CheckColumn(column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
-  AddAll({payload}, sums);
+  AddAll({{.payload = payload, .column = column}}, sums);
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value,
+absl::StatusOr<double> LocalMechanism::OutputProbability(LeafLabel value, uint32_t column,
                                                          absl::string_view payload) const {
-  COPPICE_ASSIGN_OR_RETURN(const double log_probability, LogOutputProbability(value, payload));
+  COPPICE_ASSIGN_OR_RETURN(const double log_probability,
+                           LogOutputProbability(value, column, payload));
   return std::exp(log_probability);
 }
 
@@ -107,6 +120,17 @@ LeafLabel LocalMechanism::ValueOf(size_t cell) const {
 absl::Status LocalMechanism::CheckValue(LeafLabel value) const {
   if (value.leaf < domain_.leaves && value.label < domain_.classes) return absl::OkStatus();
   return absl::InvalidArgumentError("the leaf or the label is outside of the mechanism's domain");
+}
+
+absl::Status LocalMechanism::CheckColumn(uint32_t column) const {
+  if (column < columns()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no column ", column, ": the mechanism has ", columns()));
+}
+
+absl::Status LocalMechanism::CheckInput(LeafLabel value, uint32_t column) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  return CheckColumn(column);
 }
 
 }  // namespace coppice

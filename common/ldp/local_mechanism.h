@@ -7,13 +7,17 @@
 //            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
 //            neighbouring relation is "any value of one row for any other". Exact: the output law
 //            is the one OutputProbability() states, up to nothing.
-// Utility    Estimate() is unbiased. Variance() is its noise for one report, in closed form.
+// Column     some mechanisms ask each device only about one of columns() public parts of a code.
+//            The ticket draws it, uniformly; the device does not choose it and does not send it,
+//            so a liar cannot aim and the report shrinks. The guarantee holds in every column.
+// Utility    Estimate() is unbiased over devices' and tickets' draws. Variance() is its noise for
+//            one report, in closed form.
 // Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
 // Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
 // Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
-//            outside the domain, Unavailable if the random source fails (nothing may be sent
-//            then). Check() and Add(): InvalidArgument for a payload that no honest device sends;
-//            sums are untouched.
+//            outside the domain or a column that there is not, Unavailable if the random source
+//            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
+//            that no honest device sends; sums are untouched.
 // Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
 // Source     one a mechanism, in its own header; derivations in docs/mechanisms.md.
 
@@ -30,6 +34,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/ldp/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 
@@ -41,6 +46,11 @@ enum class MechanismKind : uint8_t {
   kLaplaceJoint = 2,
   kSymmetricUnary = 3,
   kOptimizedUnary = 4,
+  kSubsetSelection = 5,
+  kDirect = 6,
+  kHadamardResponse = 7,
+  kLocalHashing = 8,
+  kSignedHadamard = 9,
 };
 
 absl::Span<const MechanismKind> AllMechanismKinds();
@@ -63,7 +73,9 @@ struct LeafLabel {
   uint32_t label = 0;
 };
 
-// Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative.
+// Unbiased estimates of how many reporting rows fall where. Real numbers, possibly negative. From a
+// mechanism that is margins_only(): leaf is 0, and label is half of the margin N(leaf, 1) - N(leaf,
+// 0) for class 1 and less half of it for class 0, so that differences of classes are as ever.
 struct LeafCounts {
   uint32_t classes = 0;
   std::vector<double> leaf;   // one a leaf
@@ -73,12 +85,21 @@ struct LeafCounts {
 };
 
 // Variance that the mechanism adds to the estimates of one leaf, for one report. Multiply by the
-// number of reports; leaves are independent, so a node over h leaves has h times as much.
+// number of reports; a node over h leaves has h times as much, or less: leaves are independent, or,
+// where a report names a fixed number of cells, one is the less likely for another.
 struct NoiseVariance {
   double leaf = 0;        // of LeafCounts::leaf
   double label = 0;       // of LeafCounts::label, for the class asked for
   double covariance = 0;  // of the two
-  double hit = 0;  // added to `label` (and `leaf`, `covariance`) by a report of that very cell
+
+  // What a report of that leaf adds to the three: of that very class, and of another class.
+  struct Hit {
+    double leaf = 0;
+    double label = 0;
+    double covariance = 0;
+  };
+  Hit hit;
+  Hit beside;
 };
 
 // The most that one accepted report adds to estimates in absolute value, however it was made.
@@ -95,19 +116,26 @@ class LocalMechanism {
   const Budget& epsilon() const { return epsilon_; }
   const Domain& domain() const { return domain_; }
 
-  // The device's half: one report's payload.
-  virtual absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const = 0;
+  // How many public columns there are; a ticket draws one of them uniformly.
+  virtual uint32_t columns() const { return 1; }
+  // If so, only the margin of two classes is estimated: see LeafCounts.
+  virtual bool margins_only() const { return false; }
+
+  // The device's half: one report's payload, in the column of its ticket.
+  virtual absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                                PrivateRandom& random) const = 0;
 
   // The curator's half, on sums of sum_size() integers. Check() is InvalidArgument for a payload
-  // that no honest device sends; AddAll() adds payloads that it lets pass, many at a time because
-  // that is several times as fast; Add() is both for one.
+  // that no honest device sends, whatever the column; AddAll() adds reports whose payloads it lets
+  // pass and whose columns there are, many at a time because that is several times as fast; Add()
+  // is both for one.
   virtual size_t sum_size() const = 0;
   virtual absl::Status Check(absl::string_view payload) const = 0;
-  virtual void AddAll(absl::Span<const absl::string_view> payloads,
-                      absl::Span<int64_t> sums) const = 0;
-  absl::Status Add(absl::string_view payload, absl::Span<int64_t> sums) const;
+  virtual void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const = 0;
+  absl::Status Add(absl::string_view payload, uint32_t column, absl::Span<int64_t> sums) const;
 
-  // Randomize() and Add() in one, without the bytes between: the same law, for simulations.
+  // A ticket's draw of the column, Randomize() and Add() in one, without the bytes between: the
+  // same law, for simulations.
   virtual absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                                      absl::Span<int64_t> sums) const = 0;
 
@@ -120,17 +148,20 @@ class LocalMechanism {
   virtual NoiseVariance Variance(uint32_t label) const = 0;
   virtual Influence MaxInfluence() const = 0;
 
-  // Natural logarithm of the probability that Randomize(value) returns `payload`; minus infinity if
-  // it cannot. InvalidArgument for a value or payload outside the domain.
-  virtual absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+  // Natural logarithm of the probability that Randomize(value, column) returns `payload`; minus
+  // infinity if it cannot. InvalidArgument for a value, column or payload outside the domain.
+  virtual absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                                       absl::string_view payload) const = 0;
-  absl::StatusOr<double> OutputProbability(LeafLabel value, absl::string_view payload) const;
+  absl::StatusOr<double> OutputProbability(LeafLabel value, uint32_t column,
+                                           absl::string_view payload) const;
 
  protected:
   LocalMechanism(MechanismKind kind, Budget epsilon, Domain domain)
       : kind_(kind), epsilon_(epsilon), domain_(domain) {}
 
   absl::Status CheckValue(LeafLabel value) const;
+  absl::Status CheckColumn(uint32_t column) const;
+  absl::Status CheckInput(LeafLabel value, uint32_t column) const;
   // The value whose place is `cell` = leaf * classes + label.
   LeafLabel ValueOf(size_t cell) const;
 
@@ -148,7 +179,7 @@ inline constexpr uint64_t kMaxEpsilonNanos = 1'000'000'000'000;    // 1000
 inline constexpr size_t kMaxCells = size_t{1} << 22;
 
 // InvalidArgument: epsilon out of the bounds above, no leaf, fewer than two classes, too many
-// cells.
+// cells; more than two classes for a mechanism of margins only.
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
                                                                    const Budget& epsilon,
                                                                    const Domain& domain);

@@ -44,7 +44,6 @@ UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain
 
 template <typename Set>
 absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
-  COPPICE_RETURN_IF_ERROR(CheckValue(value));
   const size_t cell = CellOf(value, domain());
   // The true cell's bit is drawn apart, so a lie that falls on it is passed over.
   COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
@@ -55,7 +54,9 @@ absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set s
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, PrivateRandom& random) const {
+absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, uint32_t column,
+                                                   PrivateRandom& random) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   std::string payload(BitPayloadBytes(sum_size()), '\0');
   COPPICE_RETURN_IF_ERROR(
       DrawOnes(value, random, [&payload](size_t position) { FlipBit(payload, position); }));
@@ -64,6 +65,7 @@ absl::StatusOr<std::string> UnaryVector::Randomize(LeafLabel value, PrivateRando
 
 absl::Status UnaryVector::RandomizeInto(LeafLabel value, PrivateRandom& random,
                                         absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
   return DrawOnes(value, random, [sums](size_t position) { ++sums[position]; });
 }
 
@@ -81,19 +83,8 @@ absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
   return absl::OkStatus();
 }
 
-absl::Status UnaryVector::CheckForm(absl::string_view payload) const {
-  if (payload.size() != BitPayloadBytes(sum_size())) {
-    return absl::InvalidArgumentError("the payload does not have the length of its tree");
-  }
-  if (sum_size() % 8 != 0 &&
-      (static_cast<unsigned char>(payload.back()) >> (sum_size() % 8)) != 0) {
-    return absl::InvalidArgumentError("the payload sets bits past its last");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status UnaryVector::Check(absl::string_view payload) const {
-  COPPICE_RETURN_IF_ERROR(CheckForm(payload));
+  COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
   const size_t ones = CountOnes(payload);
   if (ones < min_ones_ || ones > max_ones_) {
     return absl::InvalidArgumentError(
@@ -102,9 +93,8 @@ absl::Status UnaryVector::Check(absl::string_view payload) const {
   return absl::OkStatus();
 }
 
-void UnaryVector::AddAll(absl::Span<const absl::string_view> payloads,
-                         absl::Span<int64_t> sums) const {
-  AddBits(payloads, sums);
+void UnaryVector::AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const {
+  AddBits(reports, sums);
 }
 
 LeafCounts UnaryVector::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
@@ -116,8 +106,10 @@ LeafCounts UnaryVector::Estimate(absl::Span<const int64_t> sums, uint64_t report
 
 NoiseVariance UnaryVector::Variance(uint32_t /*label*/) const {
   const double scale = (truth_ - lie_) * (truth_ - lie_);
-  const double miss = lie_ * (1 - lie_) / scale;
-  return JointVariance(domain(), miss, truth_ * (1 - truth_) / scale - miss);
+  return JointVariance(domain(), {.miss = lie_ * (1 - lie_) / scale,
+                                  .hit = truth_ * (1 - truth_) / scale,
+                                  .apart = 0,
+                                  .beside = 0});
 }
 
 Influence UnaryVector::MaxInfluence() const {
@@ -128,10 +120,10 @@ Influence UnaryVector::MaxInfluence() const {
           .total = (ones * (1 - lie_) + zeros * lie_) / (truth_ - lie_)};
 }
 
-absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value,
+absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value, uint32_t column,
                                                          absl::string_view payload) const {
-  COPPICE_RETURN_IF_ERROR(CheckValue(value));
-  COPPICE_RETURN_IF_ERROR(CheckForm(payload));
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+  COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
   const size_t truth_at = CellOf(value, domain());
   double log_probability = 0;
   for (size_t bit = 0; bit < sum_size(); ++bit) {

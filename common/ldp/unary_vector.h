@@ -25,10 +25,11 @@ namespace coppice {
 
 class UnaryVector : public LocalMechanism {
  public:
-  absl::StatusOr<std::string> Randomize(LeafLabel value, PrivateRandom& random) const final;
+  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                        PrivateRandom& random) const final;
   size_t sum_size() const final { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const final;
-  void AddAll(absl::Span<const absl::string_view> payloads, absl::Span<int64_t> sums) const final;
+  void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
   absl::Status RandomizeAllInto(absl::Span<const uint64_t> rows_of, PrivateRandom& random,
@@ -36,7 +37,7 @@ class UnaryVector : public LocalMechanism {
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
   NoiseVariance Variance(uint32_t label) const final;
   Influence MaxInfluence() const final;
-  absl::StatusOr<double> LogOutputProbability(LeafLabel value,
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const final;
 
   size_t min_ones() const { return min_ones_; }
@@ -55,8 +56,6 @@ class UnaryVector : public LocalMechanism {
   UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
 
  private:
-  // InvalidArgument unless the payload has the form of a report, possible or not.
-  absl::Status CheckForm(absl::string_view payload) const;
   // Calls set(position) for every one of a randomized report.
   template <typename Set>
   absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;

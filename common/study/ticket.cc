@@ -12,6 +12,16 @@ namespace {
 // Keeps this use of the hash apart from every other one.
 constexpr absl::string_view kTreePrefix = "coppice.v1.tree";
 
+uint64_t BigEndian64(const uint8_t* bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < sizeof(value); ++i) value = value << 8 | bytes[i];
+  return value;
+}
+
+uint32_t Scale(uint64_t bits, uint32_t choices) {
+  return static_cast<uint32_t>(absl::Uint128High64(absl::uint128(bits) * choices));
+}
+
 }  // namespace
 
 std::string Ticket::ToBytes() const {
@@ -31,11 +41,14 @@ absl::StatusOr<Ticket> Ticket::FromBytes(absl::string_view bytes) {
   return ticket;
 }
 
-uint32_t TreeOfTicket(const Ticket& ticket, uint32_t num_trees) {
+uint32_t TicketDraw::Tree(uint32_t num_trees) const { return Scale(tree_bits, num_trees); }
+
+uint32_t TicketDraw::Column(uint32_t columns) const { return Scale(column_bits, columns); }
+
+TicketDraw DrawOf(const Ticket& ticket) {
   const Sha256Digest digest = Sha256({kTreePrefix, ticket.ToBytes()});
-  uint64_t first = 0;
-  for (size_t i = 0; i < sizeof(first); ++i) first = first << 8 | digest[i];
-  return static_cast<uint32_t>(absl::Uint128High64(absl::uint128(first) * num_trees));
+  return {.tree_bits = BigEndian64(digest.data()),
+          .column_bits = BigEndian64(digest.data() + sizeof(uint64_t))};
 }
 
 }  // namespace coppice

@@ -1,8 +1,9 @@
 // The ticket that admits one report: a random id and the curator's MAC over it.
 //
 // Guarantee  the ticket is drawn by the curator before it sees anything of the row, and with it the
-//            tree that the device answers in. The device chooses neither, so nobody can aim
-//            (and the choice leaks nothing: it does not depend on the row).
+//            tree that the device answers in and the column of its mechanism. The device chooses
+//            none of them, so nobody can aim (and the choice leaks nothing: it does not depend on
+//            the row).
 // Public     all of it.
 
 #ifndef COPPICE_COMMON_STUDY_TICKET_H_
@@ -32,10 +33,22 @@ struct Ticket {
   friend bool operator==(const Ticket&, const Ticket&) = default;
 };
 
-// The tree that `ticket` answers in: SHA-256 over a fixed prefix and the ticket's bytes, its first
-// 64 bits (big-endian) times num_trees, divided by 2^64. Uniform up to num_trees / 2^64.
-// `num_trees` must be at least 1.
-uint32_t TreeOfTicket(const Ticket& ticket, uint32_t num_trees);
+// What a ticket draws, by one SHA-256 over a fixed prefix and the ticket's bytes: the tree by its
+// first 64 bits (big-endian), the column by the next 64. Each is those bits times the number of
+// choices, divided by 2^64: uniform up to that number / 2^64. There must be at least one choice.
+struct TicketDraw {
+  uint64_t tree_bits = 0;
+  uint64_t column_bits = 0;
+
+  uint32_t Tree(uint32_t num_trees) const;
+  uint32_t Column(uint32_t columns) const;
+};
+TicketDraw DrawOf(const Ticket& ticket);
+
+// The tree alone.
+inline uint32_t TreeOfTicket(const Ticket& ticket, uint32_t num_trees) {
+  return DrawOf(ticket).Tree(num_trees);
+}
 
 }  // namespace coppice
 

@@ -19,6 +19,16 @@ v1::Mechanism ToProto(MechanismKind kind) {
       return v1::MECHANISM_SYMMETRIC_UNARY;
     case MechanismKind::kOptimizedUnary:
       return v1::MECHANISM_OPTIMIZED_UNARY;
+    case MechanismKind::kSubsetSelection:
+      return v1::MECHANISM_SUBSET_SELECTION;
+    case MechanismKind::kDirect:
+      return v1::MECHANISM_DIRECT;
+    case MechanismKind::kHadamardResponse:
+      return v1::MECHANISM_HADAMARD_RESPONSE;
+    case MechanismKind::kLocalHashing:
+      return v1::MECHANISM_LOCAL_HASHING;
+    case MechanismKind::kSignedHadamard:
+      return v1::MECHANISM_SIGNED_HADAMARD;
   }
   return v1::MECHANISM_UNSPECIFIED;
 }
@@ -33,6 +43,16 @@ absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
       return MechanismKind::kSymmetricUnary;
     case v1::MECHANISM_OPTIMIZED_UNARY:
       return MechanismKind::kOptimizedUnary;
+    case v1::MECHANISM_SUBSET_SELECTION:
+      return MechanismKind::kSubsetSelection;
+    case v1::MECHANISM_DIRECT:
+      return MechanismKind::kDirect;
+    case v1::MECHANISM_HADAMARD_RESPONSE:
+      return MechanismKind::kHadamardResponse;
+    case v1::MECHANISM_LOCAL_HASHING:
+      return MechanismKind::kLocalHashing;
+    case v1::MECHANISM_SIGNED_HADAMARD:
+      return MechanismKind::kSignedHadamard;
     default:
       return FieldError("mechanism", "must be set, to one that this version knows");
   }

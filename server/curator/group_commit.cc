@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
+#include "common/ldp/contribution.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 
@@ -22,8 +22,8 @@ constexpr size_t kLookAhead = 8;
 // What a group adds to one study.
 struct Tally {
   struct Tree {
-    std::vector<absl::string_view> payloads;  // of the accepted reports; they lie in the batches
-    std::shared_ptr<TreeSums> sums;           // with them; null if there are none
+    std::vector<Contribution> reports;  // that were accepted; their payloads lie in the batches
+    std::shared_ptr<TreeSums> sums;     // with them; null if there are none
   };
   std::vector<Tree> trees;
   std::vector<TicketId> spent;  // in the study's set already
@@ -75,17 +75,18 @@ class Group {
                              Tally& tally) {
     if (!batch.study->spent().insert(candidate.ticket).second) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
-    tally.trees[candidate.tree].payloads.push_back(batch.reports.payload(candidate.report));
+    tally.trees[candidate.tree].reports.push_back(
+        {.payload = batch.reports.payload(candidate.report), .column = candidate.column});
     return ReportOutcome::kAccepted;
   }
 
   static void AddUp(const Study& study, Tally& tally) {
     for (uint32_t i = 0; i < tally.trees.size(); ++i) {
       Tally::Tree& tree = tally.trees[i];
-      if (tree.payloads.empty()) continue;
+      if (tree.reports.empty()) continue;
       tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
-      study.facts().mechanisms[i]->AddAll(tree.payloads, absl::MakeSpan(tree.sums->sums));
-      tree.sums->reports += tree.payloads.size();
+      study.facts().mechanisms[i]->AddAll(tree.reports, absl::MakeSpan(tree.sums->sums));
+      tree.sums->reports += tree.reports.size();
     }
   }
 

@@ -48,11 +48,17 @@ std::vector<double> Probabilities(absl::Span<const double> numerators, double de
   return result;
 }
 
+// The variance of V - eta U, from their moments: NoiseVariance, or what a hit adds to it.
+template <typename Moments>
+double OfDifference(const Moments& of, double eta) {
+  return of.label - 2 * eta * of.covariance + eta * eta * of.leaf;
+}
+
 // Delta method. eta = N / D is the root of R(eta) = N - eta * D, so var(eta) = var(R) / D^2 to
 // first order, with R = (V - eta U) + lambda (VQ - eta UQ) and, given the leaf's rows:
-//   noise     a report of another cell adds  label - 2 eta covariance + eta^2 leaf  (a leaf);
-//             one of this class adds `hit` (1 - eta)^2 more and one of another class of this leaf
-//             `hit` eta^2, together  hit U eta (1 - eta)
+//   noise     a report from elsewhere adds  label - 2 eta covariance + eta^2 leaf  (a leaf); the
+//             U eta of this class that much of `hit` more, the U (1 - eta) of another class that
+//             much of `beside`
 //   sampling  the labels of the leaf's U private rows are U draws:  U eta (1 - eta)
 //   public    lambda^2 UQ eta (1 - eta)
 // The spread eta (1 - eta) is taken at (rows eta + 1) / (rows + 2): three rows of one class are no
@@ -66,9 +72,10 @@ double StandardError(const NodeEvidence& evidence, const NoiseVariance& noise, d
       (weights.of_private > 0 ? rows : 0) + (weights.of_public > 0 ? evidence.public_rows : 0);
   const double shrunk = (seen * eta + 1) / (seen + 2);
   const double spread = shrunk * (1 - shrunk);
-  const double per_report = noise.label - 2 * eta * noise.covariance + eta * eta * noise.leaf;
+  const double hit =
+      shrunk * OfDifference(noise.hit, shrunk) + (1 - shrunk) * OfDifference(noise.beside, shrunk);
   const double of_private =
-      reports * evidence.leaves * per_report + (noise.hit + 1) * rows * spread;
+      reports * evidence.leaves * OfDifference(noise, eta) + rows * (hit + spread);
   const double of_public = evidence.public_rows * spread;
   const double variance = weights.of_private * weights.of_private * of_private +
                           weights.of_public * weights.of_public * of_public;

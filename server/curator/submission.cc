@@ -1,8 +1,11 @@
 #include "server/curator/submission.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "absl/types/span.h"
+#include "common/ldp/local_mechanism.h"
 #include "common/study/ticket.h"
 
 namespace coppice {
@@ -32,6 +35,11 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
   return tickets;
 }
 
+// Whether a ticket chooses anything; if not, its hash need not be computed.
+bool DrawsMatter(absl::Span<const std::unique_ptr<LocalMechanism>> mechanisms) {
+  return mechanisms.size() > 1 || mechanisms.front()->columns() > 1;
+}
+
 }  // namespace
 
 size_t Submission::Bytes() const {
@@ -54,19 +62,25 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
     batch.refused = issued.status();
     return batch;
   }
-  const uint32_t num_trees = batch.study->num_trees();
+  const auto& mechanisms = batch.study->facts().mechanisms;
+  const bool drawn = DrawsMatter(mechanisms);
   batch.candidates.reserve(batch.reports.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
     if (!(*issued)[i]) {
       batch.outcomes[i] = ReportOutcome::kBadTicket;
       continue;
     }
-    const uint32_t tree = num_trees == 1 ? 0 : TreeOfTicket(tickets[i], num_trees);
-    if (!batch.study->facts().mechanisms[tree]->Check(batch.reports.payload(i)).ok()) {
+    const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
+    const uint32_t tree = draw.Tree(static_cast<uint32_t>(mechanisms.size()));
+    const LocalMechanism& mechanism = *mechanisms[tree];
+    if (!mechanism.Check(batch.reports.payload(i)).ok()) {
       batch.outcomes[i] = ReportOutcome::kBadPayload;
       continue;
     }
-    batch.candidates.push_back({.report = i, .tree = tree, .ticket = tickets[i].id});
+    batch.candidates.push_back({.report = i,
+                                .tree = tree,
+                                .column = draw.Column(mechanism.columns()),
+                                .ticket = tickets[i].id});
   }
   return batch;
 }

@@ -23,6 +23,7 @@ struct Submission {
   struct Candidate {
     uint32_t report = 0;  // position in `reports`
     uint32_t tree = 0;    // that its ticket fixes
+    uint32_t column = 0;  // of the tree's mechanism, likewise
     TicketId ticket{};
   };
 

@@ -82,7 +82,8 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
                              MakeLocalMechanism(options.mechanism, *options.epsilon, domain));
     COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts, CountPrivately(rows_of[t], *mechanism, noise));
     result.private_counts.push_back(std::move(counts));
-    COPPICE_ASSIGN_OR_RETURN(const std::string sample, mechanism->Randomize(LeafLabel{}, noise));
+    COPPICE_ASSIGN_OR_RETURN(const std::string sample,
+                             mechanism->Randomize(LeafLabel{}, /*column=*/0, noise));
     result.report_bytes = std::max(result.report_bytes, sample.size());
   }
   return result;

@@ -49,7 +49,7 @@ class Bench {
     mechanisms_ = *MakeMechanisms(*info_.terms);
     OpenSslRandom random;
     for (uint32_t i = 0; i < kReportsPerSubmit; ++i) {
-      payloads_.push_back(*mechanisms_[0]->Randomize({.leaf = i % 128, .label = i % 3}, random));
+      payloads_.push_back(*mechanisms_[0]->Randomize({.leaf = i % 128, .label = i % 3}, 0, random));
     }
   }
   ~Bench() {
@@ -119,13 +119,14 @@ BENCHMARK(BM_VerifyTicket);
 
 void BM_AddPayloads(benchmark::State& state) {
   const Bench bench;
-  const std::vector<absl::string_view> payloads(bench.payloads().begin(), bench.payloads().end());
+  std::vector<Contribution> reports;
+  for (const std::string& payload : bench.payloads()) reports.push_back({.payload = payload});
   std::vector<int64_t> sums(bench.mechanism().sum_size());
   for (auto _ : state) {
-    for (const absl::string_view payload : payloads) {
-      benchmark::DoNotOptimize(bench.mechanism().Check(payload));
+    for (const Contribution& report : reports) {
+      benchmark::DoNotOptimize(bench.mechanism().Check(report.payload));
     }
-    bench.mechanism().AddAll(payloads, absl::MakeSpan(sums));
+    bench.mechanism().AddAll(reports, absl::MakeSpan(sums));
   }
   state.SetItemsProcessed(state.iterations() * kReportsPerSubmit);
 }

@@ -35,17 +35,18 @@ void BM_AddAndPrune(benchmark::State& state, MechanismKind kind) {
   const PublicCounts counts = CountPublicRows(tree, rows);
   const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("2"), {tree.num_leaves(), 2});
   OpenSslRandom random;
-  std::vector<std::string> reports;
+  std::vector<std::string> payloads;
   for (uint32_t i = 0; i < kReports; ++i) {
-    reports.push_back(*mechanism->Randomize({i % tree.num_leaves(), i % 2}, random));
+    payloads.push_back(*mechanism->Randomize({i % tree.num_leaves(), i % 2}, 0, random));
   }
   for (auto _ : state) {
     TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = kReports};
-    for (const std::string& report : reports) {
-      if (!mechanism->Check(report).ok()) state.SkipWithError("refused");
+    std::vector<Contribution> reports;
+    for (const std::string& payload : payloads) {
+      if (!mechanism->Check(payload).ok()) state.SkipWithError("refused");
+      reports.push_back({.payload = payload});
     }
-    mechanism->AddAll(std::vector<absl::string_view>(reports.begin(), reports.end()),
-                      absl::MakeSpan(sums.sums));
+    mechanism->AddAll(reports, absl::MakeSpan(sums.sums));
     const auto leaves =
         EstimateTree(tree, *mechanism, sums, counts, {.kind = EstimatorKind::kPrune, .lambda = 1});
     if (!leaves.ok()) state.SkipWithError(leaves.status().ToString().c_str());

@@ -55,8 +55,8 @@ class Attacker {
       for (uint32_t b = 0; b < 4; ++b) {
         double loss = 0;
         for (const std::string& payload : payloads_) {
-          loss += *mechanism.LogOutputProbability({a / 2, a % 2}, payload) -
-                  *mechanism.LogOutputProbability({b / 2, b % 2}, payload);
+          loss += *mechanism.LogOutputProbability({a / 2, a % 2}, 0, payload) -
+                  *mechanism.LogOutputProbability({b / 2, b % 2}, 0, payload);
         }
         worst = std::max(worst, loss);
       }

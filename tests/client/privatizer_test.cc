@@ -59,9 +59,9 @@ TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
                          privatizer.Privatize(Row{8}, 1, SampleTicket(1), random));
     ASSERT_OK_AND_ASSIGN(const double here, mechanisms[0]->LogOutputProbability(
-                                                {.leaf = 1, .label = 1}, report.payload));
+                                                {.leaf = 1, .label = 1}, 0, report.payload));
     ASSERT_OK_AND_ASSIGN(const double there, mechanisms[0]->LogOutputProbability(
-                                                 {.leaf = 0, .label = 1}, report.payload));
+                                                 {.leaf = 0, .label = 1}, 0, report.payload));
     if (here > there) ++as_expected;
   }
   EXPECT_GE(as_expected, 20);
@@ -78,7 +78,28 @@ TEST(PrivatizerTest, TicketFixesTheTree) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
                          privatizer.Privatize(Row{8}, 1, ticket, random));
     std::vector<int64_t> sums(mechanisms[TreeOfTicket(ticket, 2)]->sum_size());
-    EXPECT_OK(mechanisms[TreeOfTicket(ticket, 2)]->Add(report.payload, absl::MakeSpan(sums)));
+    EXPECT_OK(mechanisms[TreeOfTicket(ticket, 2)]->Add(report.payload, 0, absl::MakeSpan(sums)));
+  }
+}
+
+// At epsilon 20 the report is its column's symbol but for odds of 1 in 10^8.
+TEST(PrivatizerTest, TicketFixesTheColumn) {
+  for (const MechanismKind kind : {MechanismKind::kHadamardResponse, MechanismKind::kLocalHashing,
+                                   MechanismKind::kSignedHadamard}) {
+    Terms terms = SampleTerms("sample", 20);
+    terms.mechanism = kind;
+    ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint));
+    ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms));
+    OpenSslRandom random;
+    for (uint8_t number = 0; number < 32; ++number) {
+      const Ticket ticket = SampleTicket(number);
+      ASSERT_OK_AND_ASSIGN(const PrivateReport report,
+                           privatizer.Privatize(Row{8}, 1, ticket, random));
+      const uint32_t column = DrawOf(ticket).Column(mechanisms[0]->columns());
+      ASSERT_OK_AND_ASSIGN(const double p, mechanisms[0]->OutputProbability(
+                                               {.leaf = 1, .label = 1}, column, report.payload));
+      EXPECT_GT(p, 0.9) << MechanismName(kind) << " " << int{number};
+    }
   }
 }
 

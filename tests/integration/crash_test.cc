@@ -49,7 +49,7 @@ std::vector<LeafPrediction> Expected(const Terms& terms,
   const auto mechanisms = *MakeMechanisms(terms);
   TreeSums sums{.sums = std::vector<int64_t>(mechanisms[0]->sum_size()), .reports = 0};
   for (const PrivateReport& report : reports) {
-    EXPECT_OK(mechanisms[0]->Add(report.payload, absl::MakeSpan(sums.sums)));
+    EXPECT_OK(mechanisms[0]->Add(report.payload, /*column=*/0, absl::MakeSpan(sums.sums)));
     ++sums.reports;
   }
   const PublicCounts none{.classes = 2,

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "tests/privacy/privacy_loss.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"
 
@@ -21,6 +24,7 @@ namespace {
 
 using ::coppice::testing::Law;
 using ::coppice::testing::ProvenLoss;
+using ::coppice::testing::ValuesOf;
 using ::coppice::testing::Walk;
 using ::coppice::testing::WalkAllBranches;
 
@@ -50,6 +54,29 @@ std::vector<Case> CasesOf(MechanismKind kind) {
               {kind, "1", {2, 2}, {.lump_from = 4}, 0.99},
               {kind, "1", {1, 3}, {.lump_from = 3}, 0.99},
               {kind, "4", {2, 3}, {.lump_from = 6}, 0.99}};
+    case MechanismKind::kSubsetSelection:  // sets of 1, 2, 3 and 3; the third by bits
+      return {{kind, "1", {1, 3}, {}, 0.99},
+              {kind, "0.5", {2, 3}, {}, 0.99},
+              {kind, "0.01", {2, 3}, {}, 0.99},
+              {kind, "1.4", {8, 2}, {}, 0.99}};
+    case MechanismKind::kDirect:
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {1, 3}, {}, 0.99},
+              {kind, "4", {3, 3}, {}, 0.99}};
+    case MechanismKind::kHadamardResponse:  // 1, 1, 4 and 8 blocks
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {2, 3}, {}, 0.99},
+              {kind, "2", {3, 3}, {}, 0.99},
+              {kind, "3", {5, 2}, {}, 0.99}};
+    case MechanismKind::kLocalHashing:  // 1, 1, 2 and 3 digits
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "1", {2, 2}, {}, 0.99},
+              {kind, "0.7", {3, 3}, {}, 0.99},
+              {kind, "0.5", {8, 2}, {}, 0.99}};
+    case MechanismKind::kSignedHadamard:
+      return {{kind, "1", {1, 2}, {}, 0.99},
+              {kind, "0.01", {2, 2}, {}, 0.99},
+              {kind, "4", {5, 2}, {}, 0.99}};
   }
   return {};
 }
@@ -69,29 +96,46 @@ class LocalEnumerationTest : public ::testing::TestWithParam<Case> {
  protected:
   std::unique_ptr<LocalMechanism> mechanism_ =
       *MakeLocalMechanism(GetParam().kind, *Budget::Parse(GetParam().epsilon), GetParam().domain);
-  std::vector<LeafLabel> Inputs() const {
-    std::vector<LeafLabel> inputs;
-    for (uint32_t leaf = 0; leaf < GetParam().domain.leaves; ++leaf) {
-      for (uint32_t label = 0; label < GetParam().domain.classes; ++label) {
-        inputs.push_back({leaf, label});
-      }
-    }
-    return inputs;
-  }
+  std::vector<LeafLabel> Inputs() const { return ValuesOf(GetParam().domain); }
 
-  Law<std::string> LawOf(LeafLabel input) const {
+  Law<std::string> LawOf(LeafLabel input, uint32_t column) const {
     return WalkAllBranches<std::string>(GetParam().walk, [&](PrivateRandom& random) {
-      return mechanism_->Randomize(input, random);
+      return mechanism_->Randomize(input, column, random);
     });
   }
 };
 
 class SimulatedSumsTest : public LocalEnumerationTest {};
 
+class DrawnColumnTest : public LocalEnumerationTest {
+ protected:
+  // The report with its column, drawn as a ticket draws it: what the curator has.
+  using Seen = std::pair<uint64_t, std::string>;
+  Law<Seen> LawWithColumn(LeafLabel input) const {
+    return WalkAllBranches<Seen>(
+        GetParam().walk, [&](PrivateRandom& random) -> absl::StatusOr<Seen> {
+          COPPICE_ASSIGN_OR_RETURN(const uint64_t column,
+                                   random.UniformBelow(mechanism_->columns()));
+          COPPICE_ASSIGN_OR_RETURN(
+              std::string payload,
+              mechanism_->Randomize(input, static_cast<uint32_t>(column), random));
+          return Seen(column, std::move(payload));
+        });
+  }
+};
+
 // Two reports of more cells than this have too many branches.
 std::vector<Case> CasesOfFewCells() {
   std::vector<Case> cases = Cases();
   std::erase_if(cases, [](const Case& one) { return one.domain.cells() > 3; });
+  return cases;
+}
+
+std::vector<Case> CasesOfColumns() {
+  std::vector<Case> cases = Cases();
+  std::erase_if(cases, [](const Case& one) {
+    return (*MakeLocalMechanism(one.kind, *Budget::Parse(one.epsilon), one.domain))->columns() == 1;
+  });
   return cases;
 }
 
@@ -103,32 +147,61 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LocalEnumerationTest, ::testing::ValuesIn(Cases()), CaseName);
+INSTANTIATE_TEST_SUITE_P(All, DrawnColumnTest, ::testing::ValuesIn(CasesOfColumns()), CaseName);
 INSTANTIATE_TEST_SUITE_P(All, SimulatedSumsTest, ::testing::ValuesIn(CasesOfFewCells()), CaseName);
 
 TEST_P(LocalEnumerationTest, TheCodeHasTheLawThatItStates) {
-  for (const LeafLabel input : Inputs()) {
-    const Law<std::string> law = LawOf(input);
-    EXPECT_LE(law.cut, kMaxCut);
-    EXPECT_NEAR(law.total() + law.cut, 1, 1e-9);
-    for (const auto& [output, walked] : law.probability) {
-      const double stated = *mechanism_->OutputProbability(input, output);
-      EXPECT_LE(walked, stated * (1 + 1e-9));
-      EXPECT_GE(walked, stated - law.cut - 1e-12);
+  for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
+    for (const LeafLabel input : Inputs()) {
+      const Law<std::string> law = LawOf(input, column);
+      EXPECT_LE(law.cut, kMaxCut);
+      EXPECT_NEAR(law.total() + law.cut, 1, 1e-9);
+      for (const auto& [output, walked] : law.probability) {
+        const double stated = *mechanism_->OutputProbability(input, column, output);
+        EXPECT_LE(walked, stated * (1 + 1e-9));
+        EXPECT_GE(walked, stated - law.cut - 1e-12);
+      }
     }
   }
 }
 
-TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
-  std::vector<Law<std::string>> laws;
-  for (const LeafLabel input : Inputs()) laws.push_back(LawOf(input));
-  const double epsilon = mechanism_->epsilon().epsilon();
+// The largest loss over all pairs.
+template <typename Output>
+double WorstLoss(const std::vector<Law<Output>>& laws) {
   double worst = 0;
   for (const auto& p : laws) {
     for (const auto& q : laws) worst = std::max(worst, ProvenLoss(p, q));
   }
+  return worst;
+}
+
+TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
+  const double epsilon = mechanism_->epsilon().epsilon();
+  double worst = 0;  // in any column, so whoever chooses it
+  for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
+    std::vector<Law<std::string>> laws;
+    for (const LeafLabel input : Inputs()) laws.push_back(LawOf(input, column));
+    worst = std::max(worst, WorstLoss(laws));
+  }
   EXPECT_LE(worst, epsilon + 1e-9);
   // And the walk sees what there is to see: it would find a mechanism that costs more.
   EXPECT_GE(worst, epsilon * GetParam().found);
+}
+
+TEST_P(DrawnColumnTest, TellsNoPairOfInputsApartByMoreThanEpsilonEither) {
+  std::vector<Law<Seen>> laws;
+  for (const LeafLabel input : Inputs()) laws.push_back(LawWithColumn(input));
+  for (size_t i = 0; i < laws.size(); ++i) {
+    EXPECT_NEAR(laws[i].total() + laws[i].cut, 1, 1e-9);
+    for (const auto& [seen, walked] : laws[i].probability) {
+      const double stated = *mechanism_->OutputProbability(
+          Inputs()[i], static_cast<uint32_t>(seen.first), seen.second);
+      EXPECT_NEAR(walked, stated / mechanism_->columns(), 1e-9);
+    }
+  }
+  const double epsilon = mechanism_->epsilon().epsilon();
+  EXPECT_LE(WorstLoss(laws), epsilon + 1e-9);
+  EXPECT_GE(WorstLoss(laws), epsilon * GetParam().found);
 }
 
 // Simulations take two short cuts; the sums of a table of two rows have the same law in each.

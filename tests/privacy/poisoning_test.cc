@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/ldp/bit_payload.h"
 #include "common/ldp/integer_payload.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/subset_selection.h"
+#include "common/ldp/symbol_response.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/status_matchers.h"
 
@@ -26,9 +30,10 @@ struct Added {
 };
 
 // What a report adds to the estimates, or the curator's refusal.
-absl::StatusOr<Added> AddedBy(const LocalMechanism& mechanism, const std::string& payload) {
+absl::StatusOr<Added> AddedBy(const LocalMechanism& mechanism, const std::string& payload,
+                              uint32_t column = 0) {
   std::vector<int64_t> sums(mechanism.sum_size());
-  const absl::Status status = mechanism.Add(payload, absl::MakeSpan(sums));
+  const absl::Status status = mechanism.Add(payload, column, absl::MakeSpan(sums));
   if (!status.ok()) return status;
   Added added;
   for (const double count : mechanism.Estimate(sums, 1).label) {
@@ -38,11 +43,15 @@ absl::StatusOr<Added> AddedBy(const LocalMechanism& mechanism, const std::string
   return added;
 }
 
+std::string NameOf(const ::testing::TestParamInfo<MechanismKind>& test) {
+  return std::string(MechanismName(test.param));
+}
+
+// Mechanisms whose reports may be pushed bit by bit or integer by integer.
 class PoisoningTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
   std::unique_ptr<LocalMechanism> mechanism_ =
       *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), kDomain);
-  OpenSslRandom random_;
 
   bool IsUnary() const {
     return GetParam() == MechanismKind::kSymmetricUnary ||
@@ -78,9 +87,11 @@ class PoisoningTest : public ::testing::TestWithParam<MechanismKind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, PoisoningTest,
-                         ::testing::ValuesIn(AllMechanismKinds().begin(),
-                                             AllMechanismKinds().end()),
-                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+                         ::testing::Values(MechanismKind::kLaplaceSplit,
+                                           MechanismKind::kLaplaceJoint,
+                                           MechanismKind::kSymmetricUnary,
+                                           MechanismKind::kOptimizedUnary),
+                         NameOf);
 
 TEST_P(PoisoningTest, TheWorstPushReachesTheBoundAndNoFurther) {
   const Influence bound = mechanism_->MaxInfluence();
@@ -117,14 +128,119 @@ TEST_P(PoisoningTest, OneCountIsPushedToItsBoundAndNoFurther) {
   EXPECT_GE(most, 0.99 * bound.count);
 }
 
-// Probability of a refusal: below 2^-90 each.
-TEST_P(PoisoningTest, HonestReportsPassAndStayFarBelow) {
+// A liar has the column given, and sends any symbol.
+class SymbolPoisoningTest
+    : public ::testing::TestWithParam<std::tuple<MechanismKind, const char*>> {
+ protected:
+  std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
+      std::get<0>(GetParam()), *Budget::Parse(std::get<1>(GetParam())), kDomain);
+  const SymbolResponse& symbols_ = static_cast<const SymbolResponse&>(*mechanism_);
+
+  static std::string PayloadOf(uint32_t symbol) {
+    return {static_cast<char>(symbol & 0xff)};  // kDomain needs one byte
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SymbolPoisoningTest,
+                         ::testing::Combine(::testing::Values(MechanismKind::kDirect,
+                                                              MechanismKind::kHadamardResponse,
+                                                              MechanismKind::kLocalHashing,
+                                                              MechanismKind::kSignedHadamard),
+                                            ::testing::Values("1", "3")),
+                         [](const auto& test) {
+                           return std::string(MechanismName(std::get<0>(test.param))) + "_" +
+                                  std::get<1>(test.param);
+                         });
+
+TEST_P(SymbolPoisoningTest, TheWorstSymbolReachesTheBoundAndNoneGoesFurther) {
   const Influence bound = mechanism_->MaxInfluence();
-  for (int i = 0; i < 5000; ++i) {
-    const std::string payload = *mechanism_->Randomize({.leaf = 3, .label = 1}, random_);
-    const absl::StatusOr<Added> added = AddedBy(*mechanism_, payload);
+  Added most;
+  for (uint32_t column = 0; column < symbols_.columns(); ++column) {
+    for (uint32_t symbol = 0; symbol < symbols_.symbols(); ++symbol) {
+      const absl::StatusOr<Added> added = AddedBy(*mechanism_, PayloadOf(symbol), column);
+      ASSERT_OK(added);
+      most.count = std::max(most.count, added->count);
+      most.total = std::max(most.total, added->total);
+    }
+  }
+  EXPECT_NEAR(most.count, bound.count, 1e-9 * bound.count);
+  EXPECT_NEAR(most.total, bound.total, 1e-9 * bound.total);
+}
+
+TEST_P(SymbolPoisoningTest, AnythingElseIsRefused) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload"));
+  for (uint32_t symbol = symbols_.symbols(); symbol < 256; ++symbol) {
+    EXPECT_THAT(AddedBy(*mechanism_, PayloadOf(symbol)), refused);
+  }
+  EXPECT_THAT(AddedBy(*mechanism_, ""), refused);
+  EXPECT_THAT(AddedBy(*mechanism_, std::string(2, '\0')), refused);
+}
+
+// A liar sends any set of as many members; at epsilon 1 as bits, at 4 as numbers.
+class SubsetPoisoningTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<LocalMechanism> mechanism_ =
+      *MakeLocalMechanism(MechanismKind::kSubsetSelection, *Budget::Parse(GetParam()), kDomain);
+  const SubsetSelection& subsets_ = static_cast<const SubsetSelection&>(*mechanism_);
+
+  // `size` cells from `first` on, or that often the same one.
+  std::string Members(size_t size, size_t first, size_t step = 1) const {
+    const size_t cells = kDomain.cells();
+    constexpr size_t kWidth = 7;
+    std::string payload(BitPayloadBytes(subsets_.is_bitmap() ? cells : size * kWidth), '\0');
+    for (size_t i = 0; i < size; ++i) {
+      const size_t member = (first + i * step) % cells;
+      if (subsets_.is_bitmap()) {
+        FlipBit(payload, member);
+      } else {
+        SetNumber(payload, kWidth, i, static_cast<uint32_t>(member));
+      }
+    }
+    return payload;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SubsetPoisoningTest, ::testing::Values("1", "4"),
+                         ::testing::PrintToStringParamName());
+
+TEST_P(SubsetPoisoningTest, EverySetReachesTheBoundAndNoneGoesFurther) {
+  const Influence bound = mechanism_->MaxInfluence();
+  for (size_t first = 0; first + subsets_.members() <= kDomain.cells(); ++first) {
+    const absl::StatusOr<Added> added = AddedBy(*mechanism_, Members(subsets_.members(), first));
     ASSERT_OK(added);
-    EXPECT_LE(added->total, bound.total);
+    EXPECT_NEAR(added->count, bound.count, 1e-9 * bound.count);
+    EXPECT_NEAR(added->total, bound.total, 1e-9 * bound.total);
+  }
+}
+
+TEST_P(SubsetPoisoningTest, LargerSmallerAndRepeatingSetsAreRefused) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload"));
+  for (const size_t size : {subsets_.members() - 1, subsets_.members() + 1}) {
+    EXPECT_THAT(AddedBy(*mechanism_, Members(size, 3)), refused);
+  }
+  if (subsets_.is_bitmap()) return;
+  EXPECT_THAT(AddedBy(*mechanism_, Members(2, 3, 0)), refused);    // one cell twice
+  EXPECT_THAT(AddedBy(*mechanism_, Members(2, 3, 127)), refused);  // falling
+}
+
+class HonestReportTest : public ::testing::TestWithParam<MechanismKind> {};
+
+INSTANTIATE_TEST_SUITE_P(All, HonestReportTest,
+                         ::testing::ValuesIn(AllMechanismKinds().begin(),
+                                             AllMechanismKinds().end()),
+                         NameOf);
+
+// Probability of a refusal: below 2^-90 each.
+TEST_P(HonestReportTest, PassesAndStaysWithinTheBound) {
+  const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse("1"), kDomain);
+  const Influence bound = mechanism->MaxInfluence();
+  OpenSslRandom random;
+  for (uint32_t i = 0; i < 5000; ++i) {
+    const uint32_t column = i % mechanism->columns();
+    const std::string payload = *mechanism->Randomize({.leaf = 3, .label = 1}, column, random);
+    const absl::StatusOr<Added> added = AddedBy(*mechanism, payload, column);
+    ASSERT_OK(added);
+    EXPECT_LE(added->total, bound.total * (1 + 1e-9));
   }
 }
 

@@ -48,7 +48,9 @@ TEST_P(AddBitsTest, AddsAndCountsWhatBitByBitGives) {
       EXPECT_EQ(CountOnes(payload), ones);
     }
     std::vector<int64_t> sums(bits, 5);
-    AddBits(std::vector<absl::string_view>(payloads.begin(), payloads.end()), absl::MakeSpan(sums));
+    std::vector<Contribution> reports;
+    for (const std::string& payload : payloads) reports.push_back({.payload = payload});
+    AddBits(reports, absl::MakeSpan(sums));
     EXPECT_EQ(sums, expected) << count;
   }
 }
@@ -58,7 +60,7 @@ TEST_P(AddBitsTest, NoCounterOverflows) {
   std::string ones(BitPayloadBytes(bits), '\0');
   for (size_t bit = 0; bit < bits; ++bit) FlipBit(ones, bit);
   std::vector<int64_t> sums(bits);
-  AddBits(std::vector<absl::string_view>(1000, ones), absl::MakeSpan(sums));
+  AddBits(std::vector<Contribution>(1000, {.payload = ones}), absl::MakeSpan(sums));
   EXPECT_EQ(sums, std::vector<int64_t>(bits, 1000));
 }
 

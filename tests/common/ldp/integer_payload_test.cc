@@ -41,7 +41,7 @@ TEST(IntegerPayloadTest, ReadsBlocksUpToTheirLastByteOnly) {
       EXPECT_EQ(decoded, values);
       EXPECT_OK(CheckIntegers(payload, {.count = count, .each = 5000, .total = 6000}));
       std::vector<int64_t> sums(count);
-      AddIntegers({payload}, absl::MakeSpan(sums));
+      AddIntegers({{.payload = payload}}, absl::MakeSpan(sums));
       EXPECT_EQ(sums, std::vector<int64_t>(values.begin(), values.end()));
     }
   }
@@ -54,10 +54,10 @@ TEST(IntegerPayloadTest, AddsOneByteAndLongerIntegersAlike) {
   // counters overflow where they may not.
   const std::string narrow = EncodeIntegers({-64, 0, 63});
   const std::string wide = EncodeIntegers({-7, 0, 5000});
-  std::vector<absl::string_view> payloads(3000, narrow);
-  payloads[1000] = wide;
+  std::vector<Contribution> reports(3000, {.payload = narrow});
+  reports[1000].payload = wide;
   std::vector<int64_t> sums = {100, 200, 300};
-  AddIntegers(payloads, absl::MakeSpan(sums));
+  AddIntegers(reports, absl::MakeSpan(sums));
   EXPECT_EQ(sums, (std::vector<int64_t>{100 - 2999 * 64 - 7, 200, 300 + 2999 * 63 + 5000}));
 }
 

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
+#include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::DomainFor;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -18,8 +20,9 @@ constexpr Domain kDomain{.leaves = 5, .classes = 3};
 
 class LocalMechanismTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
-  static std::unique_ptr<LocalMechanism> Make(const char* epsilon, Domain domain = kDomain) {
-    return *MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), domain);
+  static Domain TheDomain() { return DomainFor(GetParam(), kDomain); }
+  static std::unique_ptr<LocalMechanism> Make(const char* epsilon) {
+    return *MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), TheDomain());
   }
 };
 
@@ -34,7 +37,7 @@ TEST_P(LocalMechanismTest, NameReadsBack) {
 
 TEST_P(LocalMechanismTest, RefusesEpsilonsOutOfRange) {
   for (const char* epsilon : {"0.009", "1001"}) {
-    EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), kDomain),
+    EXPECT_THAT(MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), TheDomain()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
   }
 }
@@ -50,13 +53,30 @@ TEST_P(LocalMechanismTest, RefusesValuesOutsideItsDomain) {
   OpenSslRandom random;
   const auto mechanism = Make("1");
   std::vector<int64_t> sums(mechanism->sum_size());
-  for (const LeafLabel value : {LeafLabel{5, 0}, LeafLabel{0, 3}}) {
+  for (const LeafLabel value : {LeafLabel{5, 0}, LeafLabel{0, TheDomain().classes}}) {
     const auto outside = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("domain"));
-    EXPECT_THAT(mechanism->Randomize(value, random), outside);
+    EXPECT_THAT(mechanism->Randomize(value, 0, random), outside);
     EXPECT_THAT(mechanism->RandomizeInto(value, random, absl::MakeSpan(sums)), outside);
-    EXPECT_THAT(mechanism->OutputProbability(value, *mechanism->Randomize({0, 0}, random)),
+    EXPECT_THAT(mechanism->OutputProbability(value, 0, *mechanism->Randomize({0, 0}, 0, random)),
                 outside);
   }
+  EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size()));
+}
+
+TEST_P(LocalMechanismTest, RefusesColumnsThatThereAreNot) {
+  OpenSslRandom random;
+  const auto mechanism = Make("1");
+  const uint32_t last = mechanism->columns() - 1;
+  std::vector<int64_t> sums(mechanism->sum_size());
+  ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize({0, 0}, last, random));
+  EXPECT_OK(mechanism->OutputProbability({0, 0}, last, payload));
+  for (const uint32_t column : {last + 1, ~0u}) {
+    const auto outside = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no column"));
+    EXPECT_THAT(mechanism->Randomize({0, 0}, column, random), outside);
+    EXPECT_THAT(mechanism->OutputProbability({0, 0}, column, payload), outside);
+    EXPECT_THAT(mechanism->Add(payload, column, absl::MakeSpan(sums)), outside);
+  }
+  EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size()));
 }
 
 TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
@@ -65,8 +85,10 @@ TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
     const auto mechanism = Make(epsilon);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (int i = 0; i < 200; ++i) {
-      ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize({4, 2}, random));
-      EXPECT_OK(mechanism->Add(payload, absl::MakeSpan(sums)));
+      const LeafLabel value = {4, TheDomain().classes - 1};
+      const uint32_t column = static_cast<uint32_t>(i) % mechanism->columns();
+      ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize(value, column, random));
+      EXPECT_OK(mechanism->Add(payload, column, absl::MakeSpan(sums)));
     }
   }
 }
@@ -77,23 +99,27 @@ TEST_P(LocalMechanismTest, AddsManyAsItAddsEach) {
   std::vector<std::string> payloads;
   std::vector<int64_t> one_by_one(mechanism->sum_size(), 3);
   for (uint32_t i = 0; i < 300; ++i) {
-    payloads.push_back(*mechanism->Randomize({i % 5, i % 3}, random));
-    ASSERT_OK(mechanism->Add(payloads.back(), absl::MakeSpan(one_by_one)));
+    const uint32_t column = i % mechanism->columns();
+    payloads.push_back(*mechanism->Randomize({i % 5, i % TheDomain().classes}, column, random));
+    ASSERT_OK(mechanism->Add(payloads.back(), column, absl::MakeSpan(one_by_one)));
+  }
+  std::vector<Contribution> reports;
+  for (uint32_t i = 0; i < payloads.size(); ++i) {
+    reports.push_back({.payload = payloads[i], .column = i % mechanism->columns()});
   }
   std::vector<int64_t> together(mechanism->sum_size(), 3);
-  mechanism->AddAll(std::vector<absl::string_view>(payloads.begin(), payloads.end()),
-                    absl::MakeSpan(together));
+  mechanism->AddAll(reports, absl::MakeSpan(together));
   EXPECT_EQ(together, one_by_one);
 }
 
 TEST_P(LocalMechanismTest, ABadPayloadLeavesTheSumsAlone) {
   OpenSslRandom random;
   const auto mechanism = Make("1");
-  const std::string good = *mechanism->Randomize({1, 1}, random);
+  const std::string good = *mechanism->Randomize({1, 1}, 0, random);
   std::vector<int64_t> sums(mechanism->sum_size(), 7);
   for (const std::string& bad : {std::string(), good.substr(1), good + '\0', good + good,
                                  std::string(good.size(), '\xff')}) {
-    EXPECT_THAT(mechanism->Add(bad, absl::MakeSpan(sums)),
+    EXPECT_THAT(mechanism->Add(bad, 0, absl::MakeSpan(sums)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("payload")));
   }
   EXPECT_EQ(sums, std::vector<int64_t>(mechanism->sum_size(), 7));
@@ -124,13 +150,18 @@ TEST(LocalMechanismPayloadTest, SizesAreAsPromised) {
   constexpr Domain kLarge{.leaves = 256, .classes = 2};
   const auto size_of = [&](MechanismKind kind) {
     return (*MakeLocalMechanism(kind, *Budget::Parse("1"), kLarge))
-        ->Randomize({200, 1}, random)
+        ->Randomize({200, 1}, 0, random)
         ->size();
   };
   EXPECT_LT(size_of(MechanismKind::kLaplaceSplit), 560u);
   EXPECT_LT(size_of(MechanismKind::kLaplaceJoint), 560u);
   EXPECT_EQ(size_of(MechanismKind::kSymmetricUnary), 64u);
   EXPECT_EQ(size_of(MechanismKind::kOptimizedUnary), 64u);
+  EXPECT_EQ(size_of(MechanismKind::kSubsetSelection), 64u);
+  EXPECT_EQ(size_of(MechanismKind::kDirect), 2u);
+  EXPECT_EQ(size_of(MechanismKind::kHadamardResponse), 1u);
+  EXPECT_EQ(size_of(MechanismKind::kLocalHashing), 1u);
+  EXPECT_EQ(size_of(MechanismKind::kSignedHadamard), 1u);
 }
 
 TEST(LocalMechanismPayloadTest, UnaryRefusesSetPaddingAndCountsOutOfReach) {
@@ -139,12 +170,12 @@ TEST(LocalMechanismPayloadTest, UnaryRefusesSetPaddingAndCountsOutOfReach) {
   std::vector<int64_t> sums(1002);
   std::string padded(126, '\x11');
   padded.back() = '\x04';  // bit 1002, the first past the last
-  EXPECT_THAT(mechanism->Add(padded, absl::MakeSpan(sums)),
+  EXPECT_THAT(mechanism->Add(padded, 0, absl::MakeSpan(sums)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
   std::string all_ones(126, '\xff');
   all_ones.back() = '\x03';
   for (const std::string& impossible : {std::string(126, '\0'), all_ones}) {
-    EXPECT_THAT(mechanism->Add(impossible, absl::MakeSpan(sums)),
+    EXPECT_THAT(mechanism->Add(impossible, 0, absl::MakeSpan(sums)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no honest device")));
   }
 }

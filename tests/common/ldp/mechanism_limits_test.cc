@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "common/ldp/integer_payload.h"
+#include "common/ldp/joint_counts.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/scripted_draws.h"
@@ -21,6 +22,11 @@ TEST(MechanismLimitsTest, KindsKeepTheirStoredNumbers) {
   EXPECT_EQ(static_cast<int>(MechanismKind::kLaplaceJoint), 2);
   EXPECT_EQ(static_cast<int>(MechanismKind::kSymmetricUnary), 3);
   EXPECT_EQ(static_cast<int>(MechanismKind::kOptimizedUnary), 4);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kSubsetSelection), 5);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kDirect), 6);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kHadamardResponse), 7);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kLocalHashing), 8);
+  EXPECT_EQ(static_cast<int>(MechanismKind::kSignedHadamard), 9);
 }
 
 TEST(MechanismLimitsTest, UnsetIsZero) {
@@ -28,16 +34,21 @@ TEST(MechanismLimitsTest, UnsetIsZero) {
   const LeafLabel value;
   const LeafCounts counts;
   const NoiseVariance variance;
+  const CellNoise noise;
   const Influence influence;
   const IntegerLimits limits;
+  EXPECT_EQ(Contribution().column, 0u);
   EXPECT_EQ(limits.count, 0u);
   EXPECT_EQ(limits.each + limits.total, 0);
   for (const uint32_t whole :
        {domain.leaves, domain.classes, value.leaf, value.label, counts.classes}) {
     EXPECT_EQ(whole, 0u);
   }
-  for (const double real : {variance.leaf, variance.label, variance.covariance, variance.hit,
-                            influence.count, influence.total}) {
+  for (const double real :
+       {variance.leaf, variance.label, variance.covariance, variance.hit.leaf, variance.hit.label,
+        variance.hit.covariance, variance.beside.leaf, variance.beside.label,
+        variance.beside.covariance, noise.miss, noise.hit, noise.apart, noise.beside,
+        influence.count, influence.total}) {
     EXPECT_EQ(real, 0);
   }
 }
@@ -65,10 +76,12 @@ class Plain final : public LocalMechanism {
   explicit Plain(Domain domain)
       : LocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse("1"), domain) {}
 
-  absl::StatusOr<std::string> Randomize(LeafLabel, PrivateRandom&) const override { return ""; }
+  absl::StatusOr<std::string> Randomize(LeafLabel, uint32_t, PrivateRandom&) const override {
+    return "";
+  }
   size_t sum_size() const override { return domain().cells(); }
   absl::Status Check(absl::string_view) const override { return absl::OkStatus(); }
-  void AddAll(absl::Span<const absl::string_view>, absl::Span<int64_t>) const override {}
+  void AddAll(absl::Span<const Contribution>, absl::Span<int64_t>) const override {}
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom&,
                              absl::Span<int64_t> sums) const override {
     ++sums[value.leaf * domain().classes + value.label];
@@ -77,10 +90,21 @@ class Plain final : public LocalMechanism {
   LeafCounts Estimate(absl::Span<const int64_t>, uint64_t) const override { return {}; }
   NoiseVariance Variance(uint32_t) const override { return {}; }
   Influence MaxInfluence() const override { return {}; }
-  absl::StatusOr<double> LogOutputProbability(LeafLabel, absl::string_view) const override {
+  absl::StatusOr<double> LogOutputProbability(LeafLabel, uint32_t,
+                                              absl::string_view) const override {
     return 0;
   }
 };
+
+TEST(MechanismLimitsTest, ThereIsOneColumnAndEveryCountUnlessItIsSaid) {
+  const Plain plain({2, 3});
+  EXPECT_EQ(plain.columns(), 1u);
+  EXPECT_FALSE(plain.margins_only());
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 2});
+    EXPECT_EQ(mechanism->margins_only(), kind == MechanismKind::kSignedHadamard);
+  }
+}
 
 TEST(MechanismLimitsTest, ATableIsRandomizedRowByRow) {
   ScriptedDraws random({});
@@ -165,7 +189,12 @@ TEST(UnaryLimitsTest, InfluenceIsWhatTheLimitsAllow) {
 TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {
   for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
     const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {4, 3});
-    for (const uint32_t label : {0u, 2u}) EXPECT_EQ(mechanism->Variance(label).hit, 0);
+    for (const uint32_t label : {0u, 2u}) {
+      const NoiseVariance variance = mechanism->Variance(label);
+      for (const NoiseVariance::Hit& hit : {variance.hit, variance.beside}) {
+        for (const double more : {hit.leaf, hit.label, hit.covariance}) EXPECT_EQ(more, 0);
+      }
+    }
   }
   const auto split = *MakeLocalMechanism(MechanismKind::kLaplaceSplit, *Budget::Parse("1"), {4, 3});
   EXPECT_EQ(split->Variance(1).covariance, 0);

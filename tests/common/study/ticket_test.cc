@@ -49,6 +49,44 @@ TEST(TreeOfTicketTest, AgreesWithSha256ComputedElsewhere) {
   EXPECT_EQ(TreeOfTicket(Ticket{}, ~0u), 0xea86dcc7u);
 }
 
+// Likewise; the digest's second 64 bits are b59ec1ea7b168291.
+TEST(TicketDrawTest, TheColumnIsTheSecondHalfOfTheSameHash) {
+  const TicketDraw zero = DrawOf(Ticket{});
+  EXPECT_EQ(zero.tree_bits, 0xea86dcc836957806u);
+  EXPECT_EQ(zero.column_bits, 0xb59ec1ea7b168291u);
+  EXPECT_EQ(zero.Tree(1u << 16), 0xea86u);
+  EXPECT_EQ(zero.Column(1), 0u);
+  EXPECT_EQ(zero.Column(1u << 16), 0xb59eu);
+  EXPECT_EQ(zero.Column(12345), 8758u);
+  EXPECT_EQ(zero.Column(~0u), 3047080425u);
+  const TicketDraw other = DrawOf(MakeTicket(0));  // 1e428032acfb3ef32dca7fe073d49e2f
+  EXPECT_EQ(other.Tree(7), 0u);
+  EXPECT_EQ(other.Column(729), 130u);
+}
+
+TEST(TicketDrawTest, UnsetDrawsTheFirst) {
+  EXPECT_EQ(TicketDraw().Tree(9), 0u);
+  EXPECT_EQ(TicketDraw().Column(9), 0u);
+}
+
+TEST(TicketDrawTest, EveryByteOfTheTicketCountsForTheColumn) {
+  const uint32_t before = DrawOf(Ticket{}).Column(~0u);
+  for (size_t i = 0; i < kTicketIdBytes + kTicketMacBytes; ++i) {
+    std::string bytes = Ticket{}.ToBytes();
+    bytes[i] = 1;
+    EXPECT_NE(DrawOf(*Ticket::FromBytes(bytes)).Column(~0u), before) << "byte " << i;
+  }
+}
+
+TEST(TicketDrawTest, EveryPairOfTreeAndColumnIsReached) {
+  std::vector<int> hits(6, 0);
+  for (int seed = 0; seed < 256; ++seed) {
+    const TicketDraw draw = DrawOf(MakeTicket(static_cast<uint8_t>(seed)));
+    ++hits[2 * draw.Tree(3) + draw.Column(2)];
+  }
+  EXPECT_THAT(hits, Each(Gt(0)));
+}
+
 TEST(TreeOfTicketTest, EveryByteOfTheTicketCounts) {
   const uint32_t before = TreeOfTicket(Ticket{}, ~0u);
   for (size_t i = 0; i < kTicketIdBytes + kTicketMacBytes; ++i) {

@@ -72,9 +72,12 @@ inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const 
   OpenSslRandom random;
   std::vector<SubmittedReport> reports;
   for (const Ticket& ticket : offer->tickets) {
-    const uint32_t tree = TreeOfTicket(ticket, static_cast<uint32_t>(mechanisms.size()));
+    const TicketDraw draw = DrawOf(ticket);
+    const LocalMechanism& mechanism =
+        *mechanisms[draw.Tree(static_cast<uint32_t>(mechanisms.size()))];
     reports.push_back({.ticket = ticket.ToBytes(),
-                       .payload = *mechanisms[tree]->Randomize({.leaf = 0, .label = 1}, random)});
+                       .payload = *mechanism.Randomize({.leaf = 0, .label = 1},
+                                                       draw.Column(mechanism.columns()), random)});
   }
   return reports;
 }

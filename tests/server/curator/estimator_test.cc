@@ -120,7 +120,11 @@ TEST(WeightedEstimatorTest, AFewRowsOfOneClassAreNotCertain) {
 TEST(WeightedEstimatorTest, ErrorCountsTheNoiseOfEveryReport) {
   // eta = 7/10 of 10 rows, 100 reports: 100 (3 - 1.4 * 1 + 0.49 * 5) + (0.5 + 1) * 10 * (8/12)
   // (4/12).
-  const NoiseVariance noise = {.leaf = 5, .label = 3, .covariance = 1, .hit = 0.5};
+  const NoiseVariance noise = {.leaf = 5,
+                               .label = 3,
+                               .covariance = 1,
+                               .hit = {.leaf = 0.5, .label = 0.5, .covariance = 0.5},
+                               .beside = {.leaf = 0.5, .label = 0, .covariance = 0}};
   EXPECT_THAT(First({3, 7}, {0, 0}, 0, 100, noise).standard_error,
               DoubleNear(std::sqrt(405 + 15 * 2.0 / 9) / 10, 1e-12));
 }
@@ -214,7 +218,11 @@ TEST(WeightedEstimatorTest, HoldsItsPromisesOnRandomCounts) {
     std::vector<uint64_t> theirs(classes), nobody(classes, 0);
     for (double& count : ours) count = 40 * random.Unit() - 20;
     for (uint64_t& count : theirs) count = random.Below(4);
-    const NoiseVariance noise = {.leaf = 2, .label = 1, .covariance = 1, .hit = -0.2};
+    const NoiseVariance noise = {.leaf = 2,
+                                 .label = 1,
+                                 .covariance = 1,
+                                 .hit = {.leaf = -0.2, .label = -0.2, .covariance = -0.2},
+                                 .beside = {.leaf = -0.2, .label = 0, .covariance = 0}};
     for (const double lambda : {0.0, 0.3, 100.0, kInfinity}) {
       const LeafPrediction leaf = First(ours, theirs, lambda, 10, noise);
       double total = 0;

@@ -1,0 +1,138 @@
+#include "common/ldp/local_hashing.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/ldp/joint_counts.h"
+#include "common/privacy/exp_bound.h"
+
+namespace coppice {
+namespace {
+
+bool IsPrime(uint64_t number) {
+  for (uint64_t factor = 2; factor * factor <= number; ++factor) {
+    if (number % factor == 0) return false;
+  }
+  return true;
+}
+
+// Steps from a table over (vector a, symbol s) to the sums over all a of its entries at s + <a, x>,
+// one digit of a at a time: a's digit of weight `weight` becomes x's.
+void TransformDigit(uint64_t prime, uint64_t weight, absl::Span<int64_t> table) {
+  const uint64_t stride = weight * prime;  // from one value of the digit to the next
+  std::vector<int64_t> before(prime * prime);
+  for (uint64_t base = 0; base < table.size(); base += stride * prime) {
+    for (uint64_t at = base; at < base + stride; at += prime) {
+      for (uint64_t a = 0; a < prime; ++a) {
+        std::copy_n(&table[at + a * stride], prime, &before[a * prime]);
+      }
+      for (uint64_t x = 0; x < prime; ++x) {
+        int64_t* const after = &table[at + x * stride];
+        std::fill_n(after, prime, 0);
+        for (uint64_t a = 0; a < prime; ++a) {
+          const uint64_t shift = a * x % prime;
+          for (uint64_t s = 0; s < prime; ++s) after[s] += before[a * prime + (s + shift) % prime];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+LocalHashing::Family LocalHashing::WithPrime(uint64_t prime, uint64_t cells) {
+  Family family = {.prime = prime, .digits = 1, .vectors = prime};
+  while (family.vectors < cells) {
+    ++family.digits;
+    family.vectors *= prime;
+  }
+  return family;
+}
+
+// In whole numbers: device and curator must agree on the prime. With x = exp(epsilon) - 1 and G =
+// g^t the variance times x^2 is ((G - g) x + g (G - 1)) (G x + g (G - 1)) / (G^2 (g - 1)).
+LocalHashing::Family LocalHashing::Choose(const Budget& epsilon, uint64_t cells) {
+  constexpr int kBits = 20;  // of x: the product stays below 2^101
+  const absl::uint128 one = absl::uint128(1) << kBits;
+  const absl::uint128 x = (ExpLowerBound(epsilon, 1) >> (kExpBits - kBits)) - one;
+  const uint64_t most_sums = std::max<uint64_t>(32 * cells, 4096);
+  Family best;
+  absl::uint128 least = absl::Uint128Max();
+  for (uint64_t prime = 2; prime * prime <= most_sums; ++prime) {
+    const Family family = WithPrime(prime, cells);
+    if (family.vectors * prime > most_sums || !IsPrime(prime)) continue;
+    const absl::uint128 g = prime;
+    const absl::uint128 all = family.vectors;
+    const absl::uint128 spread = g * (all - 1) * one;
+    const absl::uint128 noise =
+        ((all - g) * x + spread) / all * ((all * x + spread) / all) / (g - 1);
+    if (noise >= least) continue;
+    least = noise;
+    best = family;
+  }
+  return best;
+}
+
+absl::StatusOr<std::unique_ptr<LocalMechanism>> LocalHashing::Create(const Budget& epsilon,
+                                                                     const Domain& domain) {
+  return std::unique_ptr<LocalMechanism>(
+      new LocalHashing(epsilon, domain, Choose(epsilon, domain.cells())));
+}
+
+LocalHashing::LocalHashing(const Budget& epsilon, const Domain& domain, const Family& family)
+    : SymbolResponse(MechanismKind::kLocalHashing, epsilon, domain,
+                     {.columns = static_cast<uint32_t>(family.vectors - 1),
+                      .symbols = static_cast<uint32_t>(family.prime)}),
+      family_(family),
+      collide_(static_cast<double>(family.vectors / family.prime - 1) / columns()),
+      miss_(collide_ * truth() + (1 - collide_) * lie()) {}
+
+uint32_t LocalHashing::SymbolOf(uint32_t column, size_t cell) const {
+  uint64_t product = 0;
+  for (uint64_t a = uint64_t{column} + 1; a > 0 && cell > 0; a /= family_.prime) {
+    product += a % family_.prime * (cell % family_.prime);
+    cell /= family_.prime;
+  }
+  return static_cast<uint32_t>(product % family_.prime);
+}
+
+LeafCounts LocalHashing::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
+  const uint64_t prime = family_.prime;
+  std::vector<int64_t> table(family_.vectors * prime);  // column c at vector c + 1, none at 0
+  std::copy(sums.begin(), sums.end(), table.begin() + static_cast<ptrdiff_t>(prime));
+  uint64_t weight = 1;
+  for (uint32_t digit = 0; digit < family_.digits; ++digit) {
+    TransformDigit(prime, weight, absl::MakeSpan(table));
+    weight *= prime;
+  }
+  // Now the entry (x, 0) counts the reports that are the hash of x.
+  const double expected_misses = static_cast<double>(reports) * miss_;
+  return JointCounts(domain(), [&](size_t cell) {
+    return (static_cast<double>(table[cell * prime]) - expected_misses) / (truth() - miss_);
+  });
+}
+
+NoiseVariance LocalHashing::Variance(uint32_t /*label*/) const {
+  const double scale = (truth() - miss_) * (truth() - miss_);
+  // Where two cells collide, g^(t-1) vectors have their hash, the two included.
+  const auto vectors = static_cast<double>(family_.vectors);
+  const double with_both =
+      vectors > 2 ? (vectors / static_cast<double>(family_.prime) - 2) / (vectors - 2) : 0;
+  const double both = collide_ * (with_both * truth() + (1 - with_both) * lie());
+  return JointVariance(domain(), {.miss = miss_ * (1 - miss_) / scale,
+                                  .hit = truth() * (1 - truth()) / scale,
+                                  .apart = (both - miss_ * miss_) / scale,
+                                  .beside = truth() * (collide_ - miss_) / scale});
+}
+
+Influence LocalHashing::MaxInfluence() const {
+  // No symbol of any column is the hash of more vectors than this, and the cells below it share
+  // their highest digit, 0.
+  const auto hits = static_cast<double>(family_.vectors / family_.prime);
+  const auto cells = static_cast<double>(domain().cells());
+  const double scale = truth() - miss_;
+  return {.count = (1 - miss_) / scale,
+          .total = (hits * (1 - miss_) + (cells - hits) * miss_) / scale};
+}
+
+}  // namespace coppice

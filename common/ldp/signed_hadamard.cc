@@ -1,0 +1,62 @@
+#include "common/ldp/signed_hadamard.h"
+
+#include <bit>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/ldp/walsh_hadamard.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kClasses = 2;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalMechanism>> SignedHadamard::Create(const Budget& epsilon,
+                                                                       const Domain& domain) {
+  if (domain.classes != kClasses) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("signed_hadamard estimates the margin of two classes, so it takes 2 classes, "
+                     "not ",
+                     domain.classes));
+  }
+  return std::unique_ptr<LocalMechanism>(new SignedHadamard(epsilon, domain));
+}
+
+SignedHadamard::SignedHadamard(const Budget& epsilon, const Domain& domain)
+    : SymbolResponse(MechanismKind::kSignedHadamard, epsilon, domain,
+                     {.columns = std::bit_ceil(domain.leaves), .symbols = 2}) {}
+
+uint32_t SignedHadamard::SymbolOf(uint32_t column, size_t cell) const {
+  const bool first_class = cell % kClasses == 0;
+  return first_class != IsNegativeEntry(column, cell / kClasses) ? 1 : 0;
+}
+
+LeafCounts SignedHadamard::Estimate(absl::Span<const int64_t> sums, uint64_t /*reports*/) const {
+  std::vector<int64_t> margins(columns());
+  for (size_t j = 0; j < margins.size(); ++j) margins[j] = sums[2 * j] - sums[2 * j + 1];
+  WalshHadamard(absl::MakeSpan(margins));
+  LeafCounts counts{.classes = kClasses,
+                    .leaf = std::vector<double>(domain().leaves),
+                    .label = std::vector<double>(domain().cells())};
+  for (size_t leaf = 0; leaf < counts.leaf.size(); ++leaf) {
+    const double half = static_cast<double>(margins[leaf]) / (2 * keep());
+    counts.label[kClasses * leaf] = -half;
+    counts.label[kClasses * leaf + 1] = half;
+  }
+  return counts;
+}
+
+NoiseVariance SignedHadamard::Variance(uint32_t /*label*/) const {
+  // Each report adds +-1 / keep to each margin, with mean +-1 to that of its own leaf.
+  const double margin = 1 / (keep() * keep());
+  const NoiseVariance::Hit own = {.leaf = 0, .label = -1.0 / 4, .covariance = 0};
+  return {.leaf = 0, .label = margin / 4, .covariance = 0, .hit = own, .beside = own};
+}
+
+Influence SignedHadamard::MaxInfluence() const {
+  return {.count = 1 / (2 * keep()), .total = domain().leaves / keep()};
+}
+
+}  // namespace coppice

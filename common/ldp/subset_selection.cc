@@ -1,0 +1,179 @@
+#include "common/ldp/subset_selection.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/base/status_macros.h"
+#include "common/ldp/bit_payload.h"
+#include "common/ldp/joint_counts.h"
+#include "common/privacy/exp_bound.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kRateBits = 32;
+constexpr uint64_t kOne = uint64_t{1} << kRateBits;  // probability 1
+
+// ln C(n, k).
+double LogChoose(size_t n, size_t k) {
+  double log = 0;
+  for (size_t i = 1; i <= k; ++i) {
+    log += std::log(static_cast<double>(n - k + i)) - std::log(static_cast<double>(i));
+  }
+  return log;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalMechanism>> SubsetSelection::Create(const Budget& epsilon,
+                                                                        const Domain& domain) {
+  const absl::uint128 one = absl::uint128(1) << kExpBits;
+  const absl::uint128 e = ExpLowerBound(epsilon, 1);
+  const absl::uint128 cells = domain.cells();
+  const absl::uint128 rounded = (2 * cells * one + one + e) / (2 * (one + e));
+  const absl::uint128 members = std::max<absl::uint128>(rounded, 1);
+  // Fits: e is below 2^89, and w e below that or 2 D 2^60, whichever is more.
+  const absl::uint128 odds = members * e;
+  const absl::uint128 rate = (odds << kRateBits) / (odds + (cells - members) * one);
+  return std::unique_ptr<LocalMechanism>(
+      new SubsetSelection(epsilon, domain, absl::Uint128Low64(members), absl::Uint128Low64(rate)));
+}
+
+SubsetSelection::SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members,
+                                 uint64_t truth_rate)
+    : LocalMechanism(MechanismKind::kSubsetSelection, epsilon, domain),
+      members_(members),
+      width_(static_cast<size_t>(std::bit_width(domain.cells() - 1))),
+      truth_rate_(truth_rate),
+      truth_(std::ldexp(static_cast<double>(truth_rate), -kRateBits)),
+      lie_((static_cast<double>(members) - truth_) / static_cast<double>(domain.cells() - 1)) {}
+
+template <typename Insert>
+absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const {
+  COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(truth_rate_, kOne));
+  const size_t others = sum_size() - 1;
+  const size_t drawn = members_ - (truth ? 1 : 0);
+  // The other cells, numbered without this one.
+  const auto cell_of = [cell](size_t other) { return other + (other >= cell ? 1 : 0); };
+  for (size_t last = others - drawn; last < others; ++last) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(last + 1));
+    if (!insert(cell_of(any))) insert(cell_of(last));
+  }
+  if (truth) insert(cell);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SubsetSelection::Randomize(LeafLabel value, uint32_t column,
+                                                       PrivateRandom& random) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+  const size_t cell = CellOf(value, domain());
+  if (is_bitmap()) {
+    std::string payload(BitPayloadBytes(sum_size()), '\0');
+    COPPICE_RETURN_IF_ERROR(DrawMembers(cell, random, [&payload](size_t member) {
+      const bool is_new = !GetBit(payload, member);
+      if (is_new) FlipBit(payload, member);
+      return is_new;
+    }));
+    return payload;
+  }
+  absl::flat_hash_set<size_t> set;
+  set.reserve(members_);
+  COPPICE_RETURN_IF_ERROR(
+      DrawMembers(cell, random, [&set](size_t member) { return set.insert(member).second; }));
+  std::vector<size_t> members(set.begin(), set.end());
+  std::sort(members.begin(), members.end());  // the order of the draws must not show
+  std::string payload(BitPayloadBytes(members_ * width_), '\0');
+  for (size_t i = 0; i < members_; ++i) {
+    SetNumber(payload, width_, i, static_cast<uint32_t>(members[i]));
+  }
+  return payload;
+}
+
+absl::Status SubsetSelection::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                            absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  absl::flat_hash_set<size_t> set;
+  set.reserve(members_);
+  COPPICE_RETURN_IF_ERROR(DrawMembers(CellOf(value, domain()), random,
+                                      [&set](size_t member) { return set.insert(member).second; }));
+  for (const size_t member : set) ++sums[member];
+  return absl::OkStatus();
+}
+
+absl::Status SubsetSelection::Check(absl::string_view payload) const {
+  const auto impossible = [] {
+    return absl::InvalidArgumentError("the payload is a set that no honest device sends");
+  };
+  if (is_bitmap()) {
+    COPPICE_RETURN_IF_ERROR(CheckBits(payload, sum_size()));
+    return CountOnes(payload) == members_ ? absl::OkStatus() : impossible();
+  }
+  COPPICE_RETURN_IF_ERROR(CheckBits(payload, members_ * width_));
+  size_t least = 0;  // that the next may be
+  for (size_t i = 0; i < members_; ++i) {
+    const size_t member = GetNumber(payload, width_, i);
+    if (member < least || member >= sum_size()) return impossible();
+    least = member + 1;
+  }
+  return absl::OkStatus();
+}
+
+void SubsetSelection::AddAll(absl::Span<const Contribution> reports,
+                             absl::Span<int64_t> sums) const {
+  if (is_bitmap()) return AddBits(reports, sums);
+  for (const Contribution& report : reports) {
+    for (size_t i = 0; i < members_; ++i) ++sums[GetNumber(report.payload, width_, i)];
+  }
+}
+
+LeafCounts SubsetSelection::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
+  const double expected_lies = static_cast<double>(reports) * lie_;
+  return JointCounts(domain(), [&](size_t cell) {
+    return (static_cast<double>(sums[cell]) - expected_lies) / (truth_ - lie_);
+  });
+}
+
+NoiseVariance SubsetSelection::Variance(uint32_t /*label*/) const {
+  const double scale = (truth_ - lie_) * (truth_ - lie_);
+  const auto w = static_cast<double>(members_);
+  const auto others = static_cast<double>(sum_size() - 1);
+  // Of the w - 1 or w other members, two given cells are both, or one given cell is.
+  const double both = w > 1 ? (w - 1) * (w - 2 * truth_) / (others * (others - 1)) : 0;
+  const double true_and_other = truth_ * (w - 1) / others;
+  return JointVariance(domain(), {.miss = lie_ * (1 - lie_) / scale,
+                                  .hit = truth_ * (1 - truth_) / scale,
+                                  .apart = (both - lie_ * lie_) / scale,
+                                  .beside = (true_and_other - truth_ * lie_) / scale});
+}
+
+Influence SubsetSelection::MaxInfluence() const {
+  // Every accepted report is a set of w cells.
+  const auto w = static_cast<double>(members_);
+  const auto cells = static_cast<double>(sum_size());
+  return {.count = (1 - lie_) / (truth_ - lie_),
+          .total = (w * (1 - lie_) + (cells - w) * lie_) / (truth_ - lie_)};
+}
+
+bool SubsetSelection::Contains(absl::string_view payload, size_t cell) const {
+  if (is_bitmap()) return GetBit(payload, cell);
+  for (size_t i = 0; i < members_; ++i) {
+    if (GetNumber(payload, width_, i) == cell) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<double> SubsetSelection::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                             absl::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+  COPPICE_RETURN_IF_ERROR(Check(payload));
+  const size_t others = sum_size() - 1;
+  if (Contains(payload, CellOf(value, domain()))) {
+    return std::log(truth_) - LogChoose(others, members_ - 1);
+  }
+  return std::log1p(-truth_) - LogChoose(others, members_);
+}
+
+}  // namespace coppice

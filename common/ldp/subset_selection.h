@@ -1,0 +1,67 @@
+// `subset_selection`: a set of exactly w of the (leaf, label) pairs; the true one is in it with
+// probability P / 2^32, the others are uniform. The least noise of all mechanisms that estimate
+// every count; `direct` is its case w = 1.
+//
+// Guarantee  of D cells, w = D / (exp(epsilon) + 1) rounded, at least 1. A set with the row's cell
+//            has probability p / C(D-1, w-1), any other (1-p) / C(D-1, w): the ratio is p (D-w) /
+//            ((1-p) w), and P is the largest whole number with which that is at most e / 2^60 <=
+//            exp(epsilon), e = ExpLowerBound(epsilon). So epsilon-LDP. Neighbours: any value of the
+//            row for any other.
+// Payload    the w cells, increasing, as numbers of the bits that D - 1 has, if those are fewer
+// than
+//            D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say.
+// Cost       of a device: one draw a member of the set, not one a cell.
+// Source     Ye and Barg 2018; Wang and others 2016 (k-subset); sampling by Floyd's algorithm
+//            (Bentley and Floyd 1987); docs/mechanisms.md#subset_selection.
+
+#ifndef COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
+#define COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/ldp/local_mechanism.h"
+
+namespace coppice {
+
+class SubsetSelection final : public LocalMechanism {
+ public:
+  static absl::StatusOr<std::unique_ptr<LocalMechanism>> Create(const Budget& epsilon,
+                                                                const Domain& domain);
+
+  size_t members() const { return members_; }  // the w above
+  bool is_bitmap() const { return members_ * width_ >= sum_size(); }
+
+  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                        PrivateRandom& random) const override;
+  size_t sum_size() const override { return domain().cells(); }
+  absl::Status Check(absl::string_view payload) const override;
+  void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const override;
+  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                             absl::Span<int64_t> sums) const override;
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
+  NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                              absl::string_view payload) const override;
+
+ private:
+  SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members, uint64_t truth_rate);
+
+  // Calls insert(cell) for members of a randomized set until it has all of them; insert() says
+  // whether the cell is new to the set.
+  template <typename Insert>
+  absl::Status DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const;
+  bool Contains(absl::string_view payload, size_t cell) const;
+
+  size_t members_;
+  size_t width_;         // of a cell's number in bits
+  uint64_t truth_rate_;  // over 2^32
+  double truth_, lie_;   // probability that the true cell is a member, and that another one is
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_SUBSET_SELECTION_H_

@@ -1,0 +1,99 @@
+#include "common/ldp/symbol_response.h"
+
+#include <bit>
+#include <cmath>
+
+#include "common/base/status_macros.h"
+#include "common/ldp/joint_counts.h"
+#include "common/privacy/exp_bound.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kRateBits = 62;
+constexpr uint64_t kOne = uint64_t{1} << kRateBits;  // probability 1
+
+uint32_t SymbolIn(absl::string_view payload) {
+  uint32_t symbol = 0;
+  for (size_t i = 0; i < payload.size(); ++i) {
+    symbol |= uint32_t{static_cast<unsigned char>(payload[i])} << (8 * i);
+  }
+  return symbol;
+}
+
+}  // namespace
+
+uint64_t SymbolResponse::KeepRate(const Budget& epsilon, uint32_t symbols) {
+  const absl::uint128 one = absl::uint128(1) << kExpBits;
+  const absl::uint128 gain = ExpLowerBound(epsilon, 1) - one;
+  const absl::uint128 whole = gain + one * symbols;
+  // floor(2^62 gain / whole), by 31 digits at a time: whole is below 2^93, so that the products
+  // fit.
+  constexpr int kDigits = kRateBits / 2;
+  const absl::uint128 high = (gain << kDigits) / whole;
+  const absl::uint128 rest = (gain << kDigits) % whole;
+  return absl::Uint128Low64((high << kDigits) + (rest << kDigits) / whole);
+}
+
+SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const Domain& domain,
+                               const Shape& shape)
+    : LocalMechanism(kind, epsilon, domain),
+      shape_(shape),
+      bytes_(static_cast<size_t>(std::bit_width(shape.symbols - 1) + 7) / 8),
+      keep_rate_(KeepRate(epsilon, shape.symbols)),
+      keep_(std::ldexp(static_cast<double>(keep_rate_), -kRateBits)),
+      lie_(std::ldexp(static_cast<double>(kOne - keep_rate_), -kRateBits) / shape.symbols) {}
+
+absl::StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
+                                                    PrivateRandom& random) const {
+  COPPICE_ASSIGN_OR_RETURN(const bool kept, random.Bernoulli(keep_rate_, kOne));
+  if (kept) return SymbolOf(column, CellOf(value, domain()));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t any, random.UniformBelow(symbols()));
+  return static_cast<uint32_t>(any);
+}
+
+absl::StatusOr<std::string> SymbolResponse::Randomize(LeafLabel value, uint32_t column,
+                                                      PrivateRandom& random) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t symbol, DrawSymbol(value, column, random));
+  std::string payload(bytes_, '\0');
+  for (size_t i = 0; i < bytes_; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
+  return payload;
+}
+
+absl::Status SymbolResponse::Check(absl::string_view payload) const {
+  if (payload.size() != bytes_) {
+    return absl::InvalidArgumentError("the payload does not have the length of a symbol");
+  }
+  if (SymbolIn(payload) >= symbols()) {
+    return absl::InvalidArgumentError("the payload is a symbol that no honest device sends");
+  }
+  return absl::OkStatus();
+}
+
+void SymbolResponse::AddAll(absl::Span<const Contribution> reports,
+                            absl::Span<int64_t> sums) const {
+  for (const Contribution& report : reports) {
+    ++sums[size_t{report.column} * symbols() + SymbolIn(report.payload)];
+  }
+}
+
+absl::Status SymbolResponse::RandomizeInto(LeafLabel value, PrivateRandom& random,
+                                           absl::Span<int64_t> sums) const {
+  COPPICE_RETURN_IF_ERROR(CheckValue(value));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t column, random.UniformBelow(columns()));
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t symbol,
+                           DrawSymbol(value, static_cast<uint32_t>(column), random));
+  ++sums[column * symbols() + symbol];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> SymbolResponse::LogOutputProbability(LeafLabel value, uint32_t column,
+                                                            absl::string_view payload) const {
+  COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
+  COPPICE_RETURN_IF_ERROR(Check(payload));
+  const uint32_t symbol = SymbolOf(column, CellOf(value, domain()));
+  return std::log(SymbolIn(payload) == symbol ? truth() : lie());
+}
+
+}  // namespace coppice

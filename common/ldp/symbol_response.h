@@ -1,0 +1,72 @@
+// What the mechanisms of a single symbol share: randomized response on a public map from (column,
+// cell) to one of `symbols` symbols. The symbol of the row's cell is kept with probability K /
+// 2^62; else the report is a uniform symbol out of all of them.
+//
+// Guarantee  truth = k + (1 - k) / symbols and lie = (1 - k) / symbols for each other symbol, k = K
+//            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), and K is the largest whole
+//            number with which that is at most e / 2^60 <= exp(epsilon), e =
+//            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
+//            row for any other.
+// Payload    the symbol, little-endian, in the fewest whole bytes that hold symbols - 1.
+// Sums       how often each symbol was reported in each column, entry column * symbols + symbol.
+// Cost       of a report: constant, for the device but for the map, and for the curator.
+// Source     Kairouz, Oh, Viswanath 2014 (k-ary randomized response);
+//            docs/mechanisms.md#symbol_response.
+
+#ifndef COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
+#define COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/ldp/local_mechanism.h"
+
+namespace coppice {
+
+class SymbolResponse : public LocalMechanism {
+ public:
+  // The K above; symbols is at least 2.
+  static uint64_t KeepRate(const Budget& epsilon, uint32_t symbols);
+
+  uint32_t columns() const final { return shape_.columns; }
+  uint32_t symbols() const { return shape_.symbols; }
+  // What a report of `cell` (leaf * classes + label) would say without noise.
+  virtual uint32_t SymbolOf(uint32_t column, size_t cell) const = 0;
+
+  absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
+                                        PrivateRandom& random) const final;
+  size_t sum_size() const final { return size_t{shape_.columns} * shape_.symbols; }
+  absl::Status Check(absl::string_view payload) const final;
+  void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
+  absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
+                             absl::Span<int64_t> sums) const final;
+  absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
+                                              absl::string_view payload) const final;
+
+ protected:
+  struct Shape {
+    uint32_t columns = 1;
+    uint32_t symbols = 2;
+  };
+
+  SymbolResponse(MechanismKind kind, const Budget& epsilon, const Domain& domain,
+                 const Shape& shape);
+
+  double truth() const { return keep_ + lie_; }  // P(the true symbol)
+  double lie() const { return lie_; }            // P(any other one)
+  double keep() const { return keep_; }          // truth() - lie()
+
+ private:
+  absl::StatusOr<uint32_t> DrawSymbol(LeafLabel value, uint32_t column,
+                                      PrivateRandom& random) const;
+
+  Shape shape_;
+  size_t bytes_;  // of a payload
+  uint64_t keep_rate_;
+  double keep_, lie_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
