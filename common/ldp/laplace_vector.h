@@ -24,6 +24,7 @@ class LaplaceVector : public LocalMechanism {
  public:
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
                                         PrivateRandom& random) const final;
+  size_t payload_bytes() const final { return sum_size(); }
   size_t sum_size() const final { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;

@@ -125,6 +125,9 @@ class LocalMechanism {
   virtual absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
                                                 PrivateRandom& random) const = 0;
 
+  // Bytes of a payload; where it varies, of one with little noise.
+  virtual size_t payload_bytes() const = 0;
+
   // The curator's half, on sums of sum_size() integers. Check() is InvalidArgument for a payload
   // that no honest device sends, whatever the column; AddAll() adds reports whose payloads it lets
   // pass and whose columns there are, many at a time because that is several times as fast; Add()

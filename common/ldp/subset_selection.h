@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 
+#include "common/ldp/bit_payload.h"
 #include "common/ldp/local_mechanism.h"
 
 namespace coppice {
@@ -36,6 +37,9 @@ class SubsetSelection final : public LocalMechanism {
 
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
                                         PrivateRandom& random) const override;
+  size_t payload_bytes() const override {
+    return BitPayloadBytes(is_bitmap() ? sum_size() : members_ * width_);
+  }
   size_t sum_size() const override { return domain().cells(); }
   absl::Status Check(absl::string_view payload) const override;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const override;

@@ -36,6 +36,7 @@ class SymbolResponse : public LocalMechanism {
 
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,
                                         PrivateRandom& random) const final;
+  size_t payload_bytes() const final { return bytes_; }
   size_t sum_size() const final { return size_t{shape_.columns} * shape_.symbols; }
   absl::Status Check(absl::string_view payload) const final;
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;

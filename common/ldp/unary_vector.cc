@@ -42,6 +42,8 @@ UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain
   max_ones_ = static_cast<size_t>(std::min(bits, std::ceil(bits * lie_ + 1 + slack)));
 }
 
+size_t UnaryVector::payload_bytes() const { return BitPayloadBytes(sum_size()); }
+
 template <typename Set>
 absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
   const size_t cell = CellOf(value, domain());

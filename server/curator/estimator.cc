@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,20 @@ absl::Status CheckInput(const Tree& tree, const PrivateCounts& private_counts,
     return absl::InvalidArgumentError("lambda must be 0 or more, or infinity for public rows only");
   }
   return absl::OkStatus();
+}
+
+// Where there are margins only: the public rows' shares, half a row added to each leaf.
+void AddPublicMasses(const PublicCounts& public_counts, uint64_t reports, LeafCounts& counts) {
+  const auto leaves = static_cast<double>(counts.leaf.size());
+  const double rows = std::accumulate(public_counts.leaf.begin(), public_counts.leaf.end(), 0.0);
+  for (size_t leaf = 0; leaf < counts.leaf.size(); ++leaf) {
+    const double share =
+        (static_cast<double>(public_counts.leaf[leaf]) + 0.5) / (rows + leaves / 2);
+    counts.leaf[leaf] = share * static_cast<double>(reports);
+    for (size_t k = 0; k < counts.classes; ++k) {
+      counts.label[leaf * counts.classes + k] += counts.leaf[leaf] / counts.classes;
+    }
+  }
 }
 
 }  // namespace
@@ -94,11 +109,17 @@ std::string EstimatorOptions::ToString() const {
   return min_depth == 1 ? "prune" : absl::StrCat("prune min_depth=", min_depth);
 }
 
-absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums) {
+absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
+                                           const PublicCounts& public_counts) {
   if (sums.sums.size() != mechanism.sum_size()) {
     return absl::InvalidArgumentError(absl::StrCat("the sums have ", sums.sums.size(),
                                                    " entries, but the mechanism keeps ",
                                                    mechanism.sum_size()));
+  }
+  if (public_counts.leaf.size() != mechanism.domain().leaves) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the mechanism is for ", mechanism.domain().leaves,
+                     " leaves, the public counts for ", public_counts.leaf.size()));
   }
   PrivateCounts result;
   result.counts = mechanism.Estimate(sums.sums, sums.reports);
@@ -106,6 +127,8 @@ absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, cons
   for (uint32_t k = 0; k < mechanism.domain().classes; ++k) {
     result.noise.push_back(mechanism.Variance(k));
   }
+  result.has_masses = !mechanism.margins_only();
+  if (!result.has_masses) AddPublicMasses(public_counts, sums.reports, result.counts);
   return result;
 }
 
@@ -128,7 +151,8 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const TreeSums& sums,
                                                          const PublicCounts& public_counts,
                                                          const EstimatorOptions& options) {
-  COPPICE_ASSIGN_OR_RETURN(const PrivateCounts private_counts, CountReports(mechanism, sums));
+  COPPICE_ASSIGN_OR_RETURN(const PrivateCounts private_counts,
+                           CountReports(mechanism, sums, public_counts));
   return EstimateTree(tree, private_counts, public_counts, options);
 }
 

@@ -1,5 +1,5 @@
-// From sums to a model, for any local mechanism: the paper's weighted estimator and LPCT-prune, tree
-// by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
+// From sums to a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
+// tree by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
 //
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Shapes     one TreeSums and one PublicCounts a tree of the forest, in its order.
@@ -50,10 +50,13 @@ struct PrivateCounts {
   bool has_masses = true;
 };
 
-// InvalidArgument if `sums` is not of `mechanism`'s size.
-absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums);
-
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);
+
+// Where the mechanism gives margins only, the masses of the leaves are the public rows' shares of
+// the reports. InvalidArgument if `sums` is not of `mechanism`'s size, or the public counts are of
+// another tree.
+absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, const TreeSums& sums,
+                                           const PublicCounts& public_counts);
 
 enum class EstimatorKind { kWeighted, kPrune, kSmooth };
 absl::StatusOr<EstimatorKind> ParseEstimator(absl::string_view name);  // "weighted", ...

@@ -91,12 +91,13 @@ absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress
 
 // The forest as one.
 absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgress& progress,
-                                     const SmoothBasis& basis, const EstimatorOptions& options,
-                                     Certificate certificate) {
+                                     const Table& public_rows, const SmoothBasis& basis,
+                                     const EstimatorOptions& options, Certificate certificate) {
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
-                             CountReports(*facts.mechanisms[t], *progress.sums[t]));
+                             CountReports(*facts.mechanisms[t], *progress.sums[t],
+                                          CountPublicRows(facts.terms->forest[t], public_rows)));
   }
   const Forest& forest = facts.terms->forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit, EstimateSmooth(basis, forest, counts, options.evidence));
@@ -115,7 +116,7 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   Certificate certificate = MakeCertificate(facts, options, reports);
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(facts, progress, *basis, options, std::move(certificate));
+    return EstimateForest(facts, progress, public_rows, *basis, options, std::move(certificate));
   }
   return EstimateTrees(facts, progress, public_rows, options, std::move(certificate));
 }

@@ -61,14 +61,6 @@ double Reports(absl::Span<const PrivateCounts> counts) {
   return reports;
 }
 
-// Variance that one report adds to a leaf's margin: c (V_k - U / K) for class k.
-double MarginNoise(const PrivateCounts& counts, double scale) {
-  const auto classes = static_cast<double>(counts.noise.size());
-  const NoiseVariance& noise = counts.noise.back();
-  return scale * scale *
-         (noise.label + noise.leaf / (classes * classes) - 2 * noise.covariance / classes);
-}
-
 // The factor that a leaf's private mass is too large by: between 1 (trust the public mass) and what
 // the sums say, by their variances.
 double MassRatio(double private_rows, double reports, double public_rows, double all_public_rows,
@@ -321,16 +313,26 @@ absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
 }
 
 // Over the trees, by their reports.
-double MeanMarginNoise(absl::Span<const PrivateCounts> counts, double scale) {
+double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
   double total = 0;
   for (const PrivateCounts& of_tree : counts) {
-    total += static_cast<double>(of_tree.reports) * MarginNoise(of_tree, scale);
+    total += static_cast<double>(of_tree.reports) * MarginNoise(of_tree.noise);
   }
   const double reports = Reports(counts);
   return reports > 0 ? total / reports : 0;
 }
 
 }  // namespace
+
+double MarginNoise(absl::Span<const NoiseVariance> noise) {
+  const auto classes = static_cast<double>(noise.size());
+  double most = 0;
+  for (const NoiseVariance& of_class : noise) {
+    most = std::max(most, of_class.label + of_class.leaf / (classes * classes) -
+                              2 * of_class.covariance / classes);
+  }
+  return classes * classes / (classes - 1) * most;
+}
 
 std::string SmoothDiagnosis::InWords() const {
   constexpr double kSure = 0.5;
@@ -366,7 +368,7 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   COPPICE_RETURN_IF_ERROR(CheckShapes(basis, forest, counts));
   SmoothFit fit;
   fit.diagnosis.effective_cells = basis.effective_cells();
-  fit.diagnosis.noise_per_report = MeanMarginNoise(counts, basis.scale());
+  fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
   fit.diagnosis.equivalent_rows =
       Reports(counts) /
       (basis.effective_cells() * (fit.diagnosis.noise_per_report + basis.mean_mass()));

@@ -55,6 +55,10 @@ struct SmoothFit {
   SmoothDiagnosis diagnosis;
 };
 
+// Variance that one report adds to a leaf's margin, c (V_k - U / K) for the class k with the most,
+// with c = K / sqrt(K - 1): for two classes, to their difference.
+double MarginNoise(absl::Span<const NoiseVariance> noise);
+
 // `counts` are one a tree, in the forest's order.
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
                                          absl::Span<const PrivateCounts> counts, Evidence evidence);

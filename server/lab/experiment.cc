@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/find_leaves.h"
 #include "server/curator/forest_size.h"
+#include "server/curator/mechanism_choice.h"
 #include "server/curator/smooth.h"
 
 namespace coppice {
@@ -47,12 +48,21 @@ PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& d
 
 absl::StatusOr<PrivateCounts> CountPrivately(const std::vector<uint64_t>& rows_of,
                                              const LocalMechanism& mechanism,
+                                             const PublicCounts& public_counts,
                                              PrivateRandom& noise) {
   TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
   sums.reports = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
   COPPICE_RETURN_IF_ERROR(mechanism.RandomizeAllInto(rows_of, noise, absl::MakeSpan(sums.sums)));
-  return CountReports(mechanism, sums);
+  return CountReports(mechanism, sums, public_counts);
+}
+
+absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
+                                           uint32_t classes) {
+  if (options.mechanism.has_value()) return *options.mechanism;
+  COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
+                           ChooseMechanism(*options.epsilon, forest, classes, 0));
+  return choice.cost.kind;
 }
 
 }  // namespace
@@ -66,12 +76,15 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
     COPPICE_ASSIGN_OR_RETURN(partition, ChooseForestSize(public_rows, partition));
   }
   COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, partition));
+  const uint32_t classes = public_rows.schema().num_classes();
+  if (options.epsilon.has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(result.mechanism, MechanismFor(options, result.forest, classes));
+  }
   const std::vector<std::vector<uint64_t>> rows_of =
       Assign(result.forest, private_rows, assignment);
   for (size_t t = 0; t < result.forest.size(); ++t) {
     const Tree& tree = result.forest[t];
-    const Domain domain = {.leaves = tree.num_leaves(),
-                           .classes = public_rows.schema().num_classes()};
+    const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
     result.leaves += domain.leaves;
     result.public_counts.push_back(CountPublicRows(tree, public_rows));
     if (!options.epsilon.has_value()) {
@@ -79,8 +92,10 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
       continue;
     }
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
-                             MakeLocalMechanism(options.mechanism, *options.epsilon, domain));
-    COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts, CountPrivately(rows_of[t], *mechanism, noise));
+                             MakeLocalMechanism(*result.mechanism, *options.epsilon, domain));
+    COPPICE_ASSIGN_OR_RETURN(
+        PrivateCounts counts,
+        CountPrivately(rows_of[t], *mechanism, result.public_counts.back(), noise));
     result.private_counts.push_back(std::move(counts));
     COPPICE_ASSIGN_OR_RETURN(const std::string sample,
                              mechanism->Randomize(LeafLabel{}, /*column=*/0, noise));

@@ -31,7 +31,8 @@ struct CollectOptions {
   PartitionOptions partition;
   // The size of the trees is chosen from the public rows (forest_size.h); hybrid rule only.
   bool choose_size = false;
-  MechanismKind mechanism = MechanismKind::kOptimizedUnary;
+  // Unset: chosen for the forest (mechanism_choice.h).
+  std::optional<MechanismKind> mechanism;
   // Unset: exact counts, no privacy whatever.
   std::optional<Budget> epsilon;
 };
@@ -42,6 +43,7 @@ struct Collected {
   std::vector<PrivateCounts> private_counts;  // one a tree
   std::vector<PublicCounts> public_counts;    // one a tree
   std::shared_ptr<const SmoothBasis> basis;   // set by the first smooth estimate
+  std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
   size_t report_bytes = 0;                    // of one report; 0 without privacy
   size_t leaves = 0;                          // of all trees
 };

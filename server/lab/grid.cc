@@ -87,9 +87,8 @@ class Runner {
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
                         PublicRandom& assignment, PrivateRandom& noise, absl::Span<Cell> cells) {
     const Stopwatch collecting;
-    COPPICE_ASSIGN_OR_RETURN(
-        Collected collected,
-        Collect(*rows.public_rows, *rows.private_rows, collect, assignment, noise));
+    COPPICE_ASSIGN_OR_RETURN(Collected collected, Collect(*rows.public_rows, *rows.private_rows,
+                                                          collect, assignment, noise));
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
     const LocatedRows test(collected.forest, *rows.test_rows);
@@ -99,6 +98,7 @@ class Runner {
                                EstimateForest(collected, *rows.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
+      if (repetition + 1 == options_.repeats) cell.mechanism = collected.mechanism;
       cell.accuracy[repetition] = test.Accuracy(predictions);
       cell.leaves[repetition] = static_cast<double>(collected.leaves);
       cell.report_bytes[repetition] = static_cast<double>(collected.report_bytes);

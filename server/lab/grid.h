@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,7 +46,8 @@ struct Cell {
   uint32_t depth = 0;
   uint32_t min_leaf = 0;
   EstimatorOptions estimator;
-  std::vector<double> accuracy;  // one a repetition
+  std::optional<MechanismKind> mechanism;  // of the last repetition
+  std::vector<double> accuracy;            // one a repetition
   std::vector<double> leaves;
   std::vector<double> report_bytes;
   // To grow, simulate the devices and estimate: on the clock, and of the processor.

@@ -23,6 +23,7 @@ namespace {
 constexpr uint32_t kDefaultDepth = 6;
 constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kNoLabels[] = "none";
+constexpr char kAuto[] = "auto";
 
 // Nothing is added to the counts: not private, for comparison.
 constexpr char kNoPrivacy[] = "inf";
@@ -40,6 +41,12 @@ absl::StatusOr<std::optional<Budget>> ParseEpsilon(const std::string& text) {
     return absl::InvalidArgumentError("must be from 0.01 to 1000, or inf for no privacy");
   }
   return std::optional<Budget>(epsilon);
+}
+
+absl::StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::string& name) {
+  if (name == kAuto) return std::optional<MechanismKind>();
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(name));
+  return std::optional<MechanismKind>(kind);
 }
 
 // A CLI11 check: what `parse` refuses is refused, with its message.
@@ -172,8 +179,8 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
       ->required()
       ->check(Accepted(ParseEpsilon));
-  command.add_option("--mechanism", flags.mechanism, "local mechanism")
-      ->check(Accepted([](const std::string& name) { return ParseMechanism(name); }))
+  command.add_option("--mechanism", flags.mechanism, "local mechanism, or auto: the best there is")
+      ->check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
       ->capture_default_str();
   command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
       ->check(Accepted([](const std::string& name) { return ParseSplitRule(name); }))
@@ -281,7 +288,7 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   partition.use_labels = flags.public_labels != kNoLabels;
   run.collect.choose_size =
       hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
-  COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanism(flags.mechanism));
+  COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
   run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
   run.grid.min_leaves =

@@ -28,7 +28,7 @@ struct LocalFlags {
   bool strict = false;
 
   std::string epsilon;
-  std::string mechanism = "optimized_unary";
+  std::string mechanism = "auto";
   std::string split_rule = "max_edge";
   std::string criterion = "gini";
   std::optional<uint32_t> trees;

@@ -54,7 +54,8 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
     }
   }
   report["epsilon"] = collect.epsilon.has_value() ? Json(collect.epsilon->epsilon()) : Json("inf");
-  report["mechanism"] = std::string(MechanismName(collect.mechanism));
+  report["mechanism"] =
+      best.mechanism.has_value() ? std::string(MechanismName(*best.mechanism)) : "none";
   report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
   report["criterion"] = std::string(CriterionName(collect.partition.criterion));
   report["trees"] = collect.partition.trees;

@@ -74,7 +74,7 @@ void BM_EstimateSmooth(benchmark::State& state) {
   for (auto _ : state) {
     std::vector<PrivateCounts> counts;
     for (size_t t = 0; t < forest.size(); ++t) {
-      counts.push_back(*CountReports(*mechanisms[t], sums[t]));
+      counts.push_back(*CountReports(*mechanisms[t], sums[t], CountPublicRows(forest[t], rows)));
     }
     benchmark::DoNotOptimize(EstimateSmooth(basis, forest, counts, Evidence::kBoth));
   }

@@ -79,6 +79,7 @@ class Plain final : public LocalMechanism {
   absl::StatusOr<std::string> Randomize(LeafLabel, uint32_t, PrivateRandom&) const override {
     return "";
   }
+  size_t payload_bytes() const override { return 0; }
   size_t sum_size() const override { return domain().cells(); }
   absl::Status Check(absl::string_view) const override { return absl::OkStatus(); }
   void AddAll(absl::Span<const Contribution>, absl::Span<int64_t>) const override {}

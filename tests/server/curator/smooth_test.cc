@@ -61,7 +61,7 @@ std::vector<PrivateCounts> Collect(const Forest& forest, const Table& rows, Mech
           mechanism->RandomizeInto({leaf_of[i], rows.label(i)}, random, absl::MakeSpan(sums.sums))
               .ok());
     }
-    counts.push_back(*CountReports(*mechanism, sums));
+    counts.push_back(*CountReports(*mechanism, sums, CountPublicRows(forest[t], rows)));
   }
   return counts;
 }
