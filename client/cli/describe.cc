@@ -54,6 +54,7 @@ void AddTerms(const v1::Study& study, Json& json) {
   json["trees"] = study.terms().forest().trees_size();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
+  if (!study.choice().empty()) json["choice"] = study.choice();
 }
 
 }  // namespace

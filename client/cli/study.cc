@@ -19,7 +19,9 @@ struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
   std::string public_file, schema_file, study, epsilon;
-  v1::Mechanism mechanism = v1::MECHANISM_OPTIMIZED_UNARY;
+  v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
+  uint32_t max_payload = 0;
+  uint64_t devices = 0;
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
@@ -66,7 +68,12 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   }
   *request.mutable_partition() = PartitionOf(flags);
   request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
-  request.set_mechanism(flags.mechanism);
+  if (flags.mechanism == v1::MECHANISM_UNSPECIFIED) {
+    request.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
+  } else {
+    request.set_mechanism(flags.mechanism);
+  }
+  request.set_expected_devices(flags.devices);
   return request;
 }
 
@@ -135,16 +142,10 @@ void AddCreate(CLI::App& noun, Action& action) {
       AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
               "coppice study create --public public.csv --schema schema.json "
               "--epsilon 2 --mechanism optimized_unary");
-  const std::map<std::string, v1::Mechanism> mechanisms = {
-      {"laplace_split", v1::MECHANISM_LAPLACE_SPLIT},
-      {"laplace_joint", v1::MECHANISM_LAPLACE_JOINT},
-      {"symmetric_unary", v1::MECHANISM_SYMMETRIC_UNARY},
-      {"optimized_unary", v1::MECHANISM_OPTIMIZED_UNARY},
-      {"subset_selection", v1::MECHANISM_SUBSET_SELECTION},
-      {"direct", v1::MECHANISM_DIRECT},
-      {"hadamard_response", v1::MECHANISM_HADAMARD_RESPONSE},
-      {"local_hashing", v1::MECHANISM_LOCAL_HASHING},
-      {"signed_hadamard", v1::MECHANISM_SIGNED_HADAMARD}};
+  std::map<std::string, v1::Mechanism> mechanisms = {{"auto", v1::MECHANISM_UNSPECIFIED}};
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    mechanisms[std::string(MechanismName(kind))] = ToProto(kind);
+  }
   verb->add_option("--public", flags->public_file,
                    "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
                    "made from them")
@@ -153,7 +154,12 @@ void AddCreate(CLI::App& noun, Action& action) {
   AddEpsilonFlag(*verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
       ->required();
   AddChoice(*verb, "--mechanism", flags->mechanism, mechanisms,
-            "How devices hide their rows (default optimized_unary)");
+            "How devices hide their rows (default auto: what says most of a label, or nearly that "
+            "in the smallest report)");
+  verb->add_option("--max-payload", flags->max_payload,
+                   "For auto: most bytes that a report's payload may have (default: no limit)");
+  verb->add_option("--devices", flags->devices,
+                   "About how many devices will answer; sizes a partition without labels");
   AddPartitionFlags(*verb, *flags);
   AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);

@@ -24,11 +24,19 @@ constexpr std::array<Size, 7> kSizes = {{{kMaxDepth, 1},
                                          {kMaxDepth, 32},
                                          {5, 1},
                                          {5, 8}}};
-constexpr Size kWithoutLabels = {kMaxDepth, 4};
 
 constexpr uint32_t kManyRowsTrees = 16;
 constexpr uint32_t kManyRowsMinLeaf = 20;
 constexpr uint32_t kManyRowsMaxLeaves = 64;
+
+// Leaves grown by the widest spread hold one to two times their least number of rows.
+constexpr double kSpreadLeafRows = 1.5;
+
+uint32_t LeafRowsWithoutLabels(size_t rows, double expected_information) {
+  const double leaves = std::max(0.35 * std::pow(expected_information, 0.42), 2.0);
+  return static_cast<uint32_t>(
+      std::max(std::round(static_cast<double>(rows) / (kSpreadLeafRows * leaves)), 1.0));
+}
 
 PartitionOptions Sized(PartitionOptions options, const Size& size) {
   options.max_depth = size.max_depth;
@@ -97,8 +105,19 @@ absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
 
 }  // namespace
 
+double ExpectedInformation(double reports, const Budget& epsilon) {
+  // The better of one bit about the margin and one set about all cells, as large as it may be.
+  const double e = std::exp(std::min(epsilon.epsilon(), 20.0));
+  const double of_bit = (e + 1) * (e + 1) / ((e - 1) * (e - 1));
+  const double of_set = 8 * e / ((e - 1) * (e - 1));
+  // Sampling adds about as much as a cell's share, whatever the mechanism.
+  constexpr double kSampling = 0.05;
+  return reports / (std::min(of_bit, of_set) + kSampling);
+}
+
 absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
-                                                  const PartitionOptions& base) {
+                                                  const PartitionOptions& base,
+                                                  double expected_information) {
   const size_t n = public_rows.num_rows();
   if (n == 0) return absl::InvalidArgumentError("a partition needs at least one public row");
   PartitionOptions options = base;
@@ -108,9 +127,11 @@ absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
   if (n > kManyPublicRows) {
     options.trees = std::min(options.trees, kManyRowsTrees);
     options.max_leaves = kManyRowsMaxLeaves;
-    return Sized(options, {kMaxDepth, kManyRowsMinLeaf});
   }
-  if (!options.use_labels) return Sized(options, kWithoutLabels);
+  if (!options.use_labels) {
+    return Sized(options, {kMaxDepth, LeafRowsWithoutLabels(n, expected_information)});
+  }
+  if (n > kManyPublicRows) return Sized(options, {kMaxDepth, kManyRowsMinLeaf});
   const HybridRows hybrid(public_rows, /*use_labels=*/true);
   const std::vector<double> y = CentredLabels(public_rows);
   std::vector<Size> sizes;

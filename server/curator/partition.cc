@@ -62,8 +62,8 @@ absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptio
 }  // namespace
 
 absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name) {
-  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart,
-                               SplitRule::kHybrid}) {
+  for (const SplitRule rule :
+       {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
     if (name == SplitRuleName(rule)) return rule;
   }
   return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");

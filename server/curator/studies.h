@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,9 @@ struct StudySpec {
   PartitionOptions partition;
   bool choose_size = false;  // the partition's, from the public rows; see forest_size.h
   Budget epsilon;
-  MechanismKind mechanism;
+  std::optional<MechanismKind> mechanism;  // chosen if unset; see mechanism_choice.h
+  size_t max_payload_bytes = 0;            // of what is chosen; 0: no limit
+  uint64_t expected_devices = 0;           // 0: not known
 };
 
 struct StudyInfo {
@@ -67,6 +70,7 @@ struct StudyInfo {
   Fingerprint fingerprint{};
   uint64_t public_rows = 0;
   PartitionOptions partition;
+  std::string choice;  // why the mechanism and the forest were chosen; empty if they were given
   std::shared_ptr<const Terms> terms;
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
 };

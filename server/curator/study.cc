@@ -65,6 +65,7 @@ StudyInfo Study::Info() const {
                  .fingerprint = facts_.fingerprint,
                  .public_rows = facts_.public_rows,
                  .partition = facts_.partition,
+                 .choice = facts_.choice,
                  .terms = facts_.terms};
   const std::lock_guard lock(mutex_);
   info.state = progress_.state;

@@ -30,6 +30,7 @@ struct StudyFacts {
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one a tree
   int64_t created_unix_seconds = 0;
   PartitionOptions partition;
+  std::string choice;  // see StudyInfo
   uint64_t public_rows = 0;
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for

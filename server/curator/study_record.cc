@@ -78,6 +78,7 @@ absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& re
   facts->public_rows = record.public_rows();
   facts->request_id = record.request_id();
   facts->request_hash = record.request_hash();
+  facts->choice = record.choice();
   return facts;
 }
 
@@ -175,6 +176,7 @@ std::string EncodeStudy(const StudyFacts& facts, StudyState state) {
   record.set_public_rows(facts.public_rows);
   record.set_request_id(facts.request_id);
   record.set_request_hash(facts.request_hash);
+  record.set_choice(facts.choice);
   return record.SerializeAsString();
 }
 

@@ -9,6 +9,7 @@
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
 #include "server/curator/forest_size.h"
+#include "server/curator/mechanism_choice.h"
 #include "server/curator/partition.h"
 #include "server/curator/study_record.h"
 
@@ -35,12 +36,13 @@ std::string HashRequest(const StudySpec& spec) {
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
   const std::string rows = EncodeRows(*spec.public_rows);
   // The sizes keep one part from passing for the end of another.
-  const std::string rest =
-      absl::StrCat(schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
-                   static_cast<int>(spec.mechanism), " ", SplitRuleName(partition.rule), " ",
-                   CriterionName(partition.criterion), " ", partition.max_depth, " ",
-                   partition.min_leaf, " ", partition.trees, " ", partition.seed, " ",
-                   partition.max_leaves, " ", partition.use_labels, " ", spec.choose_size);
+  const std::string rest = absl::StrCat(
+      schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
+      spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
+      spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
+      CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
+      partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
+      " ", spec.choose_size);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -53,7 +55,35 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec) {
     return absl::InvalidArgumentError(
         "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
   }
-  return ChooseForestSize(*spec.public_rows, spec.partition);
+  const double devices =
+      spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
+  return ChooseForestSize(*spec.public_rows, spec.partition,
+                          ExpectedInformation(devices, spec.epsilon));
+}
+
+struct Chosen {
+  MechanismKind mechanism;
+  std::string why;
+};
+
+// "local_hashing: ...; 64 trees of 41 leaves: ..."
+absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOptions& partition,
+                                        const Forest& forest) {
+  size_t leaves = 0;
+  for (const Tree& tree : forest) leaves += tree.num_leaves();
+  std::string size;
+  if (spec.choose_size) {
+    size = absl::StrCat(forest.size(), " trees of about ", leaves / forest.size(),
+                        " leaves, at least ", partition.min_leaf, " of ",
+                        spec.public_rows->num_rows(), " public rows in each");
+  }
+  if (spec.mechanism.has_value()) return Chosen{.mechanism = *spec.mechanism, .why = size};
+  COPPICE_ASSIGN_OR_RETURN(
+      const MechanismChoice choice,
+      ChooseMechanism(spec.epsilon, forest, spec.public_rows->schema().num_classes(),
+                      spec.max_payload_bytes));
+  return Chosen{.mechanism = choice.cost.kind,
+                .why = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
 }
 
 }  // namespace
@@ -62,15 +92,17 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
                                           int64_t created_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(*spec.public_rows, partition));
+  COPPICE_ASSIGN_OR_RETURN(const Chosen chosen, ResolveMechanism(spec, partition, forest));
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
                     .forest = std::move(forest),
                     .epsilon = spec.epsilon,
-                    .mechanism = spec.mechanism};
+                    .mechanism = chosen.mechanism};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, FactsFromTerms(SerializeTerms(terms)));
   facts.created_unix_seconds = created_unix_seconds;
   facts.partition = partition;
+  facts.choice = chosen.why;
   facts.public_rows = spec.public_rows->num_rows();
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);

@@ -73,7 +73,11 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
   Collected result;
   PartitionOptions partition = options.partition;
   if (options.choose_size) {
-    COPPICE_ASSIGN_OR_RETURN(partition, ChooseForestSize(public_rows, partition));
+    const auto devices = static_cast<double>(private_rows.num_rows());
+    const double information =
+        options.epsilon.has_value() ? ExpectedInformation(devices, *options.epsilon) : devices;
+    COPPICE_ASSIGN_OR_RETURN(partition,
+                             ChooseForestSize(public_rows, partition, information));
   }
   COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, partition));
   const uint32_t classes = public_rows.schema().num_classes();

@@ -1,6 +1,7 @@
 #include "server/service/messages.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -158,6 +159,7 @@ v1::Study SummaryOf(const StudyInfo& info) {
   proto.mutable_fingerprint()->assign(info.fingerprint.begin(), info.fingerprint.end());
   *proto.mutable_partition() = ToProto(info.partition);
   proto.set_public_rows(info.public_rows);
+  proto.set_choice(info.choice);
   SetCounts(info, proto);
   return proto;
 }
@@ -191,7 +193,10 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
                       "must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit");
   }
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, FromProto(request.partition()));
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(request.mechanism()));
+  std::optional<MechanismKind> mechanism;
+  if (!request.has_choose_mechanism()) {
+    COPPICE_ASSIGN_OR_RETURN(mechanism, FromProto(request.mechanism()));
+  }
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
@@ -201,7 +206,9 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
                    .partition = partition,
                    .choose_size = request.partition().choose_size(),
                    .epsilon = *epsilon,
-                   .mechanism = mechanism};
+                   .mechanism = mechanism,
+                   .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                   .expected_devices = request.expected_devices()};
 }
 
 absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {

@@ -31,7 +31,7 @@ Table PublicRows(size_t count) {
 }
 
 PartitionOptions ForestOf(const Table& rows) {
-  return *ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = kForestTrees});
+  return *ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = kForestTrees}, 1000);
 }
 
 void BM_ChooseSize(benchmark::State& state) {

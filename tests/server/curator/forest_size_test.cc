@@ -26,9 +26,9 @@ Table Rows(size_t count, double certainty, uint64_t seed) {
   return table;
 }
 
-PartitionOptions Chosen(const Table& rows, PartitionOptions base = {}) {
+PartitionOptions Chosen(const Table& rows, PartitionOptions base = {}, double information = 1000) {
   base.trees = 16;
-  absl::StatusOr<PartitionOptions> options = ChooseForestSize(rows, base);
+  absl::StatusOr<PartitionOptions> options = ChooseForestSize(rows, base, information);
   EXPECT_TRUE(options.ok()) << options.status();
   return *options;
 }
@@ -55,7 +55,7 @@ TEST(ForestSizeTest, ManyRowsMakeFewShortTrees) {
   PartitionOptions base;
   base.trees = 64;
   ASSERT_OK_AND_ASSIGN(const PartitionOptions options,
-                       ChooseForestSize(Rows(kManyPublicRows + 1, 0.5, 1), base));
+                       ChooseForestSize(Rows(kManyPublicRows + 1, 0.5, 1), base, 1000));
   EXPECT_EQ(options.trees, 16u);
   EXPECT_EQ(options.max_leaves, 64u);
   EXPECT_EQ(options.min_leaf, 20u);
@@ -73,11 +73,29 @@ TEST(ForestSizeTest, WithoutLabelsTheyDecideNothing) {
   EXPECT_EQ(forest, of_flipped);
 }
 
+TEST(ForestSizeTest, WithoutLabelsReportsMustFillTheLeaves) {
+  PartitionOptions base;
+  base.use_labels = false;
+  const Table rows = Rows(1000, 1, 1);
+  uint32_t before = 1000;
+  for (const double information : {10.0, 1e3, 1e5, 1e7}) {
+    const PartitionOptions options = Chosen(rows, base, information);
+    EXPECT_LT(options.min_leaf, before) << information;
+    before = options.min_leaf;
+  }
+}
+
+TEST(ForestSizeTest, InformationIsReportsOverTheNoiseOfTheirMargin) {
+  EXPECT_NEAR(ExpectedInformation(4733, *Budget::Parse("1")), 1000, 1) << "4.683 + 0.05 a report";
+  EXPECT_GT(ExpectedInformation(1000, *Budget::Parse("4")),
+            10 * ExpectedInformation(1000, *Budget::Parse("1")));
+}
+
 TEST(ForestSizeTest, KeepsSeedAndRefusesNoRows) {
   PartitionOptions base;
   base.seed = 99;
   EXPECT_EQ(Chosen(Rows(30, 1, 1), base).seed, 99u);
-  EXPECT_THAT(ChooseForestSize(Rows(0, 1, 1), base),
+  EXPECT_THAT(ChooseForestSize(Rows(0, 1, 1), base, 1000),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
 }
 

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# Runs the experiments of docs/accuracy.md and prints its tables in Markdown.
+#
+#   docs/accuracy.sh DATA_DIR TABLE [REPEATS] > table.md
+#
+# DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
+#   main       untuned, both sources; public labels alone; reports alone
+#   tuned      the paper's LPCT, best cell of its grid on the test rows, for comparison
+#   mechanism  the same studies by every mechanism
+#   guards     public labels that are flipped or random, few public rows, few devices
+#   million    a million devices on the synthetic pair, with and without public labels
+# Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
+set -euo pipefail
+
+if [[ $# -lt 2 ]]; then
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million [REPEATS]" >&2
+  exit 2
+fi
+data=$1
+table=$2
+repeats=${3:-20}
+lab=${COPPICE_LAB:-$(dirname "$0")/../build/release/bin/coppice-lab}
+
+# The studies: a name, then where the rows come from.
+studies=(
+  "synthetic γ=.5 (10000, 50)|--synthetic gamma=0.5,private=10000,public=50"
+  "synthetic γ=5 (10000, 1000)|--synthetic gamma=5,private=10000,public=1000"
+  "diabetes (2055, 200)|--public $data/diabetes/diabetes_pub.csv --private $data/diabetes/diabetes_pri.csv --schema $data/diabetes/schema.json"
+  "banknote (1048, 50)|--data $data/banknote/banknote.csv --public-rows 50 --schema $data/banknote/schema.json"
+  "rice (2998, 50)|--data $data/rice/rice.csv --public-rows 50 --schema $data/rice/schema.json"
+  "occupancy (6465, 50)|--data $data/occupancy/occupancy.csv --public-rows 50 --schema $data/occupancy/schema.json"
+  "mushroom (6450, 50)|--data $data/mushroom/mushroom.csv --public-rows 50 --schema $data/mushroom/schema.json"
+  "adult (32361, 200)|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 200 --schema $data/adult/schema.json"
+  "adult (31561, 1000)|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 1000 --schema $data/adult/schema.json"
+  "credit (23800, 200)|--data $data/credit/credit.csv --public-rows 200 --schema $data/credit/schema.json"
+  "credit (23000, 1000)|--data $data/credit/credit.csv --public-rows 1000 --schema $data/credit/schema.json"
+  "census (3144, 41292)|--public $data/census/census_pub.csv --private $data/census/census_pri.csv --schema $data/census/schema.json"
+  "robot4, K=4 (4315, 50)|--data $data/robot4/robot4.csv --public-rows 50 --schema $data/robot4/schema.json"
+  "car, K=4 (1283, 100)|--data $data/car/car.csv --public-rows 100 --schema $data/car/schema.json"
+)
+
+# run FLAGS...: one JSON line.
+run() { "$lab" local --repeats "$repeats" --json "$@" 2> /dev/null; }
+
+# The untuned estimator: every default but what FLAGS say.
+untuned() { run --split-rule hybrid --estimator smooth "$@"; }
+
+figure() {
+  jq -r 'def f: . * 1000 | round | "." + ("00" + tostring)[-3:];
+    (.accuracy.mean | f) + " ± " + (.standard_error | f)'
+}
+
+# cells SEPARATOR-LESS: figure for each epsilon. cells "EPSILONS" COMMAND FLAGS...
+cells() {
+  local epsilons=$1 epsilon
+  shift
+  for epsilon in $epsilons; do echo -n " $("$@" --epsilon "$epsilon" | figure) |"; done
+}
+
+# for_studies FUNCTION [PATTERN]: FUNCTION NAME FLAGS... for every study whose name matches.
+for_studies() {
+  local study
+  local -a rows
+  for study in "${studies[@]}"; do
+    [[ ${study%%|*} =~ ${2:-.} ]] || continue
+    read -r -a rows <<< "${study#*|}"
+    "$1" "${study%%|*}" "${rows[@]}"
+  done
+}
+
+main_row() {
+  local name=$1
+  shift
+  echo "| $name | $(untuned "$@" --epsilon 1 --evidence public | figure) |$(cells "0.5 1 2 4 8" \
+    untuned "$@")$(cells "0.5 2 8" untuned "$@" --evidence reports)"
+}
+
+main_table() {
+  echo "| study (devices, public rows) | public only | ε = 0.5 | 1 | 2 | 4 | 8 | reports only, 0.5 | 2 | 8 |"
+  echo "|---|---|---|---|---|---|---|---|---|---|"
+  for_studies main_row "${STUDIES:-.}"
+}
+
+# The better of the two rules on the test rows, as the paper chooses.
+tuned() {
+  local rule best="" next
+  for rule in max_edge cart; do
+    next=$(run --criterion entropy --mechanism laplace_split --estimator weighted --split-rule "$rule" \
+      --grid "$@")
+    best=$(printf '%s\n' $best $next | jq -c -s 'max_by(.accuracy.mean)')
+  done
+  echo "$best"
+}
+
+tuned_row() {
+  local name=$1
+  shift
+  echo "| $name |$(cells "0.5 1 2 4 8" tuned "$@")"
+}
+
+tuned_table() {
+  echo "| LPCT, tuned on the test rows | ε = 0.5 | 1 | 2 | 4 | 8 |"
+  echo "|---|---|---|---|---|---|"
+  for_studies tuned_row "${STUDIES:-.}"
+}
+
+mechanism_rows() {
+  local name=$1 mechanism
+  shift
+  for mechanism in signed_hadamard hadamard_response local_hashing direct subset_selection \
+    optimized_unary symmetric_unary laplace_joint laplace_split; do
+    [[ $mechanism == signed_hadamard && $name == *K=4* ]] && continue
+    echo "| $name | \`$mechanism\` |$(cells "0.5 1 2 4 8" untuned "$@" --mechanism "$mechanism")"
+  done
+}
+
+mechanism_table() {
+  echo "| study | mechanism | ε = 0.5 | 1 | 2 | 4 | 8 |"
+  echo "|---|---|---|---|---|---|---|"
+  for_studies mechanism_rows "${STUDIES:-γ=.5|adult .32361|robot4}"
+}
+
+guard_rows() {
+  local name=$1 labels
+  shift
+  for labels in flipped random; do
+    echo "| $name, public labels $labels | $(untuned "$@" --public-labels $labels --epsilon 1 \
+      --evidence public | figure) |$(cells "0.5 1 2 4 8" untuned "$@" --public-labels $labels \
+      --evidence reports)$(cells "0.5 1 2 4 8" untuned "$@" --public-labels $labels)"
+  done
+}
+
+guards_table() {
+  echo "| study | public only | reports only, ε = 0.5 | 1 | 2 | 4 | 8 | both, ε = 0.5 | 1 | 2 | 4 | 8 |"
+  echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
+  for_studies guard_rows "${STUDIES:-γ=.5|adult .32361|banknote}"
+  studies=(
+    "synthetic γ=.5, 10 public rows|--synthetic gamma=0.5,private=10000,public=10"
+    "synthetic γ=.5, 200 devices|--synthetic gamma=0.5,private=200,public=50"
+    "banknote, 10 public rows|--data $data/banknote/banknote.csv --public-rows 10 --schema $data/banknote/schema.json"
+    "banknote, 200 devices|--data $data/banknote/banknote.csv --public-rows 50 --private-rows 200 --schema $data/banknote/schema.json"
+    "adult, 10 public rows|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 10 --schema $data/adult/schema.json"
+    "adult, 200 devices|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 200 --private-rows 200 --schema $data/adult/schema.json"
+  )
+  guard_rows() {
+    local name=$1
+    shift
+    echo "| $name | $(untuned "$@" --epsilon 1 --evidence public | figure) |$(cells "0.5 1 2 4 8" \
+      untuned "$@" --evidence reports)$(cells "0.5 1 2 4 8" untuned "$@")"
+  }
+  for_studies guard_rows "${STUDIES:-.}"
+}
+
+million_table() {
+  local public
+  echo "| a million devices, γ = .5 | ε = 0.25 | 0.5 | 1 | 2 | 4 |"
+  echo "|---|---|---|---|---|---|"
+  for public in 50 200 1000; do
+    local -a rows=(--synthetic "gamma=0.5,private=1000000,public=$public,test=20000")
+    echo "| $public public rows |$(cells "0.25 0.5 1 2 4" untuned "${rows[@]}")"
+    echo "| $public public rows without labels |$(cells "0.25 0.5 1 2 4" untuned "${rows[@]}" \
+      --public-labels none)"
+  done
+}
+
+case $table in
+  main) main_table ;;
+  tuned) tuned_table ;;
+  mechanism) mechanism_table ;;
+  guards) guards_table ;;
+  million) million_table ;;
+  *)
+    echo "docs/accuracy.sh: no table is called \"$table\"" >&2
+    exit 2
+    ;;
+esac
