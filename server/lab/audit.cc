@@ -184,25 +184,27 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
 
 AuditSubject SubjectOf(const LocalMechanism& mechanism) {
   const Domain domain = mechanism.domain();
-  return {
-      .name = std::string(MechanismName(mechanism.kind())),
-      .inputs = static_cast<uint32_t>(domain.cells()),
-      .run = [&mechanism, domain](uint32_t input,
-                                  PrivateRandom& random) -> absl::StatusOr<std::string> {
-        // As a ticket would; the sums show it.
-        COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(mechanism.columns()));
-        const auto column = static_cast<uint32_t>(drawn);
-        const LeafLabel value = {.leaf = input / domain.classes, .label = input % domain.classes};
-        COPPICE_ASSIGN_OR_RETURN(const std::string payload,
-                                 mechanism.Randomize(value, column, random));
-        std::vector<int64_t> sums(mechanism.sum_size());
-        COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(sums)));
-        std::string summary;
-        for (const int64_t sum : sums) {
-          summary.push_back(static_cast<char>('1' + std::clamp<int64_t>(sum, -1, 2)));
-        }
-        return summary;
-      }};
+  return {.name = std::string(MechanismName(mechanism.kind())),
+          .inputs = static_cast<uint32_t>(domain.cells()),
+          .run = [&mechanism, domain](uint32_t input,
+                                      PrivateRandom& random) -> absl::StatusOr<std::string> {
+            uint64_t drawn = 0;  // as by a ticket; the sums show it
+            if (mechanism.columns() > 1) {
+              COPPICE_ASSIGN_OR_RETURN(drawn, random.UniformBelow(mechanism.columns()));
+            }
+            const auto column = static_cast<uint32_t>(drawn);
+            const LeafLabel value = {.leaf = input / domain.classes,
+                                     .label = input % domain.classes};
+            COPPICE_ASSIGN_OR_RETURN(const std::string payload,
+                                     mechanism.Randomize(value, column, random));
+            std::vector<int64_t> sums(mechanism.sum_size());
+            COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(sums)));
+            std::string summary;
+            for (const int64_t sum : sums) {
+              summary.push_back(static_cast<char>('1' + std::clamp<int64_t>(sum, -1, 2)));
+            }
+            return summary;
+          }};
 }
 
 }  // namespace coppice

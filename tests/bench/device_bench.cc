@@ -54,16 +54,21 @@ void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
   state.counters["payload_bytes"] =
       static_cast<double>(bytes) / static_cast<double>(state.iterations());
 }
-BENCHMARK_CAPTURE(BM_Privatize, laplace_split, MechanismKind::kLaplaceSplit)
-    ->Arg(16)
-    ->Arg(256)
-    ->Arg(4096);
-BENCHMARK_CAPTURE(BM_Privatize, laplace_joint, MechanismKind::kLaplaceJoint)->Arg(256);
-BENCHMARK_CAPTURE(BM_Privatize, symmetric_unary, MechanismKind::kSymmetricUnary)->Arg(256);
-BENCHMARK_CAPTURE(BM_Privatize, optimized_unary, MechanismKind::kOptimizedUnary)
-    ->Arg(16)
-    ->Arg(256)
-    ->Arg(4096);
+// leaves
+void AtEachSize(benchmark::internal::Benchmark* bench) {
+  for (const int64_t leaves : {16, 256, 4096, 65536}) bench->Arg(leaves);
+}
+BENCHMARK_CAPTURE(BM_Privatize, laplace_split, MechanismKind::kLaplaceSplit)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, laplace_joint, MechanismKind::kLaplaceJoint)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, symmetric_unary, MechanismKind::kSymmetricUnary)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, optimized_unary, MechanismKind::kOptimizedUnary)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, subset_selection, MechanismKind::kSubsetSelection)
+    ->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, direct, MechanismKind::kDirect)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, hadamard_response, MechanismKind::kHadamardResponse)
+    ->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, local_hashing, MechanismKind::kLocalHashing)->Apply(AtEachSize);
+BENCHMARK_CAPTURE(BM_Privatize, signed_hadamard, MechanismKind::kSignedHadamard)->Apply(AtEachSize);
 
 void BM_RandomBytes(benchmark::State& state) {
   std::vector<unsigned char> bytes(16384);  // what OpenSslRandom asks for at once

@@ -43,8 +43,9 @@ class MainJobTest : public ::testing::Test {
 
 TEST_F(MainJobTest, DevicesAnswerAndTheirTreePredicts) {
   for (const char* mechanism :
-       {"laplace_split", "laplace_joint", "symmetric_unary", "optimized_unary"}) {
-    const std::string study = std::string("s-") + (mechanism[0] == 'l' ? mechanism + 8 : mechanism);
+       {"laplace_split", "laplace_joint", "symmetric_unary", "optimized_unary", "subset_selection",
+        "direct", "hadamard_response", "local_hashing", "signed_hadamard"}) {
+    const std::string study = std::string("s-") + mechanism;
     CreateSynthetic(study, mechanism);
     const auto collected = daemon_.CoppiceJson({"collect", "simulate", "--study", study, "--data",
                                                 rows_ + "/private.csv", "--journal",

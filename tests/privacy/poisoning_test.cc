@@ -201,7 +201,7 @@ class SubsetPoisoningTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, SubsetPoisoningTest, ::testing::Values("1", "4"),
-                         ::testing::PrintToStringParamName());
+                         [](const auto& test) { return std::string("epsilon_") + test.param; });
 
 TEST_P(SubsetPoisoningTest, EverySetReachesTheBoundAndNoneGoesFurther) {
   const Influence bound = mechanism_->MaxInfluence();

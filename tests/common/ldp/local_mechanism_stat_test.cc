@@ -161,6 +161,22 @@ TEST(LocalMechanismVarianceTest, MatchesTheClosedForms) {
   EXPECT_NEAR(variance(MechanismKind::kLaplaceJoint, 1).leaf, 15.7, 0.05);
   EXPECT_NEAR(variance(MechanismKind::kSymmetricUnary, 1).label, 3.92, 0.01);
   EXPECT_NEAR(variance(MechanismKind::kOptimizedUnary, 1).label, 3.68, 0.01);
+  struct Expected {
+    MechanismKind kind;
+    double leaf, label, margin;
+  };
+  for (const auto& [kind, leaf, label, margin] :
+       std::vector<Expected>{{MechanismKind::kSubsetSelection, 7.31, 3.66, 7.34},
+                             {MechanismKind::kDirect, 346.6, 173.7, 348},
+                             {MechanismKind::kHadamardResponse, 9.37, 4.68, 9.37},
+                             {MechanismKind::kLocalHashing, 7.51, 3.76, 7.53},
+                             {MechanismKind::kSignedHadamard, 0, 4.683 / 4, 4.68}}) {
+    const NoiseVariance one = variance(kind, 1);
+    EXPECT_NEAR(one.leaf, leaf, 0.002 * leaf) << MechanismName(kind);
+    EXPECT_NEAR(one.label, label, 0.002 * label) << MechanismName(kind);
+    EXPECT_NEAR(4 * (one.label - one.covariance) + one.leaf, margin, 0.002 * margin)
+        << MechanismName(kind);
+  }
 }
 
 }  // namespace

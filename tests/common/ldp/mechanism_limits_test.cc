@@ -1,5 +1,6 @@
 // What local_mechanism.h promises in numbers, and what a mechanism gets without writing it.
 
+#include <cmath>
 #include <vector>
 
 #include "common/ldp/integer_payload.h"
@@ -185,6 +186,26 @@ TEST(UnaryLimitsTest, InfluenceIsWhatTheLimitsAllow) {
   const Influence optimized = of(MechanismKind::kOptimizedUnary);
   EXPECT_NEAR(optimized.count, 3.164, 0.001);
   EXPECT_NEAR(optimized.total, 1140, 0.5);
+}
+
+// The rest of that table.
+TEST(FixedSizeLimitsTest, InfluenceIsWhatTheSetOrSymbolAllows) {
+  struct Expected {
+    MechanismKind kind;
+    double count, total, deviation;
+  };
+  for (const auto& [kind, count, total, deviation] :
+       std::vector<Expected>{{MechanismKind::kSubsetSelection, 3.155, 869.8, 1.91},
+                             {MechanismKind::kDirect, 298.4, 595.8, 13.2},
+                             {MechanismKind::kHadamardResponse, 2.164, 1108, 2.16},
+                             {MechanismKind::kLocalHashing, 2.744, 1035, 1.94},
+                             {MechanismKind::kSignedHadamard, 1.082, 554.0, 1.08}}) {
+    const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("1"), {256, 2});
+    EXPECT_NEAR(mechanism->MaxInfluence().count, count, 5e-4 * count) << MechanismName(kind);
+    EXPECT_NEAR(mechanism->MaxInfluence().total, total, 5e-4 * total) << MechanismName(kind);
+    EXPECT_NEAR(std::sqrt(mechanism->Variance(1).label), deviation, 5e-3 * deviation)
+        << MechanismName(kind);
+  }
 }
 
 TEST(LaplaceLimitsTest, NoiseIsTheSameWhereverTheRowIs) {

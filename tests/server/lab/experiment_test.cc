@@ -53,8 +53,8 @@ TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
 
 TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
   for (const MechanismKind kind : AllMechanismKinds()) {
-    if (kind == MechanismKind::kOptimizedUnary)
-      continue;  // drops half of the true bits at any epsilon
+    // One drops half of the true bits at any epsilon, one says one sign about all leaves.
+    if (kind == MechanismKind::kOptimizedUnary || kind == MechanismKind::kSignedHadamard) continue;
     CollectOptions options;
     options.partition.max_depth = 2;
     options.mechanism = kind;
