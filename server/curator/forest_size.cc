@@ -78,6 +78,24 @@ void AddOutOfBag(const BaggedTree& grown, const std::vector<uint32_t>& leaf_of,
   }
 }
 
+// What a forest says of each row without having seen it: score[row * classes + k].
+struct OutOfBag {
+  std::vector<double> score;
+  size_t leaves = 0;
+};
+
+absl::StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& rows,
+                                      const std::vector<double>& y,
+                                      const PartitionOptions& options) {
+  OutOfBag result{.score = std::vector<double>(y.size(), 0)};
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t));
+    result.leaves += grown.tree.num_leaves();
+    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, rows.schema().num_classes(), result.score);
+  }
+  return result;
+}
+
 struct Trial {
   double correlation = 0;
   size_t leaves = 0;
@@ -85,14 +103,9 @@ struct Trial {
 
 absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
                               const std::vector<double>& y, const PartitionOptions& options) {
-  const size_t classes = rows.schema().num_classes();
-  std::vector<double> score(y.size(), 0);
-  Trial trial;
-  for (uint32_t t = 0; t < options.trees; ++t) {
-    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t));
-    trial.leaves += grown.tree.num_leaves();
-    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, classes, score);
-  }
+  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, rows, y, options));
+  const std::vector<double>& score = unseen.score;
+  Trial trial{.correlation = 0, .leaves = unseen.leaves};
   double product = 0, of_score = 0, of_y = 0;
   for (size_t i = 0; i < y.size(); ++i) {
     product += score[i] * y[i];
@@ -104,6 +117,31 @@ absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
 }
 
 }  // namespace
+
+absl::StatusOr<double> OutOfBagAccuracy(const Table& public_rows, const PartitionOptions& options) {
+  const size_t n = public_rows.num_rows(), classes = public_rows.schema().num_classes();
+  if (n == 0) return absl::InvalidArgumentError("there is no public row");
+  const HybridRows hybrid(public_rows, options.use_labels);
+  const std::vector<double> y = CentredLabels(public_rows);
+  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, public_rows, y, options));
+  // Scores are about centred labels: the mean comes back before they are compared.
+  std::vector<double> mean(classes, 0);
+  for (const uint32_t label : public_rows.labels()) mean[label] += 1 / static_cast<double>(n);
+  size_t hits = 0;
+  for (size_t i = 0; i < n; ++i) {
+    // About a third of the trees have not seen a row.
+    const double unseen_trees = std::max(std::exp(-1.0) * options.trees, 1.0);
+    size_t best = 0;
+    for (size_t k = 1; k < classes; ++k) {
+      const auto value = [&](size_t c) {
+        return mean[c] + unseen.score[i * classes + c] / unseen_trees;
+      };
+      if (value(k) > value(best)) best = k;
+    }
+    hits += best == public_rows.label(i) ? 1 : 0;
+  }
+  return static_cast<double>(hits) / static_cast<double>(n);
+}
 
 double ExpectedInformation(double reports, const Budget& epsilon) {
   // The better of one bit about the margin and one set about all cells, as large as it may be.

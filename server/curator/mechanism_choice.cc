@@ -1,6 +1,7 @@
 #include "server/curator/mechanism_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -22,7 +23,14 @@ constexpr double kSlack = 1.1;
 struct TreeCost {
   double margin_noise = 0;
   size_t payload_bytes = 0;
+  double margin_influence = 0;
 };
+
+// c (V_k - U / K) moves most if one class of the leaf moves up as far as it can, and another down.
+double MarginInfluence(const Influence& influence, double classes) {
+  const double scale = classes / std::sqrt(classes - 1);
+  return scale * 2 * influence.count * (classes - 1) / classes;
+}
 
 absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
                                     const Domain& domain) {
@@ -30,7 +38,9 @@ absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
                            MakeLocalMechanism(kind, epsilon, domain));
   std::vector<NoiseVariance> noise;
   for (uint32_t k = 0; k < domain.classes; ++k) noise.push_back(mechanism->Variance(k));
-  return TreeCost{.margin_noise = MarginNoise(noise), .payload_bytes = mechanism->payload_bytes()};
+  return TreeCost{.margin_noise = MarginNoise(noise),
+                  .payload_bytes = mechanism->payload_bytes(),
+                  .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes)};
 }
 
 // Less is better: noise up to the slack is level, then bytes, then noise.
@@ -68,6 +78,7 @@ absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
     }
     cost.margin_noise += known->second.margin_noise / static_cast<double>(forest.size());
     cost.payload_bytes = std::max(cost.payload_bytes, known->second.payload_bytes);
+    cost.margin_influence = std::max(cost.margin_influence, known->second.margin_influence);
   }
   return cost;
 }

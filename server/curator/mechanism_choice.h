@@ -27,6 +27,8 @@ struct MechanismCost {
   MechanismKind kind = MechanismKind::kLaplaceSplit;
   double margin_noise = 0;   // see MarginNoise(); the mean over the trees
   size_t payload_bytes = 0;  // of the tree with most leaves
+  // The most that one report adds to the margin of a leaf, however it was made.
+  double margin_influence = 0;
 };
 
 // InvalidArgument if the mechanism cannot serve the forest.

@@ -11,49 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "server/curator/smooth_model.h"
 
 namespace coppice {
 namespace {
-
-// One point of the grid of hyper-parameters.
-struct Setting {
-  double roughness = 0;    // s^2: prior variance of theta, as a share of its largest
-  double beta = 0;         // mean of the public labels is beta * theta
-  double local_drift = 0;  // omega: variance of the public labels that follows the prior's
-  double label_noise = 0;  // sigma^2 of one public label
-  double leaf_noise = 0;   // zeta: private leaves are only estimates of the rows' own
-  double log_prior = 0;
-};
-
-std::vector<Setting> Grid() {
-  constexpr std::array kBetas = {Belief{-0.5, 0.02}, Belief{0, 0.06},    Belief{0.25, 0.17},
-                                 Belief{0.5, 0.17},  Belief{0.75, 0.17}, Belief{1, 0.40}};
-  std::vector<Setting> grid;
-  for (const double roughness : {0.1, 0.3}) {
-    for (const Belief& beta : kBetas) {
-      for (const double local_drift : {0.0, 0.3}) {
-        for (const double label_noise : {0.6, 1.0}) {
-          for (const double leaf_noise : {0.03, 0.3}) {
-            grid.push_back({.roughness = roughness,
-                            .beta = beta.value,
-                            .local_drift = local_drift,
-                            .label_noise = label_noise,
-                            .leaf_noise = leaf_noise,
-                            .log_prior = std::log(beta.weight)});
-          }
-        }
-      }
-    }
-  }
-  return grid;
-}
-
-// What the reports say: coordinates of theta, by column, and the variance of each.
-struct PrivateSide {
-  bool present = false;
-  std::vector<std::vector<double>> theta;
-  std::vector<double> variance;
-};
 
 double Reports(absl::Span<const PrivateCounts> counts) {
   double reports = 0;
@@ -101,9 +62,7 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
   if (reports == 0) return side;
   side.present = true;
   const auto n = static_cast<double>(basis.rows());
-  for (const double lambda : basis.lambda()) {
-    side.variance.push_back(n * n * (noise_per_report + basis.mean_mass()) / (reports * lambda));
-  }
+  side.variance = ReportVariance(basis, reports, noise_per_report);
   for (size_t column = 0; column < basis.columns(); ++column) {
     std::vector<double> theta = basis.FromLeaves(Margins(basis, counts, column));
     for (size_t j = 0; j < theta.size(); ++j) theta[j] *= n / (reports * basis.lambda()[j]);
@@ -112,119 +71,12 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
   return side;
 }
 
-// theta's posterior in one setting. mean = variance * (from_private * u + from_public * w).
-struct Posterior {
-  std::vector<double> variance;
-  std::vector<double> from_private;
-  std::vector<double> from_public;
-  double log_likelihood = 0;  // of all columns
-};
-
-class Smoother {
- public:
-  Smoother(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels)
-      : basis_(basis), reports_(reports), use_labels_(use_labels) {
-    const absl::Span<const double> lambda = basis.lambda();
-    const double squares = std::inner_product(lambda.begin(), lambda.end(), lambda.begin(), 0.0);
-    for (const double l : lambda) {
-      shape_.push_back(static_cast<double>(basis.rows()) * l * l / squares);
-    }
-  }
-
-  Posterior Fit(const Setting& setting) const {
-    Posterior fit;
-    const size_t rank = basis_.rank();
-    fit.variance.resize(rank);
-    fit.from_private.assign(rank, 0);
-    fit.from_public.assign(rank, 0);
-    double log_terms = 0;  // the same for every column
-    for (size_t j = 0; j < rank; ++j) {
-      const double prior = setting.roughness * shape_[j];
-      double precision = 1 / prior;
-      if (reports_.present) {
-        const double a = reports_.variance[j] + setting.leaf_noise;
-        fit.from_private[j] = 1 / a;
-        precision += 1 / a;
-        log_terms += std::log(a);
-      }
-      if (use_labels_) {
-        const double q = setting.label_noise + setting.local_drift * prior;
-        fit.from_public[j] = setting.beta / q;
-        precision += setting.beta * setting.beta / q;
-        log_terms += std::log(q);
-      }
-      fit.variance[j] = 1 / precision;
-      log_terms += std::log(prior * precision);
-    }
-    for (size_t k = 0; k < basis_.columns(); ++k) {
-      fit.log_likelihood += ColumnLikelihood(setting, fit, k, log_terms);
-    }
-    return fit;
-  }
-
-  double Mean(const Posterior& fit, size_t column, size_t j) const {
-    return fit.variance[j] * Pull(fit, column, j);
-  }
-
- private:
-  double Pull(const Posterior& fit, size_t column, size_t j) const {
-    double pull = 0;
-    if (reports_.present) pull += fit.from_private[j] * reports_.theta[column][j];
-    if (use_labels_) pull += fit.from_public[j] * basis_.labels()[column][j];
-    return pull;
-  }
-
-  double ColumnLikelihood(const Setting& setting, const Posterior& fit, size_t column,
-                          double log_terms) const {
-    double total = log_terms;
-    for (size_t j = 0; j < basis_.rank(); ++j) {
-      if (reports_.present) {
-        const double u = reports_.theta[column][j];
-        total += u * u * fit.from_private[j];
-      }
-      if (use_labels_) {
-        const double w = basis_.labels()[column][j];
-        total +=
-            w * w / (setting.label_noise + setting.local_drift * setting.roughness * shape_[j]);
-      }
-      const double pull = Pull(fit, column, j);
-      total -= pull * pull * fit.variance[j];
-    }
-    if (use_labels_) {
-      // What the basis cannot show of the labels is noise.
-      const std::vector<double>& w = basis_.labels()[column];
-      const double shown = std::inner_product(w.begin(), w.end(), w.begin(), 0.0);
-      const auto hidden = static_cast<double>(basis_.rows() - basis_.rank());
-      total += hidden * std::log(setting.label_noise) +
-               (basis_.label_squares()[column] - shown) / setting.label_noise;
-    }
-    return -total / 2;
-  }
-
-  const SmoothBasis& basis_;
-  const PrivateSide& reports_;
-  const bool use_labels_;
-  std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance but for s^2
-};
-
 // theta averaged over the grid: by column, then coordinate.
 struct Averaged {
   std::vector<std::vector<double>> mean;
   std::vector<std::vector<double>> variance;  // within a setting and between them
   std::vector<Belief> beta;
 };
-
-std::vector<double> Weights(const std::vector<Setting>& grid, const std::vector<Posterior>& fits) {
-  std::vector<double> weights(grid.size());
-  for (size_t g = 0; g < grid.size(); ++g) {
-    weights[g] = fits[g].log_likelihood + grid[g].log_prior;
-  }
-  const double best = *std::max_element(weights.begin(), weights.end());
-  double total = 0;
-  for (double& weight : weights) total += weight = std::exp(weight - best);
-  for (double& weight : weights) weight /= total;
-  return weights;
-}
 
 std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
                                   const std::vector<double>& weights) {
@@ -242,12 +94,12 @@ std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
   return beliefs;
 }
 
-Averaged Average(const SmoothBasis& basis, const Smoother& smoother) {
+Averaged Average(const SmoothBasis& basis, const SmoothModel& model) {
   constexpr double kNegligible = 1e-9;
-  const std::vector<Setting> grid = Grid();
+  const std::vector<Setting> grid = SmoothGrid();
   std::vector<Posterior> fits;
-  for (const Setting& setting : grid) fits.push_back(smoother.Fit(setting));
-  const std::vector<double> weights = Weights(grid, fits);
+  for (const Setting& setting : grid) fits.push_back(model.Fit(setting));
+  const std::vector<double> weights = GridWeights(grid, fits);
   Averaged result;
   result.beta = BeliefsOfBeta(grid, weights);
   for (size_t k = 0; k < basis.columns(); ++k) {
@@ -256,7 +108,7 @@ Averaged Average(const SmoothBasis& basis, const Smoother& smoother) {
     for (size_t g = 0; g < grid.size(); ++g) {
       if (weights[g] < kNegligible) continue;
       for (size_t j = 0; j < basis.rank(); ++j) {
-        const double of_setting = smoother.Mean(fits[g], k, j);
+        const double of_setting = model.Mean(fits[g], k, j);
         mean[j] += weights[g] * of_setting;
         variance[j] += weights[g] * (fits[g].variance[j] + of_setting * of_setting);
       }
@@ -376,8 +228,8 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   if (evidence != Evidence::kPublic) {
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
-  const Smoother smoother(basis, reports, evidence != Evidence::kReports);
-  Averaged averaged = Average(basis, smoother);
+  const SmoothModel model(basis, reports, evidence != Evidence::kReports);
+  Averaged averaged = Average(basis, model);
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

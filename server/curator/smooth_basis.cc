@@ -22,8 +22,8 @@ using Eigen::VectorXd;
 
 // Directions with less than this of the largest eigenvalue carry rounding errors only.
 constexpr double kLeastLambda = 1e-6;
-// Above kManyPublicRows, variances are averaged over so many rows, evenly spaced.
-constexpr size_t kVarianceRows = 1200;
+// Above kManyPublicRows, functions are looked at in so many rows, evenly spaced.
+constexpr size_t kRowsLookedAt = 1200;
 
 Eigen::Map<const MatrixXd> Matrix(const std::vector<double>& values, size_t columns) {
   const auto rows = static_cast<Eigen::Index>(columns == 0 ? 0 : values.size() / columns);
@@ -81,6 +81,7 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
   basis.mean_mass_ /= n * n * static_cast<double>(forest.size());
   basis.by_rows_ = basis.rows_ <= kManyPublicRows;
   COPPICE_RETURN_IF_ERROR(basis.by_rows_ ? basis.DecomposeRows() : basis.DecomposeLeaves());
+  if (!basis.by_rows_) basis.LookAtSomeRows();
   basis.SetLabels(public_rows);
   return basis;
 }
@@ -211,37 +212,64 @@ LeafValues SmoothBasis::ToLeaves(absl::Span<const double> coordinates) const {
   return values;
 }
 
-LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) const {
-  const size_t step = by_rows_ ? 1 : (rows_ + kVarianceRows - 1) / kVarianceRows;
+void SmoothBasis::LookAtSomeRows() {
+  step_ = (rows_ + kRowsLookedAt - 1) / kRowsLookedAt;
   const Eigen::Map<const MatrixXd> vectors = Matrix(vectors_, rank());
-  VectorXd scaled = Vector(variances);
-  VectorXd at_rows;
-  if (by_rows_) {
-    at_rows = vectors.cwiseAbs2() * scaled;
-  } else {
-    const auto sampled = static_cast<Eigen::Index>((rows_ + step - 1) / step);
-    MatrixXd sums = MatrixXd::Zero(sampled, vectors.cols());
-    for (Eigen::Index s = 0; s < sampled; ++s) {
-      for (size_t t = 0; t < trees(); ++t) {
-        sums.row(s) += vectors.row(
-            static_cast<Eigen::Index>(first_leaf_[t] + leaf_of_[t][static_cast<size_t>(s) * step]));
-      }
+  const auto size = static_cast<Eigen::Index>(rows_looked_at());
+  MatrixXd q = MatrixXd::Zero(size, vectors.cols());
+  for (Eigen::Index s = 0; s < size; ++s) {
+    const size_t row = static_cast<size_t>(s) * step_;
+    for (size_t t = 0; t < trees(); ++t) {
+      q.row(s) += vectors.row(static_cast<Eigen::Index>(first_leaf_[t] + leaf_of_[t][row]));
     }
-    for (size_t j = 0; j < rank(); ++j) {
-      scaled[static_cast<Eigen::Index>(j)] /= static_cast<double>(trees()) * lambda_[j];
-    }
-    at_rows = sums.cwiseAbs2() * scaled;
   }
+  for (Eigen::Index j = 0; j < q.cols(); ++j) {
+    q.col(j) /= std::sqrt(static_cast<double>(trees()) * lambda_[static_cast<size_t>(j)]);
+  }
+  some_rows_.assign(q.data(), q.data() + q.size());
+}
+
+std::vector<double> SmoothBasis::AtRows(absl::Span<const double> coordinates) const {
+  const auto functions = static_cast<Eigen::Index>(coordinates.size() / rank());
+  const Eigen::Map<const MatrixXd> theta(coordinates.data(), static_cast<Eigen::Index>(rank()),
+                                         functions);
+  const MatrixXd values = Matrix(by_rows_ ? vectors_ : some_rows_, rank()) * theta;
+  return std::vector<double>(values.data(), values.data() + values.size());
+}
+
+double SmoothBasis::LargestSwing(absl::Span<const double> gains) const {
+  if (!by_rows_) return 0;
+  const Eigen::Map<const MatrixXd> q = Matrix(vectors_, rank());
+  const MatrixXd moved = q * Vector(gains).asDiagonal() * q.transpose();
+  double largest = 0;
+  std::vector<double> of_leaf;
+  for (Eigen::Index i = 0; i < moved.rows(); ++i) {
+    for (size_t t = 0; t < trees(); ++t) {
+      of_leaf.assign(rows_in_leaf_[t].size(), 0);
+      for (size_t other = 0; other < rows_; ++other) {
+        of_leaf[leaf_of_[t][other]] += moved(static_cast<Eigen::Index>(other), i);
+      }
+      double swing = 0;
+      for (const double value : of_leaf) swing += std::abs(value);
+      largest = std::max(largest, swing);
+    }
+  }
+  return largest;
+}
+
+LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) const {
+  const Eigen::Map<const MatrixXd> q = Matrix(by_rows_ ? vectors_ : some_rows_, rank());
+  const VectorXd at_rows = q.cwiseAbs2() * Vector(variances);
   LeafValues total = EmptyLike(rows_in_leaf_);
   LeafValues rows = total;
   for (size_t t = 0; t < trees(); ++t) {
     for (Eigen::Index s = 0; s < at_rows.size(); ++s) {
-      const uint32_t leaf = leaf_of_[t][static_cast<size_t>(s) * step];
+      const uint32_t leaf = leaf_of_[t][static_cast<size_t>(s) * step_];
       total[t][leaf] += at_rows[s];
       rows[t][leaf] += 1;
     }
     for (size_t leaf = 0; leaf < total[t].size(); ++leaf) {
-      // A leaf without a sampled row is as uncertain as rows are in the mean.
+      // A leaf without a row looked at is as uncertain as rows are in the mean.
       total[t][leaf] = rows[t][leaf] > 0 ? total[t][leaf] / rows[t][leaf] : at_rows.mean();
     }
   }

@@ -61,6 +61,15 @@ class SmoothBasis {
   std::vector<double> FromLeaves(const LeafValues& values) const;
   // Leaf values whose sum over the leaves of a row is the function with these coordinates.
   LeafValues ToLeaves(absl::Span<const double> coordinates) const;
+  // How many public rows AtRows() looks at: all of them, or above kManyPublicRows a sample.
+  size_t rows_looked_at() const { return (rows_ + step_ - 1) / step_; }
+  // Several functions at those rows: values[function * rows_looked_at() + row], from
+  // coordinates[function * rank() + j].
+  std::vector<double> AtRows(absl::Span<const double> coordinates) const;
+  // For coordinates that follow from those of leaf values by `gains`, u_j = gains_j (Q' Z
+  // values)_j: the most that a row moves if every leaf of one tree moves by one, each to its own
+  // worst side. 0 above kManyPublicRows, where it would take too long.
+  double LargestSwing(absl::Span<const double> gains) const;
   // From the variances of the coordinates, the mean variance of the function at the rows of each
   // leaf.
   LeafValues VarianceInLeaves(absl::Span<const double> variances) const;
@@ -70,6 +79,7 @@ class SmoothBasis {
   void SetLabels(const Table& public_rows);
   absl::Status DecomposeRows();
   absl::Status DecomposeLeaves();
+  void LookAtSomeRows();
   // Q' of a function on all public rows.
   std::vector<double> FromRows(absl::Span<const double> values) const;
 
@@ -84,6 +94,9 @@ class SmoothBasis {
   bool by_rows_ = true;
   std::vector<double> vectors_;
   std::vector<size_t> first_leaf_;  // of each tree, in E
+  // Q at every step_-th row, column by column; empty up to kManyPublicRows rows, where it is Q.
+  std::vector<double> some_rows_;
+  size_t step_ = 1;
   std::vector<std::vector<double>> labels_;
   std::vector<double> label_squares_;
 };
