@@ -12,6 +12,7 @@
 #include "client/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "common/wire/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 
@@ -65,6 +66,24 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
                                             " where those of ", study, " were asked for"));
   }
   return terms;
+}
+
+// The one tree that came, which must be the ticket's.
+absl::StatusOr<HeldTrees> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
+                                   const Ticket& ticket) {
+  const uint32_t number = TreeOfTicket(ticket, terms.trees);
+  COPPICE_ASSIGN_OR_RETURN(Tree tree,
+                           OpenTree(terms, number, response.tree(), response.tree_path()));
+  HeldTrees trees;
+  trees.emplace(number, std::move(tree));
+  return trees;
+}
+
+absl::StatusOr<HeldTrees> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
+  COPPICE_ASSIGN_OR_RETURN(
+      Forest forest,
+      OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()})));
+  return HoldAll(std::move(forest));
 }
 
 absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
@@ -130,9 +149,19 @@ absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
   return Collector(std::move(channel), connect.server, retry);
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
-                                                        uint32_t tickets) const {
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, tickets));
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study) const {
+  return Fetch(study, /*tickets=*/1, /*whole_forest=*/false);
+}
+
+absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study,
+                                                         uint32_t tickets) const {
+  return Fetch(study, tickets, /*whole_forest=*/true);
+}
+
+absl::StatusOr<Collector::Offers> Collector::Fetch(absl::string_view study, uint32_t tickets,
+                                                   bool whole_forest) const {
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  request.set_whole_forest(whole_forest);
   v1::GetOfferResponse response;
   const auto stub = v1::StudyService::NewStub(channel_);
   COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
@@ -140,13 +169,17 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
   }));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
-  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read)};
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, whole_forest ? ReadForest(response, terms)
+                                                         : ReadTree(response, terms, read[0]));
+  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read),
+                std::move(trees)};
 }
 
 absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view study,
                                                             const Fingerprint& fingerprint,
                                                             uint32_t tickets) const {
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  request.set_whole_forest(true);
   request.set_known_fingerprint(AsBytes(fingerprint));
   v1::GetOfferResponse response;
   const auto stub = v1::StudyService::NewStub(channel_);

@@ -78,7 +78,7 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
   std::vector<std::vector<LeafPrediction>> leaves;
   uint64_t reports = 0;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
-    const Tree& tree = facts.terms->forest[t];
+    const Tree& tree = (*facts.forest)[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
                              EstimateTree(tree, *facts.mechanisms[t], *progress.sums[t],
                                           CountPublicRows(tree, public_rows), of_partition));

@@ -85,6 +85,7 @@ class StoredStudies final : public Studies {
                              authority_.Issue(facts.fingerprint, count));
     return Offered{.terms_bytes = facts.terms_bytes,
                    .fingerprint = facts.fingerprint,
+                   .forest = facts.packed_forest,
                    .tickets = std::move(tickets)};
   }
 
