@@ -86,6 +86,24 @@ absl::StatusOr<HeldTrees> ReadForest(const v1::GetOfferResponse& response, const
   return HoldAll(std::move(forest));
 }
 
+absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_view study,
+                             const Fingerprint& known) {
+  if (response.fingerprint() == AsBytes(known)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
+}
+
+absl::StatusOr<v1::GetOfferResponse> GetOffer(const std::shared_ptr<grpc::Channel>& channel,
+                                              const std::string& server, const RetryOptions& retry,
+                                              const v1::GetOfferRequest& request) {
+  v1::GetOfferResponse response;
+  const auto stub = v1::StudyService::NewStub(channel);
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel, server, retry, [&](grpc::ClientContext& context) {
+    return stub->GetOffer(&context, request, &response);
+  }));
+  return response;
+}
+
 absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
   if (reports.size() > kMaxReports) {
     return absl::InvalidArgumentError(absl::StrCat("deliver at most ", kMaxReports, " at once"));
@@ -150,27 +168,37 @@ absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
 }
 
 absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study) const {
-  return Fetch(study, /*tickets=*/1, /*whole_forest=*/false);
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
+  COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, terms, tickets[0]));
+  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(tickets),
+                std::move(trees)};
+}
+
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
+                                                        const Fingerprint& fingerprint) const {
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(known.study, /*tickets=*/1));
+  request.set_known_fingerprint(AsBytes(fingerprint));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, known.study, fingerprint));
+  COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, known, tickets[0]));
+  return Offers{known, fingerprint, std::move(tickets), std::move(trees)};
 }
 
 absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study,
                                                          uint32_t tickets) const {
-  return Fetch(study, tickets, /*whole_forest=*/true);
-}
-
-absl::StatusOr<Collector::Offers> Collector::Fetch(absl::string_view study, uint32_t tickets,
-                                                   bool whole_forest) const {
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
-  request.set_whole_forest(whole_forest);
-  v1::GetOfferResponse response;
-  const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
-    return stub->GetOffer(&context, request, &response);
-  }));
+  request.set_whole_forest(true);
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
-  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, whole_forest ? ReadForest(response, terms)
-                                                         : ReadTree(response, terms, read[0]));
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadForest(response, terms));
   return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read),
                 std::move(trees)};
 }
@@ -181,15 +209,9 @@ absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view st
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
   request.set_whole_forest(true);
   request.set_known_fingerprint(AsBytes(fingerprint));
-  v1::GetOfferResponse response;
-  const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
-    return stub->GetOffer(&context, request, &response);
-  }));
-  if (response.fingerprint() != request.known_fingerprint()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, study, fingerprint));
   return ReadTickets(response, tickets);
 }
 

@@ -80,6 +80,10 @@ class Collector {
   // before the row is read, and answer whatever the row is.
   absl::StatusOr<Offers> FetchOffer(absl::string_view study) const;
 
+  // The same for a device that has the terms already, from an earlier offer or with the program:
+  // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
+  absl::StatusOr<Offers> FetchOffer(const Terms& known, const Fingerprint& fingerprint) const;
+
   // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees.
   absl::StatusOr<Offers> FetchForest(absl::string_view study, uint32_t tickets) const;
 
@@ -95,8 +99,6 @@ class Collector {
       absl::Span<const PrivateReport> reports) const;
 
  private:
-  absl::StatusOr<Offers> Fetch(absl::string_view study, uint32_t tickets, bool whole_forest) const;
-
   Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry);
 
   std::shared_ptr<grpc::Channel> channel_;

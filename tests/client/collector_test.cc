@@ -78,6 +78,24 @@ TEST(CollectorTest, FetchesTicketsForKnownTermsOnly) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
 }
 
+TEST(CollectorTest, FetchesATicketAndItsTreeForKnownTerms) {
+  FakeCurator curator;
+  const Collector collector = InsecureCollector(curator);
+  ASSERT_OK_AND_ASSIGN(const auto first, collector.FetchOffer("sample"));
+  curator.studies.tamper = [](v1::GetOfferResponse& response) { EXPECT_EQ(response.terms(), ""); };
+  ASSERT_OK_AND_ASSIGN(const auto offer, collector.FetchOffer(first.terms, first.fingerprint));
+  EXPECT_EQ(offer.terms.study, "sample");
+  EXPECT_EQ(offer.fingerprint, first.fingerprint);
+  EXPECT_EQ(offer.tickets, first.tickets);
+  EXPECT_EQ(offer.trees, first.trees);
+  curator.studies.tamper = [](v1::GetOfferResponse& response) { response.clear_tree_path(); };
+  EXPECT_THAT(collector.FetchOffer(first.terms, first.fingerprint),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stand for")));
+  curator.studies.tamper = [](v1::GetOfferResponse&) {};
+  EXPECT_THAT(collector.FetchOffer(first.terms, Fingerprint{7}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
+}
+
 TEST(CollectorTest, TermsThatDoNotMatchAreDataLoss) {
   FakeCurator curator;
   EXPECT_THAT(InsecureCollector(curator).FetchOffer("another"),
