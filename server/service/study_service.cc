@@ -90,7 +90,7 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
 
 // Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.
 void CompressIfLarge(const v1::GetOfferResponse& response, grpc::CallbackServerContext& context) {
-  constexpr size_t kWorthIt = 300;  // about one packet holds the rest anyway
+  constexpr size_t kWorthIt = 300;  // bytes; below, little is saved and each device waits for it
   if (response.ByteSizeLong() > kWorthIt) {
     context.set_compression_level(GRPC_COMPRESS_LEVEL_HIGH);
   }
