@@ -12,6 +12,7 @@
 #include "client/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "common/wire/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 
@@ -65,6 +66,42 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
                                             " where those of ", study, " were asked for"));
   }
   return terms;
+}
+
+// The one tree that came, which must be the ticket's.
+absl::StatusOr<HeldTrees> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
+                                   const Ticket& ticket) {
+  const uint32_t number = TreeOfTicket(ticket, terms.trees);
+  COPPICE_ASSIGN_OR_RETURN(Tree tree,
+                           OpenTree(terms, number, response.tree(), response.tree_path()));
+  HeldTrees trees;
+  trees.emplace(number, std::move(tree));
+  return trees;
+}
+
+absl::StatusOr<HeldTrees> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
+  COPPICE_ASSIGN_OR_RETURN(
+      Forest forest,
+      OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()})));
+  return HoldAll(std::move(forest));
+}
+
+absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_view study,
+                             const Fingerprint& known) {
+  if (response.fingerprint() == AsBytes(known)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
+}
+
+absl::StatusOr<v1::GetOfferResponse> GetOffer(const std::shared_ptr<grpc::Channel>& channel,
+                                              const std::string& server, const RetryOptions& retry,
+                                              const v1::GetOfferRequest& request) {
+  v1::GetOfferResponse response;
+  const auto stub = v1::StudyService::NewStub(channel);
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel, server, retry, [&](grpc::ClientContext& context) {
+    return stub->GetOffer(&context, request, &response);
+  }));
+  return response;
 }
 
 absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
@@ -130,33 +167,51 @@ absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
   return Collector(std::move(channel), connect.server, retry);
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
-                                                        uint32_t tickets) const {
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, tickets));
-  v1::GetOfferResponse response;
-  const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
-    return stub->GetOffer(&context, request, &response);
-  }));
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study) const {
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
+  COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, terms, tickets[0]));
+  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(tickets),
+                std::move(trees)};
+}
+
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
+                                                        const Fingerprint& fingerprint) const {
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(known.study, /*tickets=*/1));
+  request.set_known_fingerprint(AsBytes(fingerprint));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, known.study, fingerprint));
+  COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, known, tickets[0]));
+  return Offers{known, fingerprint, std::move(tickets), std::move(trees)};
+}
+
+absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study,
+                                                         uint32_t tickets) const {
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  request.set_whole_forest(true);
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
-  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read)};
+  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadForest(response, terms));
+  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read),
+                std::move(trees)};
 }
 
 absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view study,
                                                             const Fingerprint& fingerprint,
                                                             uint32_t tickets) const {
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  request.set_whole_forest(true);
   request.set_known_fingerprint(AsBytes(fingerprint));
-  v1::GetOfferResponse response;
-  const auto stub = v1::StudyService::NewStub(channel_);
-  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
-    return stub->GetOffer(&context, request, &response);
-  }));
-  if (response.fingerprint() != request.known_fingerprint()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
+                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, study, fingerprint));
   return ReadTickets(response, tickets);
 }
 

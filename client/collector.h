@@ -1,13 +1,15 @@
 // Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
 //
-// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint
-//            before use. TLS unless `insecure` is asked for, and that on loopback addresses only.
+// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint,
+//            and every tree against the terms, before use. TLS unless `insecure` is asked for, and
+//            that on loopback addresses only.
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
 //            and full jitter, until `give_up_after`; then the last error, saying how often was
 //            tried.
 // Units      times in milliseconds.
-// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint that
-//            does not match its terms), Unavailable (no curator: says where and what to check).
+// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint or a
+//            tree that does not match the terms), Unavailable (no curator: says where and what to
+//            check).
 // Threads    safe to share.
 
 #ifndef COPPICE_CLIENT_COLLECTOR_H_
@@ -72,11 +74,20 @@ class Collector {
     Terms terms;
     Fingerprint fingerprint{};
     std::vector<Ticket> tickets;
+    HeldTrees trees;
   };
-  // The study's terms and `tickets` tickets (1 to 1000).
-  absl::StatusOr<Offers> FetchOffer(absl::string_view study, uint32_t tickets) const;
+  // What a device needs: the study's terms, one ticket, and the tree that it answers in. Fetch it
+  // before the row is read, and answer whatever the row is.
+  absl::StatusOr<Offers> FetchOffer(absl::string_view study) const;
 
-  // Further tickets for terms that the caller has already: what a gateway asks for.
+  // The same for a device that has the terms already, from an earlier offer or with the program:
+  // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
+  absl::StatusOr<Offers> FetchOffer(const Terms& known, const Fingerprint& fingerprint) const;
+
+  // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees.
+  absl::StatusOr<Offers> FetchForest(absl::string_view study, uint32_t tickets) const;
+
+  // Further tickets for terms and trees that the caller has already.
   // FailedPrecondition if the study's terms are others by now.
   absl::StatusOr<std::vector<Ticket>> FetchTickets(absl::string_view study,
                                                    const Fingerprint& fingerprint,

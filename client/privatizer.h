@@ -3,8 +3,12 @@
 // Guarantee  each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
 //            the row for any other). Calls add up, so a row must be privatized once: use Responder,
 //            which keeps a journal, unless you keep your own.
+// Trees      it answers in the trees that it was given: a device has the one that its ticket fixes.
+//            Fetch that before the row is read, and do not let the row decide whether to go on
+//            after it: the curator drew the ticket and knows the tree, so silence would speak.
 // Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does
-//            not fit the schema, Unavailable if the random source fails.
+//            not fit the schema, FailedPrecondition if the ticket's tree is not here (nothing is
+//            drawn then), Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 
 #ifndef COPPICE_CLIENT_PRIVATIZER_H_
@@ -35,8 +39,10 @@ struct PrivateReport {
 
 class Privatizer {
  public:
-  // `fingerprint` must be that of the bytes that `terms` was parsed from.
-  static absl::StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint);
+  // `fingerprint` must be that of the bytes that `terms` was parsed from, and `trees` what the
+  // terms' forest_root stands for: Collector checks both.
+  static absl::StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint,
+                                           HeldTrees trees);
 
   const Terms& terms() const { return terms_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
@@ -45,12 +51,13 @@ class Privatizer {
                                           PrivateRandom& random) const;
 
  private:
-  Privatizer(Terms terms, const Fingerprint& fingerprint,
+  Privatizer(Terms terms, const Fingerprint& fingerprint, HeldTrees trees,
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
   Terms terms_;
   Fingerprint fingerprint_;
-  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;  // one a tree
+  HeldTrees trees_;
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;  // by tree; null where it is not held
 };
 
 }  // namespace coppice

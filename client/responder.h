@@ -2,6 +2,9 @@
 //
 // Guarantee  a subject's row is randomized at most once a study. Asking again, after a crash or a
 //            retry, returns the same bytes. What is returned is in the journal already.
+// Order      policy and journal are asked before the row is looked at, and the tree was fetched
+//            before that, so whether an answer is given does not depend on the row. Rows that do
+//            not fit the schema are the exception: clamp or encode them before.
 // Errors     FailedPrecondition: the policy refuses, or the study was answered under other terms.
 //            Otherwise as Privatizer and Journal.
 // Threads    safe to share; Answer() calls for one subject must not overlap.

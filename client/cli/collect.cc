@@ -77,12 +77,12 @@ absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
                                                     " reports for good; `refused` says why"));
 }
 
-// The study's terms, read with one try: a wrong address should not take a minute to show.
+// The study's terms and trees, read with one try: a wrong address should not take a minute to show.
 absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Collector collector,
                            Collector::Create(flags.server.Connection(), flags.server.Once()));
-  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchOffer(flags.study, /*tickets=*/1));
-  return Privatizer::Create(std::move(offer.terms), offer.fingerprint);
+  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1));
+  return Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees));
 }
 
 GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer) {

@@ -51,7 +51,7 @@ void AddCounts(const v1::Study& study, Json& json) {
 void AddTerms(const v1::Study& study, Json& json) {
   json["epsilon"] = Epsilon(study.terms().epsilon_nanos());
   json["mechanism"] = MechanismText(study.terms().mechanism());
-  json["trees"] = study.terms().forest().trees_size();
+  json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
   if (!study.choice().empty()) json["choice"] = study.choice();
@@ -64,7 +64,7 @@ std::string IdOf(absl::string_view name) { return std::string(name.substr(name.r
 uint64_t CountLeaves(const v1::Forest& forest) {
   uint64_t leaves = 0;
   for (const v1::Tree& tree : forest.trees()) {
-    for (const v1::Node& node : tree.nodes()) leaves += node.kind() == v1::SPLIT_KIND_LEAF ? 1 : 0;
+    for (const int kind : tree.kinds()) leaves += kind == v1::SPLIT_KIND_LEAF ? 1 : 0;
   }
   return leaves;
 }
@@ -76,7 +76,7 @@ std::string TimeText(int64_t unix_seconds) {
 
 Json DescribeNewStudy(const v1::Study& study) {
   Json json = {{"study", IdOf(study.name())},
-               {"leaves", CountLeaves(study.terms().forest())},
+               {"leaves", CountLeaves(study.forest())},
                {"fingerprint", absl::BytesToHexString(study.fingerprint())}};
   AddTerms(study, json);
   return json;
@@ -85,7 +85,7 @@ Json DescribeNewStudy(const v1::Study& study) {
 Json DescribeStudy(const v1::Study& study) {
   Json json = {{"study", IdOf(study.name())}, {"state", StateText(study.state())}};
   AddCounts(study, json);
-  json["leaves"] = CountLeaves(study.terms().forest());
+  json["leaves"] = CountLeaves(study.forest());
   AddTerms(study, json);
   json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
   json["created"] = TimeText(study.created_unix_seconds());

@@ -32,9 +32,9 @@ absl::Status AnswerOnce(absl::Span<char*> arguments) {
   const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
   COPPICE_ASSIGN_OR_RETURN(const Collector collector, Collector::Create(connect, RetryOptions()));
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(arguments[3]));
-  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchOffer(arguments[2], /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchOffer(arguments[2]));
   COPPICE_ASSIGN_OR_RETURN(const auto privatizer,
-                           Privatizer::Create(offer.terms, offer.fingerprint));
+                           Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
 
   COPPICE_ASSIGN_OR_RETURN(const Budget limit, Budget::FromEpsilon(4));
   const Policy policy{.max_epsilon = limit, .max_total_epsilon = {}};

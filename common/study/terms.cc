@@ -1,5 +1,7 @@
 #include "common/study/terms.h"
 
+#include <utility>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -21,34 +23,6 @@ absl::Status ValidateEpsilon(const Budget& epsilon) {
   return absl::OkStatus();
 }
 
-// A Tree is checked when it is made, but maybe for another schema than these terms'.
-absl::Status ValidateTree(const Tree& tree, const Schema& schema) {
-  const absl::Span<const Node> nodes = tree.nodes();
-  COPPICE_RETURN_IF_ERROR(
-      Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), schema).status());
-  const Domain domain{.leaves = tree.num_leaves(), .classes = schema.num_classes()};
-  if (domain.cells() > kMaxCells) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", domain.leaves, " leaves of ",
-                                                   domain.classes, " classes; at most ", kMaxCells,
-                                                   " cells fit a report, so grow it less deep"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ValidateForest(const Forest& forest, const Schema& schema) {
-  if (forest.empty() || forest.size() > kMaxTrees) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("forest: must have 1 to ", kMaxTrees, " trees, has ", forest.size()));
-  }
-  for (size_t t = 0; t < forest.size(); ++t) {
-    const absl::Status status = ValidateTree(forest[t], schema);
-    if (!status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("forest.trees[", t, "]: ", status.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status ValidateTerms(const Terms& terms) {
@@ -61,7 +35,31 @@ absl::Status ValidateTerms(const Terms& terms) {
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
   }
-  return ValidateForest(terms.forest, *terms.schema);
+  if (terms.trees < 1 || terms.trees > kMaxTrees) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
+  }
+  return absl::OkStatus();
+}
+
+// A Tree is checked when it is made, but maybe for another schema than these terms'.
+absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
+  const absl::Span<const Node> nodes = tree.nodes();
+  COPPICE_RETURN_IF_ERROR(
+      Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), *terms.schema).status());
+  const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_classes()};
+  if (domain.cells() > kMaxCells) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", domain.leaves, " leaves of ",
+                                                   domain.classes, " classes; at most ", kMaxCells,
+                                                   " cells fit a report, so grow it less deep"));
+  }
+  return absl::OkStatus();
+}
+
+HeldTrees HoldAll(Forest forest) {
+  HeldTrees trees;
+  for (Tree& tree : forest) trees.emplace(static_cast<uint32_t>(trees.size()), std::move(tree));
+  return trees;
 }
 
 bool IsValidId(absl::string_view id) {
@@ -70,14 +68,18 @@ bool IsValidId(absl::string_view id) {
          absl::c_all_of(id, [&](char c) { return is_alnum(c) || c == '-' || c == '_'; });
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms) {
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms,
+                                                              const Tree& tree) {
+  const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_classes()};
+  return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
+                                                                            const Forest& forest) {
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
-  mechanisms.reserve(terms.forest.size());
-  for (const Tree& tree : terms.forest) {
-    const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_classes()};
-    COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LocalMechanism> mechanism,
-                             MakeLocalMechanism(terms.mechanism, terms.epsilon, domain));
-    mechanisms.push_back(std::move(mechanism));
+  mechanisms.reserve(forest.size());
+  for (const Tree& tree : forest) {
+    COPPICE_ASSIGN_OR_RETURN(mechanisms.emplace_back(), MakeMechanism(terms, tree));
   }
   return mechanisms;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
+#include "common/study/sha256.h"
 #include "common/study/ticket.h"
 #include "common/tree/tree.h"
 
@@ -24,33 +26,35 @@ inline constexpr uint32_t kMaxTrees = 1024;
 struct Terms {
   std::string study;  // its id, as in "studies/ID": 1 to 63 of a-z 0-9 - _
   std::shared_ptr<const Schema> schema;
-  Forest forest;   // 1 to kMaxTrees trees; the ticket fixes which one a device answers in
-  Budget epsilon;  // what one report costs the device, at most kMaxStudyEpsilonNanos
+  uint32_t trees = 1;             // 1 to kMaxTrees; the ticket fixes which one a device answers in
+  Sha256Digest forest_root = {};  // of the hash tree over the trees' bytes, see merkle.h
+  Budget epsilon;                 // what one report costs the device, at most kMaxStudyEpsilonNanos
   MechanismKind mechanism;
 };
 
-// InvalidArgument unless every field is as stated above and each tree fits the mechanism.
+// InvalidArgument unless every field is as stated above.
 absl::Status ValidateTerms(const Terms& terms);
+// InvalidArgument unless a device can answer in `tree`: it fits the schema, and a report fits it.
+absl::Status ValidateTree(const Terms& terms, const Tree& tree);
+
+// Trees of a study's forest by their number, from 0: the one that a device fetched, or all.
+using HeldTrees = std::map<uint32_t, Tree>;
+HeldTrees HoldAll(Forest forest);
 
 // True for a well-formed study or model id: 1 to 63 of a-z 0-9 - _, starting with a letter or
 // digit.
 bool IsValidId(absl::string_view id);
 
-// One mechanism a tree, in the forest's order.
-absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms);
+// The mechanism that answers in `tree`, and one a tree in the forest's order.
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, const Tree& tree);
+absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
+                                                                            const Forest& forest);
 
 // SHA-256 over the terms' bytes as they travel. Device and curator hash the same bytes, so neither
 // depends on how the other would have written them.
 using Fingerprint = std::array<uint8_t, 32>;
 Fingerprint FingerprintOf(absl::string_view terms_bytes);
 std::string ToHex(const Fingerprint& fingerprint);
-
-// Everything a device needs to answer once.
-struct Offer {
-  Terms terms;
-  Fingerprint fingerprint;
-  Ticket ticket;
-};
 
 }  // namespace coppice
 

@@ -52,11 +52,10 @@ absl::Status CheckSplit(size_t i, const Node& node, const Schema& schema) {
 }
 
 // Children come after their parent (so no cycle) and every node but the root has one parent (so
-// all are reachable). Fills `parents` and `depths`.
-absl::Status CheckShape(absl::Span<const Node> nodes, std::vector<uint32_t>& parents,
-                        std::vector<uint32_t>& depths) {
-  parents.assign(nodes.size(), kNoParent);
-  depths.assign(nodes.size(), 0);
+// all are reachable).
+absl::Status CheckShape(absl::Span<const Node> nodes) {
+  std::vector<uint32_t> parents(nodes.size(), kNoParent);
+  std::vector<uint32_t> depths(nodes.size(), 0);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (i > 0 && parents[i] == kNoParent) return NodeError(i, "no parent before it");
     if (depths[i] > kMaxDepth) return NodeError(i, absl::StrCat("deeper than ", kMaxDepth));
@@ -71,6 +70,29 @@ absl::Status CheckShape(absl::Span<const Node> nodes, std::vector<uint32_t>& par
     }
   }
   return absl::OkStatus();
+}
+
+// The same tree with its nodes in preorder.
+std::vector<Node> InPreorder(absl::Span<const Node> nodes) {
+  struct Waiting {
+    uint32_t node;
+    uint32_t right_of;  // new position of its parent, or kNoParent where that is known already
+  };
+  std::vector<Node> ordered;
+  ordered.reserve(nodes.size());
+  std::vector<Waiting> waiting = {{0, kNoParent}};
+  while (!waiting.empty()) {
+    const Waiting next = waiting.back();
+    waiting.pop_back();
+    const auto at = static_cast<uint32_t>(ordered.size());
+    if (next.right_of != kNoParent) ordered[next.right_of].right = at;
+    ordered.push_back(nodes[next.node]);
+    if (ordered[at].kind == SplitKind::kLeaf) continue;
+    ordered[at].left = at + 1;
+    waiting.push_back({nodes[next.node].right, at});
+    waiting.push_back({nodes[next.node].left, kNoParent});
+  }
+  return ordered;
 }
 
 }  // namespace
@@ -98,33 +120,46 @@ absl::StatusOr<Tree> Tree::Create(std::vector<Node> nodes, const Schema& schema)
       return NodeError(i, "a leaf has no split and no children");
     }
   }
+  COPPICE_RETURN_IF_ERROR(CheckShape(nodes));
   Tree tree;
-  COPPICE_RETURN_IF_ERROR(CheckShape(nodes, tree.parents_, tree.depths_));
-  tree.nodes_ = std::move(nodes);
-  tree.max_depth_ = *std::max_element(tree.depths_.begin(), tree.depths_.end());
+  tree.nodes_ = InPreorder(nodes);
+  tree.Index();
+  return tree;
+}
 
-  // Leaves below each node, children first; then their numbers from left to right, parents first.
-  const size_t size = tree.nodes_.size();
-  std::vector<uint32_t> leaves(size, 1);
-  for (size_t i = size; i-- > 0;) {
-    const Node& node = tree.nodes_[i];
-    if (node.kind != SplitKind::kLeaf) leaves[i] = leaves[node.left] + leaves[node.right];
-  }
-  tree.first_leaf_.assign(size, 0);
-  tree.end_leaf_.assign(size, 0);
-  tree.leaf_nodes_.assign(leaves[0], 0);
+void Tree::Index() {
+  const size_t size = nodes_.size();
+  parents_.assign(size, kNoParent);
+  depths_.assign(size, 0);
   for (uint32_t i = 0; i < size; ++i) {
-    const Node& node = tree.nodes_[i];
-    const uint32_t first = tree.first_leaf_[i];
-    tree.end_leaf_[i] = first + leaves[i];
-    if (node.kind == SplitKind::kLeaf) {
-      tree.leaf_nodes_[first] = i;
-    } else {
-      tree.first_leaf_[node.left] = first;
-      tree.first_leaf_[node.right] = first + leaves[node.left];
+    if (nodes_[i].kind == SplitKind::kLeaf) continue;
+    for (const uint32_t child : {nodes_[i].left, nodes_[i].right}) {
+      parents_[child] = i;
+      depths_[child] = depths_[i] + 1;
     }
   }
-  return tree;
+  max_depth_ = *std::max_element(depths_.begin(), depths_.end());
+
+  // Leaves below each node, children first; then their numbers from left to right, parents first.
+  std::vector<uint32_t> leaves(size, 1);
+  for (size_t i = size; i-- > 0;) {
+    const Node& node = nodes_[i];
+    if (node.kind != SplitKind::kLeaf) leaves[i] = leaves[node.left] + leaves[node.right];
+  }
+  first_leaf_.assign(size, 0);
+  end_leaf_.assign(size, 0);
+  leaf_nodes_.assign(leaves[0], 0);
+  for (uint32_t i = 0; i < size; ++i) {
+    const Node& node = nodes_[i];
+    const uint32_t first = first_leaf_[i];
+    end_leaf_[i] = first + leaves[i];
+    if (node.kind == SplitKind::kLeaf) {
+      leaf_nodes_[first] = i;
+    } else {
+      first_leaf_[node.left] = first;
+      first_leaf_[node.right] = first + leaves[node.left];
+    }
+  }
 }
 
 uint32_t Tree::FindLeaf(RowView row) const {

@@ -1,7 +1,9 @@
 // The flat decision tree and the forest: leaf location and shape, no predictions.
 //
-// Shape      nodes in an array, the root first, children after their parent. Leaves are numbered
-//            0..num_leaves()-1 from left to right; that number is what a device's report is about.
+// Shape      nodes in an array in preorder: a node, all that is left of it, all that is right of
+//            it. Create() takes them in any order with children after their parent, and puts them
+//            in this one, so equal trees have equal nodes. Leaves are numbered 0..num_leaves()-1
+//            from left to right; that number is what a device's report is about.
 // Split      numeric: left if value < threshold. Categorical: left if value == category.
 //            Missing: left if the value is missing. Where the value is missing and the split is not
 //            about that, `missing_left` decides, so every row has exactly one leaf.
@@ -76,6 +78,7 @@ class Tree {
 
  private:
   Tree() = default;
+  void Index();  // fills the rest from nodes_
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> parents_, depths_, first_leaf_, end_leaf_;

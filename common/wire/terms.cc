@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <climits>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/strip.h"
@@ -62,7 +64,8 @@ v1::Terms ToProto(const Terms& terms) {
   v1::Terms proto;
   proto.set_study(terms.study);
   *proto.mutable_schema() = ToProto(*terms.schema);
-  *proto.mutable_forest() = ToProto(terms.forest);
+  proto.set_trees(terms.trees);
+  proto.mutable_forest_root()->assign(terms.forest_root.begin(), terms.forest_root.end());
   proto.set_epsilon_nanos(terms.epsilon.nanos());
   proto.set_mechanism(ToProto(terms.mechanism));
   return proto;
@@ -70,15 +73,19 @@ v1::Terms ToProto(const Terms& terms) {
 
 absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
   COPPICE_ASSIGN_OR_RETURN(const MechanismKind mechanism, FromProto(proto.mechanism()));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(proto.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
+  if (proto.forest_root().size() != std::tuple_size_v<Sha256Digest>) {
+    return FieldError("forest_root", absl::StrCat("must have ", std::tuple_size_v<Sha256Digest>,
+                                                  " bytes, has ", proto.forest_root().size()));
+  }
   Terms terms{.study = proto.study(),
               .schema = std::make_shared<const Schema>(std::move(schema)),
-              .forest = std::move(forest),
+              .trees = proto.trees(),
               .epsilon = *epsilon,
               .mechanism = mechanism};
+  std::copy(proto.forest_root().begin(), proto.forest_root().end(), terms.forest_root.begin());
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   return terms;
 }

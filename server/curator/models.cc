@@ -77,7 +77,7 @@ absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
-    const Tree& tree = facts.terms->forest[t];
+    const Tree& tree = (*facts.forest)[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
                              EstimateTree(tree, *facts.mechanisms[t], *progress.sums[t],
                                           CountPublicRows(tree, public_rows), of_partition));
@@ -97,9 +97,9 @@ absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgres
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
                              CountReports(*facts.mechanisms[t], *progress.sums[t],
-                                          CountPublicRows(facts.terms->forest[t], public_rows)));
+                                          CountPublicRows((*facts.forest)[t], public_rows)));
   }
-  const Forest& forest = facts.terms->forest;
+  const Forest& forest = *facts.forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit, EstimateSmooth(basis, forest, counts, options.evidence));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   return Model::Create(*facts.terms->schema, forest, std::move(fit.leaves), std::move(certificate),

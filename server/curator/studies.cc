@@ -87,6 +87,7 @@ class StoredStudies final : public Studies {
                              authority_.Issue(facts.fingerprint, count));
     return Offered{.terms_bytes = facts.terms_bytes,
                    .fingerprint = facts.fingerprint,
+                   .forest = facts.packed_forest,
                    .tickets = std::move(tickets)};
   }
 
@@ -186,8 +187,7 @@ class StoredStudies final : public Studies {
   absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
                                                              const Table& rows) {
     if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
-    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made,
-                             SmoothBasis::Create(study.facts().terms->forest, rows));
+    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(*study.facts().forest, rows));
     if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
     const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
     bases_[study.id()] = basis;

@@ -30,6 +30,7 @@
 #include "common/data/table.h"
 #include "common/study/terms.h"
 #include "common/tree/model.h"
+#include "common/wire/packed_forest.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/report_batch.h"
@@ -72,6 +73,7 @@ struct StudyInfo {
   PartitionOptions partition;
   std::string choice;  // why the mechanism and the forest were chosen; empty if they were given
   std::shared_ptr<const Terms> terms;
+  std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
 };
 
@@ -101,11 +103,12 @@ class Studies {
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
   virtual absl::Status Delete(absl::string_view id) = 0;
 
-  // What devices need: the terms as bytes, and `count` fresh tickets (1 to kMaxTicketsPerOffer).
-  // FailedPrecondition once the study is sealed.
+  // What devices need: the terms and the trees as bytes, and `count` fresh tickets (1 to
+  // kMaxTicketsPerOffer). FailedPrecondition once the study is sealed.
   struct Offered {
     std::shared_ptr<const std::string> terms_bytes;
     Fingerprint fingerprint{};
+    std::shared_ptr<const PackedForest> forest;
     std::vector<Ticket> tickets;
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;

@@ -8,13 +8,16 @@
 
 namespace coppice {
 
-absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes) {
+absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed) {
   StudyFacts facts;
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
   facts.terms = std::make_shared<const Terms>(std::move(terms));
   facts.fingerprint = FingerprintOf(terms_bytes);
   facts.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));
-  COPPICE_ASSIGN_OR_RETURN(facts.mechanisms, MakeMechanisms(*facts.terms));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(*facts.terms, packed));
+  facts.forest = std::make_shared<const Forest>(std::move(forest));
+  facts.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
+  COPPICE_ASSIGN_OR_RETURN(facts.mechanisms, MakeMechanisms(*facts.terms, *facts.forest));
   uint64_t sums = 0;
   for (const auto& mechanism : facts.mechanisms) sums += mechanism->sum_size();
   if (sums > kMaxSums) {
@@ -66,7 +69,8 @@ StudyInfo Study::Info() const {
                  .public_rows = facts_.public_rows,
                  .partition = facts_.partition,
                  .choice = facts_.choice,
-                 .terms = facts_.terms};
+                 .terms = facts_.terms,
+                 .forest = facts_.forest};
   const std::lock_guard lock(mutex_);
   info.state = progress_.state;
   info.outcomes = progress_.outcomes;

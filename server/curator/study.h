@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
+#include "common/wire/packed_forest.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/spent_tickets.h"
@@ -26,6 +27,8 @@ namespace coppice {
 struct StudyFacts {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const std::string> terms_bytes;
+  std::shared_ptr<const Forest> forest;
+  std::shared_ptr<const PackedForest> packed_forest;  // as devices get it
   Fingerprint fingerprint{};
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one a tree
   int64_t created_unix_seconds = 0;
@@ -36,10 +39,11 @@ struct StudyFacts {
   std::string request_hash;  // SHA-256 of what the request asked for
 };
 
-// The facts that follow from the terms' bytes; the rest is left to fill in. InvalidArgument if they
-// are no valid terms, or their sums would take more than kMaxSums integers.
+// The facts that follow from the terms' bytes and the forest; the rest is left to fill in.
+// InvalidArgument if they are no valid terms, or their sums would take more than kMaxSums integers;
+// DataLoss if the forest is another one than the terms'.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
-absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes);
+absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 using SharedSums = std::shared_ptr<const TreeSums>;

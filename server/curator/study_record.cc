@@ -70,7 +70,9 @@ absl::StatusOr<PartitionOptions> DecodePartition(absl::string_view key,
 
 absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
-  absl::StatusOr<StudyFacts> facts = FactsFromTerms(std::move(*record.mutable_terms()));
+  absl::StatusOr<StudyFacts> facts =
+      FactsFromTerms(std::move(*record.mutable_terms()),
+                     PackTrees({record.trees().begin(), record.trees().end()}));
   if (!facts.ok()) return CorruptRecord(key, facts.status().message());
   if (facts->terms->study != id) return CorruptRecord(key, "has the terms of another study");
   COPPICE_ASSIGN_OR_RETURN(facts->partition, DecodePartition(key, record.partition()));
@@ -170,6 +172,7 @@ absl::Status CheckFormat(Store& store) {
 std::string EncodeStudy(const StudyFacts& facts, StudyState state) {
   v1::StudyRecord record;
   record.set_terms(*facts.terms_bytes);
+  for (const std::string& tree : facts.packed_forest->trees) record.add_trees(tree);
   record.set_state(static_cast<v1::StudyState>(state));
   record.set_created_unix_seconds(facts.created_unix_seconds);
   *record.mutable_partition() = EncodePartition(facts.partition);

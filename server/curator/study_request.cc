@@ -91,15 +91,18 @@ absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOp
 absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
                                           int64_t created_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(*spec.public_rows, partition));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(*spec.public_rows, partition));
   COPPICE_ASSIGN_OR_RETURN(const Chosen chosen, ResolveMechanism(spec, partition, forest));
+  PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
-                    .forest = std::move(forest),
+                    .trees = static_cast<uint32_t>(forest.size()),
+                    .forest_root = packed.merkle.root,
                     .epsilon = spec.epsilon,
                     .mechanism = chosen.mechanism};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
-  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, FactsFromTerms(SerializeTerms(terms)));
+  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts,
+                           FactsFromTerms(SerializeTerms(terms), std::move(packed)));
   facts.created_unix_seconds = created_unix_seconds;
   facts.partition = partition;
   facts.choice = chosen.why;

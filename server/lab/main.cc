@@ -9,6 +9,7 @@
 
 #include "server/lab/audit_command.h"
 #include "server/lab/local.h"
+#include "server/lab/plan_command.h"
 #include "server/lab/synthesize.h"
 
 namespace {
@@ -52,6 +53,10 @@ int main(int argc, char** argv) {
   CLI::App* audit =
       app.add_subcommand("audit", "a lower bound on the epsilon that a mechanism really costs");
   coppice::AddAuditFlags(*audit, audit_flags);
+  coppice::PlanFlags plan_flags;
+  CLI::App* plan =
+      app.add_subcommand("plan", "what accuracy to expect of a study, from public rows alone");
+  coppice::AddPlanFlags(*plan, plan_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -61,6 +66,10 @@ int main(int argc, char** argv) {
   if (audit->parsed()) {
     const absl::Status usage = coppice::CheckAuditFlags(audit_flags);
     return usage.ok() ? ExitWith(coppice::RunAuditCommand(audit_flags)) : ExitWrongUsage(usage);
+  }
+  if (plan->parsed()) {
+    const absl::Status usage = coppice::CheckPlanFlags(plan_flags);
+    return usage.ok() ? ExitWith(coppice::RunPlan(plan_flags)) : ExitWrongUsage(usage);
   }
   if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
   if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {

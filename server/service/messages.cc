@@ -167,6 +167,7 @@ v1::Study SummaryOf(const StudyInfo& info) {
 v1::Study ToProto(const StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
+  *proto.mutable_forest() = ToProto(*info.forest);
   return proto;
 }
 

@@ -17,7 +17,7 @@
 
 namespace coppice {
 
-// The whole study, and what a list shows of it: all but its terms.
+// The whole study, and what a list shows of it: all but its terms and forest.
 v1::Study ToProto(const StudyInfo& info);
 v1::Study SummaryOf(const StudyInfo& info);
 

@@ -61,6 +61,9 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
     return FieldError("tickets", absl::StrCat("must be at most ", Studies::kMaxTicketsPerOffer,
                                               ", are ", request.tickets()));
   }
+  if (request.tickets() > 1 && !request.whole_forest()) {
+    return FieldError("tickets", "more than one go with whole_forest only");
+  }
   const std::string& known = request.known_fingerprint();
   if (!known.empty() && known.size() != std::tuple_size_v<Fingerprint>) {
     return FieldError("known_fingerprint",
@@ -70,9 +73,27 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
   COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
                            studies.MakeOffer(id, std::max(request.tickets(), uint32_t{1})));
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
-  if (response.fingerprint() != known) response.set_terms(*offered.terms_bytes);
   for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
+  const bool is_known = response.fingerprint() == known;
+  if (!is_known) response.set_terms(*offered.terms_bytes);
+  const PackedForest& forest = *offered.forest;
+  if (!request.whole_forest()) {
+    const auto trees = static_cast<uint32_t>(forest.trees.size());
+    const uint32_t tree = TreeOfTicket(offered.tickets[0], trees);
+    response.set_tree(forest.trees[tree]);
+    response.set_tree_path(forest.merkle.paths[tree]);
+  } else if (!is_known) {
+    response.mutable_forest()->Assign(forest.trees.begin(), forest.trees.end());
+  }
   return absl::OkStatus();
+}
+
+// Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.
+void CompressIfLarge(const v1::GetOfferResponse& response, grpc::CallbackServerContext& context) {
+  constexpr size_t kWorthIt = 300;  // bytes; below, little is saved and each device waits for it
+  if (response.ByteSizeLong() > kWorthIt) {
+    context.set_compression_level(GRPC_COMPRESS_LEVEL_HIGH);
+  }
 }
 
 }  // namespace
@@ -112,7 +133,9 @@ grpc::ServerUnaryReactor* StudyServiceImpl::DeleteStudy(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext* context,
                                                      const v1::GetOfferRequest* request,
                                                      v1::GetOfferResponse* response) {
-  return Reply(context, MakeOffer(studies_, *request, *response));
+  const absl::Status status = MakeOffer(studies_, *request, *response);
+  CompressIfLarge(*response, *context);
+  return Reply(context, status);
 }
 
 }  // namespace coppice

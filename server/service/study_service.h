@@ -1,6 +1,7 @@
 // StudyService over the curator's Studies. Growing a partition, and whatever writes to the disk,
 // runs on the worker pool.
 //
+// Wire       offers are compressed by gRPC: public, so their length tells nothing that they do not.
 // Errors     those of Studies, and InvalidArgument that names the field.
 // Threads    safe to share. `studies` and `pool` must outlive the server.
 

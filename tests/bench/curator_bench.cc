@@ -46,7 +46,7 @@ class Bench {
                                .epsilon = *Budget::FromEpsilon(1),
                                .mechanism = MechanismKind::kLaplaceSplit});
     fingerprint_.assign(info_.fingerprint.begin(), info_.fingerprint.end());
-    mechanisms_ = *MakeMechanisms(*info_.terms);
+    mechanisms_ = *MakeMechanisms(*info_.terms, *info_.forest);
     OpenSslRandom random;
     for (uint32_t i = 0; i < kReportsPerSubmit; ++i) {
       payloads_.push_back(*mechanisms_[0]->Randomize({.leaf = i % 128, .label = i % 3}, 0, random));

@@ -35,13 +35,13 @@ Tree BalancedTree(uint32_t leaves, const Schema& schema) {
 void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({{.name = "x", .min = 0, .max = 1, .values = {}}}, "y", {"0", "1"}));
-  const Privatizer privatizer =
-      *Privatizer::Create({.study = "bench",
-                           .schema = schema,
-                           .forest = {BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)},
-                           .epsilon = *Budget::Parse("1"),
-                           .mechanism = mechanism},
-                          Fingerprint{});
+  const Privatizer privatizer = *Privatizer::Create(
+      {.study = "bench",
+       .schema = schema,
+       .trees = 1,
+       .epsilon = *Budget::Parse("1"),
+       .mechanism = mechanism},
+      Fingerprint{}, HoldAll({BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)}));
   OpenSslRandom random;
   const Row row = {0.3};
   size_t bytes = 0;

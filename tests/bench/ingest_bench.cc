@@ -177,7 +177,8 @@ void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Serv
                                            .partition = {.max_depth = 8},
                                            .epsilon = *Budget::Parse("1"),
                                            .mechanism = mechanism});
-  const Privatizer privatizer = *Privatizer::Create(*study.terms, study.fingerprint);
+  const Privatizer privatizer =
+      *Privatizer::Create(*study.terms, study.fingerprint, HoldAll(*study.forest));
   OpenSslRandom random;
   std::vector<std::string> payloads;
   for (int i = 0; i < 1000; ++i) {
@@ -193,7 +194,7 @@ void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Serv
   std::printf(
       "{\"mechanism\":\"%s\",\"leaves\":%u,\"payload_bytes\":%zu,\"dropped_per_second\":%.0f,"
       "\"counted_per_second\":%.0f,\"ratio\":%.2f}\n",
-      std::string(MechanismName(mechanism)).c_str(), study.terms->forest[0].num_leaves(),
+      std::string(MechanismName(mechanism)).c_str(), study.forest->front().num_leaves(),
       payloads[0].size(), Median(dropped), Median(counted), Median(ratios));
   std::fflush(stdout);
 }

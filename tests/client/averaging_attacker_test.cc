@@ -17,7 +17,7 @@
 namespace coppice {
 namespace {
 
-using ::coppice::testing::SampleTerms;
+using ::coppice::testing::SamplePrivatizer;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
@@ -91,8 +91,7 @@ class AveragingAttackerTest : public ::testing::Test {
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
   std::unique_ptr<Journal> journal_;
   OpenSslRandom random_;
-  const Privatizer privatizer_ =
-      *Privatizer::Create(SampleTerms("sample", kEpsilon), Fingerprint{1});
+  const Privatizer privatizer_ = SamplePrivatizer("sample", kEpsilon);
   const std::unique_ptr<LocalMechanism> mechanism_ = *MakeLocalMechanism(
       MechanismKind::kSymmetricUnary, *Budget::FromEpsilon(kEpsilon), {.leaves = 2, .classes = 2});
 };
@@ -121,8 +120,7 @@ TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
   Attacker attacker;
   ASSERT_OK(Ask(privatizer_, attacker.FreshTicket()));
   for (uint8_t i = 2; i < 50; ++i) {
-    const Privatizer other =
-        *Privatizer::Create(SampleTerms("sample", kEpsilon / i), Fingerprint{i});
+    const Privatizer other = SamplePrivatizer("sample", kEpsilon / i, {i});
     EXPECT_THAT(Ask(other, attacker.FreshTicket()),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms")));
   }
@@ -135,8 +133,7 @@ TEST_F(AveragingAttackerTest, StudiesUnderOtherNamesEndAtTheTotalThatTheDeviceAg
   int answered = 0;
   for (int i = 0; i < kQuestions; ++i) {
     if (i % 100 == 99) Restart();
-    const Privatizer again =
-        *Privatizer::Create(SampleTerms("sample-" + std::to_string(i), kEpsilon), Fingerprint{1});
+    const Privatizer again = SamplePrivatizer("sample-" + std::to_string(i), kEpsilon);
     answered += Ask(again, attacker.FreshTicket()).ok() ? 1 : 0;
   }
   EXPECT_EQ(answered, 4);  // 4 * 0.5

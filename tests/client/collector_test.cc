@@ -14,14 +14,17 @@ namespace {
 
 using ::coppice::testing::Certificate;
 using ::coppice::testing::FakeCurator;
+using ::coppice::testing::FakeForest;
+using ::coppice::testing::FakeTerms;
 using ::coppice::testing::MakeCertificate;
-using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Key;
 
 // Waits are short and there are few of them: they are the collector's own.
 constexpr RetryOptions kQuick{.deadline = absl::Seconds(30),
@@ -45,48 +48,173 @@ std::vector<PrivateReport> SampleReports(size_t count) {
   return reports;
 }
 
-TEST(CollectorTest, FetchesTermsAndTickets) {
+TEST(CollectorTest, FetchesTermsATicketAndItsTree) {
   const FakeCurator curator;
-  ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator).FetchOffer("sample", 3));
+  ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator).FetchOffer("sample"));
   EXPECT_EQ(offer.terms.study, "sample");
-  EXPECT_EQ(offer.fingerprint, FingerprintOf(SerializeTerms(SampleTerms())));
+  EXPECT_EQ(offer.fingerprint, FingerprintOf(SerializeTerms(FakeTerms())));
+  ASSERT_EQ(offer.tickets.size(), 1);
+  EXPECT_EQ(offer.tickets[0], SampleTicket(0));
+  const uint32_t tree = TreeOfTicket(SampleTicket(0), 9);
+  ASSERT_THAT(offer.trees, ElementsAre(Key(tree)));
+  EXPECT_EQ(offer.trees.at(tree), FakeForest()[tree]);
+}
+
+TEST(CollectorTest, AGatewayFetchesTheWholeForest) {
+  const FakeCurator curator;
+  ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator).FetchForest("sample", 3));
   ASSERT_EQ(offer.tickets.size(), 3);
   EXPECT_EQ(offer.tickets[2], SampleTicket(2));
+  EXPECT_EQ(offer.trees, HoldAll(FakeForest()));
 }
 
 TEST(CollectorTest, FetchesTicketsForKnownTermsOnly) {
   const FakeCurator curator;
   const Collector collector = InsecureCollector(curator);
-  const Fingerprint fingerprint = FingerprintOf(SerializeTerms(SampleTerms()));
+  const Fingerprint fingerprint = FingerprintOf(SerializeTerms(FakeTerms()));
   ASSERT_OK_AND_ASSIGN(const auto tickets, collector.FetchTickets("sample", fingerprint, 2));
   EXPECT_EQ(tickets.size(), 2);
   EXPECT_THAT(collector.FetchTickets("sample", Fingerprint{7}, 2),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
 }
 
+TEST(CollectorTest, FetchesATicketAndItsTreeForKnownTerms) {
+  FakeCurator curator;
+  const Collector collector = InsecureCollector(curator);
+  ASSERT_OK_AND_ASSIGN(const auto first, collector.FetchOffer("sample"));
+  curator.studies.tamper = [](v1::GetOfferResponse& response) { EXPECT_EQ(response.terms(), ""); };
+  ASSERT_OK_AND_ASSIGN(const auto offer, collector.FetchOffer(first.terms, first.fingerprint));
+  EXPECT_EQ(offer.terms.study, "sample");
+  EXPECT_EQ(offer.fingerprint, first.fingerprint);
+  EXPECT_EQ(offer.tickets, first.tickets);
+  EXPECT_EQ(offer.trees, first.trees);
+  curator.studies.tamper = [](v1::GetOfferResponse& response) { response.clear_tree_path(); };
+  EXPECT_THAT(collector.FetchOffer(first.terms, first.fingerprint),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stand for")));
+  curator.studies.tamper = [](v1::GetOfferResponse&) {};
+  EXPECT_THAT(collector.FetchOffer(first.terms, Fingerprint{7}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other terms now")));
+}
+
 TEST(CollectorTest, TermsThatDoNotMatchAreDataLoss) {
   FakeCurator curator;
-  EXPECT_THAT(InsecureCollector(curator).FetchOffer("another", 1),
+  EXPECT_THAT(InsecureCollector(curator).FetchOffer("another"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample")));
-  curator.studies.damage_fingerprint = true;
-  EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample", 1),
+  curator.studies.tamper = [](v1::GetOfferResponse& response) {
+    response.set_fingerprint(std::string(32, 'x'));
+  };
+  EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("do not match their fingerprint")));
 }
 
 TEST(CollectorTest, MissingTicketsAreDataLoss) {
   FakeCurator curator;
-  curator.studies.forget_tickets = true;
-  EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample", 5),
+  curator.studies.tamper = [](v1::GetOfferResponse& response) { response.clear_tickets(); };
+  EXPECT_THAT(InsecureCollector(curator).FetchForest("sample", 5),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 tickets where 5")));
+  EXPECT_THAT(InsecureCollector(curator).FetchOffer("sample"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("0 tickets where 1")));
+}
+
+// A curator that answers a device with anything but the tree of its ticket.
+class HostileTreeTest : public ::testing::Test {
+ protected:
+  void ExpectDataLoss(std::function<void(v1::GetOfferResponse&)> tamper) {
+    curator_.studies.tamper = std::move(tamper);
+    EXPECT_THAT(
+        InsecureCollector(curator_).FetchOffer("sample"),
+        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
+  }
+
+  FakeCurator curator_;
+  const PackedForest& packed_ = curator_.studies.packed;
+  const uint32_t tree_ = TreeOfTicket(SampleTicket(0), 9);
+};
+
+TEST_F(HostileTreeTest, NoTreeOrNoPath) {
+  ExpectDataLoss([](v1::GetOfferResponse& response) { response.clear_tree(); });
+  ExpectDataLoss([](v1::GetOfferResponse& response) { response.clear_tree_path(); });
+}
+
+TEST_F(HostileTreeTest, AnotherTicketsTreeWithItsOwnPath) {
+  for (uint32_t other = 0; other < 9; ++other) {
+    if (other == tree_) continue;
+    ExpectDataLoss([&](v1::GetOfferResponse& response) {
+      response.set_tree(packed_.trees[other]);
+      response.set_tree_path(packed_.merkle.paths[other]);
+    });
+  }
+}
+
+TEST_F(HostileTreeTest, AnotherTicketWithTheFirstOnesTree) {
+  uint8_t other = 1;
+  while (TreeOfTicket(SampleTicket(other), 9) == tree_) ++other;
+  ExpectDataLoss([&](v1::GetOfferResponse& response) {
+    response.set_tickets(0, SampleTicket(other).ToBytes());
+  });
+}
+
+TEST_F(HostileTreeTest, APathTooShortOrTooLong) {
+  for (const size_t missing : {size_t{1}, kMerkleHashBytes}) {
+    ExpectDataLoss([&](v1::GetOfferResponse& response) {
+      response.mutable_tree_path()->resize(response.tree_path().size() - missing);
+    });
+  }
+  for (const size_t added : {size_t{1}, kMerkleHashBytes, size_t{1} << 20}) {
+    ExpectDataLoss(
+        [&](v1::GetOfferResponse& response) { response.mutable_tree_path()->append(added, 'x'); });
+  }
+}
+
+TEST_F(HostileTreeTest, ATreeWithAnotherThreshold) {
+  ExpectDataLoss([](v1::GetOfferResponse& response) {
+    v1::Tree tree;
+    ASSERT_TRUE(tree.ParseFromString(response.tree()));
+    tree.set_thresholds(0, 3.25);
+    response.set_tree(tree.SerializeAsString());
+  });
+}
+
+// Its fingerprint then shows it, so such a curator needs terms of their own for each victim.
+TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTerms) {
+  curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
+    Forest forest = FakeForest();
+    forest[tree_] = Tree::SingleLeaf();
+    const PackedForest packed = PackForest(forest);
+    Terms terms = FakeTerms();
+    terms.forest_root = packed.merkle.root;
+    response.set_terms(SerializeTerms(terms));
+    const Fingerprint fingerprint = FingerprintOf(response.terms());
+    response.mutable_fingerprint()->assign(fingerprint.begin(), fingerprint.end());
+    response.set_tree(packed.trees[tree_]);
+    response.set_tree_path(packed.merkle.paths[tree_]);
+  };
+  ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator_).FetchOffer("sample"));
+  EXPECT_NE(offer.fingerprint, FingerprintOf(SerializeTerms(FakeTerms())));
+}
+
+TEST_F(HostileTreeTest, AForestWithATreeLessMovedOrTampered) {
+  const std::vector<std::function<void(v1::GetOfferResponse&)>> tampers = {
+      [](v1::GetOfferResponse& response) { response.mutable_forest()->RemoveLast(); },
+      [](v1::GetOfferResponse& response) { response.clear_forest(); },
+      [](v1::GetOfferResponse& response) { response.mutable_forest()->SwapElements(3, 4); },
+      [](v1::GetOfferResponse& response) { response.add_forest(response.forest(0)); },
+      [](v1::GetOfferResponse& response) { response.mutable_forest(2)->append("x"); }};
+  for (const auto& tamper : tampers) {
+    curator_.studies.tamper = tamper;
+    EXPECT_THAT(
+        InsecureCollector(curator_).FetchForest("sample", 1),
+        StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study sample stand for")));
+  }
 }
 
 TEST(CollectorTest, RefusesImpossibleRequestsItself) {
   const FakeCurator curator;
   const Collector collector = InsecureCollector(curator);
-  EXPECT_THAT(collector.FetchOffer("No/Id", 1),
+  EXPECT_THAT(collector.FetchOffer("No/Id"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("study's id")));
   for (const uint32_t tickets : {0u, 1001u}) {
-    EXPECT_THAT(collector.FetchOffer("sample", tickets),
+    EXPECT_THAT(collector.FetchForest("sample", tickets),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
   }
   EXPECT_THAT(collector.Deliver(SampleReports(1001)),
@@ -137,7 +265,7 @@ TEST(CollectorTest, DoesNotRepeatWhatFailedForGood) {
 TEST(CollectorTest, NobodyThereSaysWhereAndWhatToCheck) {
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create({.server = "127.0.0.1:1", .insecure = true}, kOnce));
-  EXPECT_THAT(collector.FetchOffer("sample", 1),
+  EXPECT_THAT(collector.FetchOffer("sample"),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("nobody answers at 127.0.0.1:1"), HasSubstr("refused"))));
 }
@@ -165,7 +293,7 @@ TEST_F(TlsTest, ConnectsToTheCertificateItTrusts) {
                        Collector::Create({.server = curator.address(),
                                           .ca_file = Write("ca.pem", certificate.certificate_pem)},
                                          kOnce));
-  EXPECT_OK(collector.FetchOffer("sample", 1));
+  EXPECT_OK(collector.FetchOffer("sample"));
 }
 
 TEST_F(TlsTest, AnotherCaIsRefusedWithAHint) {
@@ -175,7 +303,7 @@ TEST_F(TlsTest, AnotherCaIsRefusedWithAHint) {
       Collector::Create({.server = curator.address(),
                          .ca_file = Write("ca.pem", MakeCertificate().certificate_pem)},
                         kOnce));
-  EXPECT_THAT(collector.FetchOffer("sample", 1),
+  EXPECT_THAT(collector.FetchOffer("sample"),
               StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("no TLS connection"), HasSubstr("CA certificate"))));
 }

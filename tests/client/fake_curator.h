@@ -6,6 +6,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,30 +15,57 @@
 #include "absl/strings/str_cat.h"
 #include "client/collector.h"
 #include "common/wire/convert.h"
+#include "common/wire/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/client/sample_study.h"
 
 namespace coppice::testing {
 
+// x < t + 0.5 in tree t.
+inline Forest FakeForest() {
+  Forest forest;
+  for (uint32_t t = 0; t < 9; ++t) {
+    const Node root{.kind = SplitKind::kNumeric, .threshold = t + 0.5, .left = 1, .right = 2};
+    forest.push_back(*Tree::Create({root, Node{}, Node{}}, SampleSchema()));
+  }
+  return forest;
+}
+
+inline Terms FakeTerms() {
+  Terms terms = SampleTerms();
+  terms.trees = 9;
+  terms.forest_root = PackForest(FakeForest()).merkle.root;
+  return terms;
+}
+
+// Offers FakeTerms() with SampleTicket(0) and so on.
 class FakeStudies final : public v1::StudyService::Service {
  public:
   grpc::Status GetOffer(grpc::ServerContext*, const v1::GetOfferRequest* request,
                         v1::GetOfferResponse* response) override {
-    const std::string terms = SerializeTerms(SampleTerms());
+    const std::string terms = SerializeTerms(FakeTerms());
     const Fingerprint fingerprint = FingerprintOf(terms);
     response->set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
     if (request->known_fingerprint() != response->fingerprint()) response->set_terms(terms);
     for (uint32_t i = 0; i < request->tickets(); ++i) {
       response->add_tickets(SampleTicket(static_cast<uint8_t>(i)).ToBytes());
     }
-    if (damage_fingerprint) response->set_fingerprint(std::string(32, 'x'));
-    if (forget_tickets) response->clear_tickets();
+    const bool is_known = request->known_fingerprint() == response->fingerprint();
+    if (!request->whole_forest()) {
+      const uint32_t tree = TreeOfTicket(SampleTicket(0), FakeTerms().trees);
+      response->set_tree(packed.trees[tree]);
+      response->set_tree_path(packed.merkle.paths[tree]);
+    } else if (!is_known) {
+      response->mutable_forest()->Assign(packed.trees.begin(), packed.trees.end());
+    }
+    tamper(*response);
     return grpc::Status::OK;
   }
 
-  bool damage_fingerprint = false;
-  bool forget_tickets = false;
+  // What a test does to every answer.
+  std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
+  const PackedForest packed = PackForest(FakeForest());
 };
 
 class FakeReports final : public v1::ReportService::Service {

@@ -7,8 +7,11 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::Categorical;
+using ::coppice::testing::SamplePrivatizer;
 using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
+using ::coppice::testing::SampleTree;
 using ::coppice::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -30,14 +33,28 @@ class FailingRandom final : public PrivateRandom {
 
 TEST(PrivatizerTest, CreateRefusesTermsThatDoNotValidate) {
   Terms terms = SampleTerms();
-  terms.forest.clear();
-  EXPECT_THAT(Privatizer::Create(terms, kFingerprint),
+  terms.trees = 0;
+  EXPECT_THAT(Privatizer::Create(terms, kFingerprint, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tree")));
 }
 
+TEST(PrivatizerTest, CreateRefusesATreeThatTheStudyDoesNotHave) {
+  HeldTrees trees;
+  trees.emplace(1, SampleTree());
+  EXPECT_THAT(Privatizer::Create(SampleTerms(), kFingerprint, trees),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none of the study's 1")));
+}
+
+TEST(PrivatizerTest, CreateRefusesATreeThatDoesNotFitTheSchema) {
+  Terms terms = SampleTerms();
+  terms.schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("x", {"a", "b"})}, "y", {"no", "yes"}));
+  EXPECT_THAT(Privatizer::Create(terms, kFingerprint, HoldAll({SampleTree()})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not numeric")));
+}
+
 TEST(PrivatizerTest, ReportCarriesStudyFingerprintAndTicket) {
-  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                       Privatizer::Create(SampleTerms(), kFingerprint));
+  const Privatizer privatizer = SamplePrivatizer("sample", 2, kFingerprint);
   OpenSslRandom random;
   ASSERT_OK_AND_ASSIGN(const PrivateReport report,
                        privatizer.Privatize(Row{3}, 1, SampleTicket(7), random));
@@ -50,9 +67,8 @@ TEST(PrivatizerTest, ReportCarriesStudyFingerprintAndTicket) {
 // At epsilon 20 the report is the true cell but for odds of about 1 in 5000; 20 cells in 30 leave a
 // false alarm below 1e-30.
 TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
-  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                       Privatizer::Create(SampleTerms("sample", 20), kFingerprint));
-  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(privatizer.terms()));
+  const Privatizer privatizer = SamplePrivatizer("sample", 20);
+  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(privatizer.terms(), {SampleTree()}));
   OpenSslRandom random;
   int as_expected = 0;
   for (int i = 0; i < 30; ++i) {
@@ -69,9 +85,11 @@ TEST(PrivatizerTest, ReportIsAboutTheRowsLeafAndLabel) {
 
 TEST(PrivatizerTest, TicketFixesTheTree) {
   Terms terms = SampleTerms("sample", 20);
-  terms.forest = {Tree::SingleLeaf(), terms.forest[0]};
-  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint));
-  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms));
+  terms.trees = 2;
+  const Forest forest = {Tree::SingleLeaf(), SampleTree()};
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                       Privatizer::Create(terms, kFingerprint, HoldAll(forest)));
+  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms, forest));
   OpenSslRandom random;
   for (uint8_t number = 0; number < 16; ++number) {
     const Ticket ticket = SampleTicket(number);
@@ -103,9 +121,35 @@ TEST(PrivatizerTest, TicketFixesTheColumn) {
   }
 }
 
+// Whatever the row: what is refused for the tree is refused before the row is looked at, and before
+// anything is drawn (a source that is down would say so).
+TEST(PrivatizerTest, ATicketForATreeThatIsNotHereIsRefused) {
+  Terms terms = SampleTerms();
+  terms.trees = 2;
+  HeldTrees trees;
+  trees.emplace(1, SampleTree());
+  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint, trees));
+  OpenSslRandom random;
+  FailingRandom down;
+  int refused = 0;
+  for (uint8_t number = 0; number < 16; ++number) {
+    const Ticket ticket = SampleTicket(number);
+    if (TreeOfTicket(ticket, 2) == 1) {
+      EXPECT_OK(privatizer.Privatize(Row{8}, 1, ticket, random));
+      continue;
+    }
+    ++refused;
+    for (const Row& row : {Row{8}, Row{777}, Row{}}) {
+      EXPECT_THAT(privatizer.Privatize(row, 1, ticket, down),
+                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                           HasSubstr("tree 0 of study sample, which is not here")));
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
 TEST(PrivatizerTest, RefusesARowThatDoesNotFitWithoutShowingIt) {
-  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                       Privatizer::Create(SampleTerms(), kFingerprint));
+  const Privatizer privatizer = SamplePrivatizer("sample", 2, kFingerprint);
   OpenSslRandom random;
   EXPECT_THAT(privatizer.Privatize(Row{777}, 1, SampleTicket(1), random),
               StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("777"))));
@@ -117,8 +161,7 @@ TEST(PrivatizerTest, RefusesARowThatDoesNotFitWithoutShowingIt) {
 }
 
 TEST(PrivatizerTest, ReleasesNothingWithoutRandomness) {
-  ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                       Privatizer::Create(SampleTerms(), kFingerprint));
+  const Privatizer privatizer = SamplePrivatizer("sample", 2, kFingerprint);
   FailingRandom random;
   EXPECT_THAT(privatizer.Privatize(Row{3}, 1, SampleTicket(1), random),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("random source")));

@@ -10,14 +10,14 @@
 namespace coppice {
 namespace {
 
-using ::coppice::testing::SampleTerms;
+using ::coppice::testing::SamplePrivatizer;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
 
 Privatizer MakePrivatizer(double epsilon = 2, uint8_t fingerprint = 1) {
-  return *Privatizer::Create(SampleTerms("sample", epsilon), Fingerprint{fingerprint});
+  return SamplePrivatizer("sample", epsilon, {fingerprint});
 }
 
 Answer MakeAnswer(const std::string& subject, uint8_t ticket, double x = 3) {
@@ -95,7 +95,7 @@ TEST_F(ResponderTest, OtherTermsForAnAnsweredStudyAreDeclined) {
 TEST_F(ResponderTest, TotalBudgetOfASubjectIsKept) {
   policy_.max_total_epsilon = *Budget::FromEpsilon(3);
   ASSERT_OK(responder_->Respond(MakePrivatizer(2), {MakeAnswer("ann", 1)}, random_));
-  const Privatizer second = *Privatizer::Create(SampleTerms("another", 2), Fingerprint{5});
+  const Privatizer second = SamplePrivatizer("another", 2, {5});
   EXPECT_THAT(responder_->Respond(second, {MakeAnswer("ann", 2)}, random_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 3")));
   EXPECT_OK(responder_->Respond(second, {MakeAnswer("bob", 3)}, random_));

@@ -11,17 +11,26 @@
 
 namespace coppice::testing {
 
-inline Terms SampleTerms(const std::string& study = "sample", double epsilon = 2) {
-  auto schema =
-      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 10)}, "y", {"no", "yes"}));
-  const Tree tree = *Tree::Create(
+inline Schema SampleSchema() { return *Schema::Create({Numeric("x", 0, 10)}, "y", {"no", "yes"}); }
+
+inline Tree SampleTree() {
+  return *Tree::Create(
       {{.kind = SplitKind::kNumeric, .feature = 0, .threshold = 5, .left = 1, .right = 2}, {}, {}},
-      *schema);
+      SampleSchema());
+}
+
+// Of one tree, SampleTree(), whose root nothing here looks at.
+inline Terms SampleTerms(const std::string& study = "sample", double epsilon = 2) {
   return Terms{.study = study,
-               .schema = schema,
-               .forest = {tree},
+               .schema = std::make_shared<const Schema>(SampleSchema()),
+               .trees = 1,
                .epsilon = *Budget::FromEpsilon(epsilon),
                .mechanism = MechanismKind::kSymmetricUnary};
+}
+
+inline Privatizer SamplePrivatizer(const std::string& study = "sample", double epsilon = 2,
+                                   const Fingerprint& fingerprint = {1}) {
+  return *Privatizer::Create(SampleTerms(study, epsilon), fingerprint, HoldAll({SampleTree()}));
 }
 
 inline Ticket SampleTicket(uint8_t number) {

@@ -106,8 +106,8 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   CreateStudy("judged");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchOffer("judged", 5));
-  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint);
+  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("judged", 5));
+  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   OpenSslRandom random;
   const auto stub = v1::ReportService::NewStub(*Connect(daemon_.connection()));
 

@@ -31,7 +31,7 @@ constexpr int kKills = 4;
 std::vector<PrivateReport> Randomize(const Collector& collector, const Collector::Offers& offer) {
   std::vector<PrivateReport> reports;
   OpenSslRandom random;
-  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint);
+  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   while (reports.size() < kDevices) {
     const std::vector<Ticket> tickets =
         *collector.FetchTickets(offer.terms.study, offer.fingerprint, 1000);
@@ -44,18 +44,18 @@ std::vector<PrivateReport> Randomize(const Collector& collector, const Collector
 }
 
 // What the curator must hold if each report is in the sums exactly once.
-std::vector<LeafPrediction> Expected(const Terms& terms,
+std::vector<LeafPrediction> Expected(const Terms& terms, const Tree& tree,
                                      const std::vector<PrivateReport>& reports) {
-  const auto mechanisms = *MakeMechanisms(terms);
+  const auto mechanisms = *MakeMechanisms(terms, {tree});
   TreeSums sums{.sums = std::vector<int64_t>(mechanisms[0]->sum_size()), .reports = 0};
   for (const PrivateReport& report : reports) {
     EXPECT_OK(mechanisms[0]->Add(report.payload, /*column=*/0, absl::MakeSpan(sums.sums)));
     ++sums.reports;
   }
   const PublicCounts none{.classes = 2,
-                          .leaf = std::vector<uint64_t>(terms.forest[0].num_leaves()),
-                          .label = std::vector<uint64_t>(2 * terms.forest[0].num_leaves())};
-  return *EstimateTree(terms.forest[0], *mechanisms[0], sums, none,
+                          .leaf = std::vector<uint64_t>(tree.num_leaves()),
+                          .label = std::vector<uint64_t>(2 * tree.num_leaves())};
+  return *EstimateTree(tree, *mechanisms[0], sums, none,
                        {.kind = EstimatorKind::kWeighted, .lambda = 0});
 }
 
@@ -83,7 +83,7 @@ TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
                              .first_backoff = absl::Milliseconds(20),
                              .max_backoff = absl::Milliseconds(200)};
   ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), patient));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchOffer("crash", 1));
+  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("crash", 1));
   const std::vector<PrivateReport> reports = Randomize(collector, offer);
 
   std::atomic<size_t> next{0};
@@ -121,7 +121,7 @@ TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
   EXPECT_EQ(model.certificate().reports, kDevices);
-  EXPECT_EQ(model.leaves()[0], Expected(offer.terms, reports));
+  EXPECT_EQ(model.leaves()[0], Expected(offer.terms, offer.trees.at(0), reports));
 }
 
 }  // namespace

@@ -5,9 +5,14 @@
 #include <grpcpp/grpcpp.h>
 
 #include <fstream>
+#include <set>
+#include <vector>
 
+#include "client/collector.h"
+#include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/data_dir.h"
+#include "tests/support/raw_offer.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -15,7 +20,9 @@ namespace {
 
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
+using ::coppice::testing::RawOffer;
 using ::coppice::testing::ReadWhole;
+using ::coppice::testing::StatusIs;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
@@ -75,6 +82,62 @@ TEST_F(MainJobTest, AForestOfPartitionsVotes) {
             0.5);
   EXPECT_THAT(daemon_.Coppice({"model", "show", "--model", "voted", "--tree", "2"}).out,
               HasSubstr("x1"));
+}
+
+// 100 devices, each with the tree of its ticket alone, also after the curator has read its store
+// again; and a gateway with all.
+TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
+  CreateSynthetic("many", "optimized_unary", /*trees=*/"16");
+  ASSERT_OK_AND_ASSIGN(const Collector collector,
+                       Collector::Create(daemon_.connection(), RetryOptions()));
+  ASSERT_OK_AND_ASSIGN(const Collector::Offers all, collector.FetchForest("many", 1));
+  ASSERT_EQ(all.trees.size(), 16u);
+  std::set<uint32_t> seen;
+  std::vector<PrivateReport> reports;
+  OpenSslRandom random;
+  for (int device = 0; device < 100; ++device) {
+    if (device == 50) {
+      ASSERT_EQ(daemon_.Stop(), 0);
+      ASSERT_TRUE(daemon_.Start());
+    }
+    ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchOffer("many"));
+    ASSERT_EQ(offer.trees.size(), 1u);
+    const auto& [number, tree] = *offer.trees.begin();
+    seen.insert(number);
+    EXPECT_EQ(offer.fingerprint, all.fingerprint);
+    EXPECT_EQ(tree, all.trees.at(number));
+    ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                         Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
+    ASSERT_OK_AND_ASSIGN(reports.emplace_back(),
+                         privatizer.Privatize({0.25, 0.75}, 1, offer.tickets[0], random));
+    if (TreeOfTicket(all.tickets[0], 16) != number) {
+      EXPECT_THAT(privatizer.Privatize({0.25, 0.75}, 1, all.tickets[0], random),
+                  StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not here")));
+    }
+  }
+  EXPECT_GT(seen.size(), 8u);  // 8 or fewer of 16: below 10^-25
+  ASSERT_OK_AND_ASSIGN(const auto results, collector.Deliver(reports));
+  for (const DeliveryResult& result : results) EXPECT_EQ(result.delivery, Delivery::kAccepted);
+  EXPECT_EQ(daemon_.CoppiceJson({"collect", "simulate", "--study", "many", "--data",
+                                 rows_ + "/private.csv"})["accepted"],
+            2000);
+  const auto shown = daemon_.CoppiceJson({"study", "show", "--study", "many"});
+  EXPECT_EQ(shown["trees"], 16);
+  EXPECT_EQ(shown["accepted"], 2100);
+}
+
+TEST_F(MainJobTest, ADevicesOfferIsSmallHoweverManyTreesThereAre) {
+  CreateSynthetic("small", "optimized_unary", /*trees=*/"64");
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = ReadWhole(daemon_.ca());
+  v1::GetOfferRequest request;
+  request.set_name("studies/small");
+  const size_t device = RawOffer(daemon_.server(), grpc::SslCredentials(tls), request).size();
+  request.set_whole_forest(true);
+  const size_t gateway = RawOffer(daemon_.server(), grpc::SslCredentials(tls), request).size();
+  EXPECT_GT(device, 0u);
+  EXPECT_LT(device, 700u);
+  EXPECT_GT(gateway, 3 * device);  // its trees are alike, and compress well
 }
 
 TEST_F(MainJobTest, ASecondSimulationOverTheSameJournalAddsNothing) {

@@ -11,10 +11,10 @@ int main() {
   const auto schema = Schema::Create({{.name = "x", .min = 0, .max = 1}}, "y", {"no", "yes"});
   Terms terms{.study = "s",
               .schema = std::make_shared<const Schema>(*schema),
-              .forest = {Tree::SingleLeaf()},
+              .trees = 1,
               .epsilon = *Budget::Parse("1"),
               .mechanism = MechanismKind::kOptimizedUnary};
-  const auto privatizer = Privatizer::Create(terms, Fingerprint{});
+  const auto privatizer = Privatizer::Create(terms, Fingerprint{}, HoldAll({Tree::SingleLeaf()}));
   OpenSslRandom random;
   const auto report = privatizer->Privatize({0.5}, 1, Ticket{}, random);
   std::printf("%zu bytes\n", report.ok() ? report->payload.size() : 0);

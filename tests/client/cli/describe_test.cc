@@ -17,11 +17,12 @@ v1::Study SampleStudy() {
   study.set_created_unix_seconds(86400);
   study.mutable_terms()->set_epsilon_nanos(500'000'000);
   study.mutable_terms()->set_mechanism(v1::MECHANISM_LAPLACE_JOINT);
+  study.mutable_terms()->set_trees(2);
   for (int tree = 0; tree < 2; ++tree) {
-    v1::Tree& added = *study.mutable_terms()->mutable_forest()->add_trees();
-    added.add_nodes()->set_kind(v1::SPLIT_KIND_NUMERIC);
-    added.add_nodes()->set_kind(v1::SPLIT_KIND_LEAF);
-    added.add_nodes()->set_kind(v1::SPLIT_KIND_LEAF);
+    v1::Tree& added = *study.mutable_forest()->add_trees();
+    added.add_kinds(v1::SPLIT_KIND_NUMERIC);
+    added.add_kinds(v1::SPLIT_KIND_LEAF);
+    added.add_kinds(v1::SPLIT_KIND_LEAF);
   }
   return study;
 }

@@ -9,6 +9,7 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::SamplePrivatizer;
 using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::StatusIs;
@@ -59,7 +60,7 @@ class GatewayTest : public ::testing::Test {
   TempDir dir_;
   FakeLink link_;
   bool stop_ = false;
-  Privatizer privatizer_ = *Privatizer::Create(SampleTerms(), Fingerprint{1});
+  Privatizer privatizer_ = SamplePrivatizer();
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
   Table table_{SampleTerms().schema};
   std::unique_ptr<Journal> journal_;

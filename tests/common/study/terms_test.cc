@@ -32,7 +32,7 @@ Tree MakeStump() {
 Terms MakeTerms() {
   return {.study = "s1",
           .schema = MakeSchema(),
-          .forest = {MakeStump(), Tree::SingleLeaf()},
+          .trees = 2,
           .epsilon = *Budget::FromNanos(1'000'000'000),
           .mechanism = MechanismKind::kLaplaceSplit};
 }
@@ -53,12 +53,14 @@ TEST(TermsTest, ASchemaMustBeThere) {
 
 TEST(TermsTest, AtLeastOneTreeAndNotTooMany) {
   Terms terms = MakeTerms();
-  terms.forest.assign(kMaxTrees, Tree::SingleLeaf());
-  EXPECT_OK(ValidateTerms(terms));
-  terms.forest.push_back(Tree::SingleLeaf());
-  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("must have 1 to 1024 trees")));
-  terms.forest.clear();
-  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("has 0")));
+  for (const uint32_t trees : {1u, kMaxTrees}) {
+    terms.trees = trees;
+    EXPECT_OK(ValidateTerms(terms));
+  }
+  terms.trees = kMaxTrees + 1;
+  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("trees: must be 1 to 1024")));
+  terms.trees = 0;
+  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("are 0")));
 }
 
 TEST(TermsTest, EpsilonStaysWithinAStudysBounds) {
@@ -73,26 +75,36 @@ TEST(TermsTest, EpsilonStaysWithinAStudysBounds) {
   }
 }
 
-TEST(TermsTest, ATreeForAnotherSchemaIsRefusedByItsNumber) {
-  Terms terms = MakeTerms();
-  terms.schema = MakeSchema(FeatureType::kCategorical);
-  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("forest.trees[0]")));
-}
-
 TEST(TermsTest, AMechanismOfNoKnownKindIsRefused) {
   Terms terms = MakeTerms();
   terms.mechanism = static_cast<MechanismKind>(99);
   EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("mechanism")));
 }
 
-TEST(TermsTest, AReportTooLargeForAnyDeviceIsRefused) {
+TEST(ValidateTreeTest, ATreeForAnotherSchemaIsRefused) {
+  Terms terms = MakeTerms();
+  EXPECT_OK(ValidateTree(terms, MakeStump()));
+  terms.schema = MakeSchema(FeatureType::kCategorical);
+  EXPECT_OK(ValidateTree(terms, Tree::SingleLeaf()));
+  EXPECT_THAT(ValidateTree(terms, MakeStump()), StatusIs(kInvalid, HasSubstr("not numeric")));
+}
+
+TEST(ValidateTreeTest, AReportTooLargeForAnyDeviceIsRefused) {
   // More classes than kMaxCells / 2, and two leaves.
   std::vector<std::string> classes;
   for (size_t k = 0; k <= kMaxCells / 2; ++k) classes.push_back(std::to_string(k));
   Terms terms = MakeTerms();
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create(MakeSchema()->features(), "y", std::move(classes)));
-  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("grow it less deep")));
+  EXPECT_OK(ValidateTree(terms, Tree::SingleLeaf()));
+  EXPECT_THAT(ValidateTree(terms, MakeStump()), StatusIs(kInvalid, HasSubstr("grow it less deep")));
+}
+
+TEST(HoldAllTest, NumbersTheTreesInOrder) {
+  const HeldTrees trees = HoldAll({MakeStump(), Tree::SingleLeaf()});
+  ASSERT_EQ(trees.size(), 2u);
+  EXPECT_EQ(trees.at(0), MakeStump());
+  EXPECT_EQ(trees.at(1), Tree::SingleLeaf());
 }
 
 TEST(IdTest, OneTo63OfTheAllowedCharacters) {
@@ -107,7 +119,8 @@ TEST(IdTest, OneTo63OfTheAllowedCharacters) {
 }
 
 TEST(MakeMechanismsTest, OneATreeWithItsLeavesAndTheStudysClasses) {
-  ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(MakeTerms()));
+  ASSERT_OK_AND_ASSIGN(const auto mechanisms,
+                       MakeMechanisms(MakeTerms(), {MakeStump(), Tree::SingleLeaf()}));
   ASSERT_EQ(mechanisms.size(), 2u);
   EXPECT_EQ(mechanisms[0]->domain(), (Domain{.leaves = 2, .classes = 2}));
   EXPECT_EQ(mechanisms[1]->domain(), (Domain{.leaves = 1, .classes = 2}));

@@ -86,7 +86,7 @@ TEST(RenderTest, MissingIsNamedOnlyWhereItCanStillArrive) {
                              NumericSplit(0, 70, 5, 6, true), Node{}, Node{}, Node{}, Node{}},
                             schema);
   std::vector<LeafPrediction> leaves;
-  for (uint32_t l = 0; l < 4; ++l) leaves.push_back(Leaf({1, 0}, 0, 0, 3 + l));
+  for (uint32_t l = 0; l < 4; ++l) leaves.push_back(Leaf({1, 0}, 0, 0, tree.leaf_node(l)));
   const Model model = *Model::Create(schema, {std::move(tree)}, {std::move(leaves)}, {});
   const std::string text = Rendered(model, RenderFormat::kText);
   EXPECT_THAT(text, HasSubstr("age < 50 or missing"));

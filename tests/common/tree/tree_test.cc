@@ -91,13 +91,32 @@ TEST(TreeTest, NodesKnowTheirParentDepthAndLeaves) {
   EXPECT_EQ(tree.leaf_node(4), 8u);
 }
 
-TEST(TreeTest, LeavesAreNumberedFromLeftToRightWhateverTheOrderOfNodes) {
+TEST(TreeTest, NodesAreInPreorderWhateverOrderTheyCameIn) {
   // The right child comes first in the array.
-  ASSERT_OK_AND_ASSIGN(const Tree tree,
+  ASSERT_OK_AND_ASSIGN(const Tree stump,
                        Tree::Create({NumericSplit(0, 30, 2, 1), Node{}, Node{}}, IncomeSchema()));
-  EXPECT_EQ(tree.leaf_node(0), 2u);
-  EXPECT_EQ(tree.FindLeaf({20, 0}), 0u);
-  EXPECT_EQ(tree.FindLeaf({40, 0}), 1u);
+  EXPECT_EQ(stump, *Tree::Create(Stump(NumericSplit(0, 30, 1, 2)), IncomeSchema()));
+  EXPECT_EQ(stump.leaf_node(0), 1u);
+  EXPECT_EQ(stump.FindLeaf({20, 0}), 0u);
+  EXPECT_EQ(stump.FindLeaf({40, 0}), 1u);
+  // Level by level.
+  ASSERT_OK_AND_ASSIGN(const Tree levels,
+                       Tree::Create({NumericSplit(0, 50, 1, 2), CategorySplit(1, 0, 3, 4, true),
+                                     NumericSplit(0, 70, 5, 6), Node{}, Node{}, Node{}, Node{}},
+                                    IncomeSchema()));
+  EXPECT_THAT(levels.nodes(),
+              ElementsAre(NumericSplit(0, 50, 1, 4), CategorySplit(1, 0, 2, 3, true), Node{},
+                          Node{}, NumericSplit(0, 70, 5, 6), Node{}, Node{}));
+  EXPECT_EQ(levels.parent(4), 0u);
+  EXPECT_EQ(levels.parent(6), 4u);
+  EXPECT_EQ(levels.node_depth(3), 2u);
+  EXPECT_EQ(levels.first_leaf(4), 2u);
+  EXPECT_EQ(levels.end_leaf(1), 2u);
+  EXPECT_EQ(levels.FindLeaf({60, 0}), 2u);
+  // Again, and nothing moves.
+  const std::vector<Node> nodes(levels.nodes().begin(), levels.nodes().end());
+  ASSERT_OK_AND_ASSIGN(const Tree again, Tree::Create(nodes, IncomeSchema()));
+  EXPECT_EQ(again, levels);
 }
 
 TEST(TreeTest, CreateRejectsSizesOutOfRange) {

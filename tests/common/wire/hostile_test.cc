@@ -86,7 +86,7 @@ TEST_F(HostileRowTest, CategoryOutsideItsVocabulary) {
 class HostileForestTest : public ::testing::Test {
  protected:
   HostileForestTest() { *forest_.add_trees() = ToProto(MakeTree()); }
-  v1::Node& node(int i) { return *forest_.mutable_trees(0)->mutable_nodes(i); }
+  v1::Tree& tree() { return *forest_.mutable_trees(0); }
   absl::Status Read() { return FromProto(forest_, MakeSchema()).status(); }
 
   v1::Forest forest_;
@@ -102,43 +102,79 @@ TEST_F(HostileForestTest, TooManyTrees) {
   EXPECT_THAT(Read(), IsInvalid("are 1025"));
 }
 
-TEST_F(HostileForestTest, TreeWithoutNodes) {
-  forest_.mutable_trees(0)->clear_nodes();
-  EXPECT_THAT(Read(), IsInvalid("forest.trees[0]"));
+TEST_F(HostileForestTest, TreeWithoutNodesOrWithTooMany) {
+  tree().clear_kinds();
+  EXPECT_THAT(Read(), IsInvalid("forest.trees[0]: kinds: must be 1 to 1048576, are 0"));
+  for (uint32_t i = 0; i <= kMaxNodes; ++i) tree().add_kinds(v1::SPLIT_KIND_NUMERIC);
+  EXPECT_THAT(Read(), IsInvalid("are 1048577"));
 }
 
 TEST_F(HostileForestTest, KindUnsetOrUnknown) {
-  node(2).clear_kind();
-  EXPECT_THAT(Read(), IsInvalid("forest.trees[0]: nodes[2]: kind: must be set"));
-  node(2).set_kind(static_cast<v1::SplitKind>(77));
-  EXPECT_THAT(Read(), IsInvalid("nodes[2]: kind"));
+  for (const int kind : {0, 5, 77, -1}) {
+    tree().set_kinds(2, static_cast<v1::SplitKind>(kind));
+    EXPECT_THAT(Read(), IsInvalid("forest.trees[0]: kinds[2]: must be set")) << kind;
+  }
 }
 
-TEST_F(HostileForestTest, LeafThatCarriesMore) {
-  node(3).set_threshold(1);
-  EXPECT_THAT(Read(), IsInvalid("node 3"));
+TEST_F(HostileForestTest, NodesAfterTheTreeIsComplete) {
+  tree().add_kinds(v1::SPLIT_KIND_LEAF);
+  EXPECT_THAT(Read(), IsInvalid("kinds: complete a tree before 7"));
 }
 
-TEST_F(HostileForestTest, FeatureOutOfRange) {
-  node(2).set_feature(2);
-  EXPECT_THAT(Read(), IsInvalid("node 2: feature"));
+TEST_F(HostileForestTest, NodesThatEndBeforeTheTreeIsComplete) {
+  while (tree().kinds_size() > 1) {
+    tree().mutable_kinds()->RemoveLast();
+    EXPECT_THAT(Read(), IsInvalid("kinds: end before the tree is complete"));
+  }
+}
+
+TEST_F(HostileForestTest, ColumnsOfAnotherLength) {
+  const v1::Tree good = tree();
+  tree().add_features(0);
+  EXPECT_THAT(Read(), IsInvalid("features: must be 3, one a node that needs it, are 4"));
+  tree() = good;
+  tree().clear_thresholds();
+  EXPECT_THAT(Read(), IsInvalid("thresholds: must be 1, one a node that needs it, are 0"));
+  tree() = good;
+  tree().add_categories(0);
+  EXPECT_THAT(Read(), IsInvalid("categories: must be 1"));
+  tree() = good;
+  tree().mutable_missing_left()->RemoveLast();
+  EXPECT_THAT(Read(), IsInvalid("missing_left: must be 2"));
+  tree() = good;
+  EXPECT_OK(Read());
+}
+
+TEST_F(HostileForestTest, FeatureOutOfRangeOrOfAnotherType) {
+  tree().set_features(0, 2);
+  EXPECT_THAT(Read(), IsInvalid("node 0: feature"));
+  tree().set_features(0, 0);
+  tree().set_features(1, 0);
+  EXPECT_THAT(Read(), IsInvalid("feature is not categorical"));
 }
 
 TEST_F(HostileForestTest, ThresholdNotANumber) {
-  node(2).set_threshold(kNan);
-  EXPECT_THAT(Read(), IsInvalid("node 2: threshold must be finite"));
+  for (const double threshold : {kNan, std::numeric_limits<double>::infinity()}) {
+    tree().set_thresholds(0, threshold);
+    EXPECT_THAT(Read(), IsInvalid("threshold must be finite"));
+  }
 }
 
-TEST_F(HostileForestTest, ChildThatPointsBackOrOutside) {
-  node(2).set_left(0);
-  EXPECT_THAT(Read(), IsInvalid("node 2: child"));
-  node(2).set_left(7);
-  EXPECT_THAT(Read(), IsInvalid("node 2: child"));
+TEST_F(HostileForestTest, CategoryOutsideItsVocabulary) {
+  for (const uint32_t category : {3u, ~0u}) {
+    tree().set_categories(0, category);
+    EXPECT_THAT(Read(), IsInvalid("category must be a number from 0 to 2"));
+  }
 }
 
-TEST_F(HostileForestTest, NodeWithTwoParents) {
-  node(2).set_left(4);
-  EXPECT_THAT(Read(), IsInvalid("node 4: more than one parent"));
+TEST_F(HostileForestTest, DeeperThanAnyTree) {
+  tree().Clear();
+  for (uint32_t i = 0; i <= kMaxDepth; ++i) {
+    tree().add_kinds(v1::SPLIT_KIND_MISSING);
+    tree().add_features(0);
+  }
+  for (uint32_t i = 0; i <= kMaxDepth + 1; ++i) tree().add_kinds(v1::SPLIT_KIND_LEAF);
+  EXPECT_THAT(Read(), IsInvalid("deeper than 64"));
 }
 
 class HostileTermsTest : public ::testing::Test {
@@ -155,6 +191,20 @@ TEST_F(HostileTermsTest, EmptyBytes) { EXPECT_THAT(ParseTerms(""), IsInvalid("te
 TEST_F(HostileTermsTest, StudyThatIsNoId) {
   terms_.set_study("../etc");
   EXPECT_THAT(FromProto(terms_), IsInvalid("study"));
+}
+
+TEST_F(HostileTermsTest, NoTreeOrTooMany) {
+  for (const uint32_t trees : {0u, kMaxTrees + 1, ~0u}) {
+    terms_.set_trees(trees);
+    EXPECT_THAT(FromProto(terms_), IsInvalid("trees: must be 1 to 1024"));
+  }
+}
+
+TEST_F(HostileTermsTest, ForestRootOfAnotherLength) {
+  for (const size_t size : {0, 31, 33}) {
+    terms_.set_forest_root(std::string(size, 'x'));
+    EXPECT_THAT(FromProto(terms_), IsInvalid("forest_root: must have 32 bytes"));
+  }
 }
 
 TEST_F(HostileTermsTest, EpsilonZeroHugeOrAboveAStudys) {

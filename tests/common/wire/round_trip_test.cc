@@ -1,3 +1,6 @@
+#include <array>
+#include <random>
+
 #include "common/wire/convert.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -10,6 +13,26 @@ using ::coppice::testing::MakeSchema;
 using ::coppice::testing::MakeTerms;
 using ::coppice::testing::MakeTree;
 using ::testing::ElementsAre;
+
+// `splits` splits, each in place of a leaf of the tree so far, of a random kind.
+Tree RandomTree(std::mt19937& random, size_t splits) {
+  std::vector<Node> nodes(1);
+  while (nodes.size() < 2 * splits + 1) {
+    size_t at = random() % nodes.size();
+    while (nodes[at].kind != SplitKind::kLeaf) at = random() % nodes.size();
+    const auto left = static_cast<uint32_t>(nodes.size());
+    Node node{.left = left, .right = left + 1};
+    node.kind =
+        std::array{SplitKind::kNumeric, SplitKind::kCategory, SplitKind::kMissing}[random() % 3];
+    if (node.kind != SplitKind::kMissing) node.missing_left = random() % 2 == 1;
+    if (node.kind == SplitKind::kNumeric) node.threshold = static_cast<double>(random()) / 3;
+    if (node.kind == SplitKind::kCategory) node.threshold = random() % 3;
+    node.feature = node.kind == SplitKind::kCategory ? 1 : 0;
+    nodes[at] = node;
+    nodes.resize(nodes.size() + 2);
+  }
+  return *Tree::Create(std::move(nodes), MakeSchema());
+}
 
 TEST(RoundTripTest, Schema) {
   ASSERT_OK_AND_ASSIGN(const Schema read, FromProto(ToProto(MakeSchema())));
@@ -32,6 +55,30 @@ TEST(RoundTripTest, TreeAndForest) {
   EXPECT_EQ(read, forest);
 }
 
+// A split of every kind, each with its own columns, in every order that preorder allows.
+TEST(RoundTripTest, RandomTrees) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const Tree tree = RandomTree(random, /*splits=*/random() % 60);
+    const v1::Tree proto = ToProto(tree);
+    v1::Tree parsed;
+    ASSERT_TRUE(parsed.ParseFromString(proto.SerializeAsString()));
+    ASSERT_OK_AND_ASSIGN(const Tree read, FromProto(parsed, MakeSchema()));
+    EXPECT_EQ(read, tree);
+    for (uint32_t node = 0; node < tree.nodes().size(); ++node) {
+      ASSERT_EQ(read.first_leaf(node), tree.first_leaf(node));
+      ASSERT_EQ(read.end_leaf(node), tree.end_leaf(node));
+    }
+    EXPECT_EQ(ToProto(read).SerializeAsString(), proto.SerializeAsString());
+  }
+}
+
+TEST(RoundTripTest, ATreeIsAFewBytesANode) {
+  std::mt19937 random(2);
+  const std::string bytes = ToProto(RandomTree(random, /*splits=*/40)).SerializeAsString();
+  EXPECT_LT(bytes.size(), 450u);
+}
+
 TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     EXPECT_EQ(static_cast<int>(ToProto(kind)), static_cast<int>(kind));
@@ -46,7 +93,8 @@ TEST(RoundTripTest, TermsAndTheirBytes) {
   ASSERT_OK_AND_ASSIGN(const Terms read, ParseTerms(bytes));
   EXPECT_EQ(read.study, terms.study);
   EXPECT_EQ(*read.schema, *terms.schema);
-  EXPECT_EQ(read.forest, terms.forest);
+  EXPECT_EQ(read.trees, terms.trees);
+  EXPECT_EQ(read.forest_root, terms.forest_root);
   EXPECT_EQ(read.epsilon, terms.epsilon);
   EXPECT_EQ(read.mechanism, terms.mechanism);
   EXPECT_EQ(SerializeTerms(read), bytes);

@@ -12,6 +12,7 @@
 #include "common/study/terms.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
+#include "common/wire/packed_forest.h"
 
 namespace coppice::testing {
 
@@ -41,10 +42,13 @@ inline Tree MakeTree() {
   return *Tree::Create({missing, category, numeric, Node{}, Node{}, Node{}, Node{}}, MakeSchema());
 }
 
+inline Forest MakeForest() { return {MakeTree(), Tree::SingleLeaf()}; }
+
 inline Terms MakeTerms() {
   return {.study = "mushrooms-1",
           .schema = std::make_shared<const Schema>(MakeSchema()),
-          .forest = {MakeTree(), Tree::SingleLeaf()},
+          .trees = 2,
+          .forest_root = PackForest(MakeForest()).merkle.root,
           .epsilon = *Budget::FromNanos(1'500'000'000),
           .mechanism = MechanismKind::kOptimizedUnary};
 }

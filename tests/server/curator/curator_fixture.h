@@ -68,7 +68,7 @@ inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const 
   const auto offer = studies.MakeOffer(study.id, count);
   EXPECT_OK(offer);
   if (!offer.ok()) return {};
-  const auto mechanisms = *MakeMechanisms(*study.terms);
+  const auto mechanisms = *MakeMechanisms(*study.terms, *study.forest);
   OpenSslRandom random;
   std::vector<SubmittedReport> reports;
   for (const Ticket& ticket : offer->tickets) {

@@ -35,10 +35,10 @@ inline Tree Stump() {
   return *Tree::Create({Inner(0.5, 1, 2), Node(), Node()}, *UnitSchema({"0", "1"}));
 }
 
-// Cut at quarters: node 1 is above leaves 0 and 1 (nodes 3, 4), node 2 above leaves 2 and 3 (5, 6).
+// Cut at quarters: node 1 is above leaves 0 and 1 (nodes 2, 3), node 4 above leaves 2 and 3 (5, 6).
 inline Tree Quarters() {
   return *Tree::Create(
-      {Inner(0.5, 1, 2), Inner(0.25, 3, 4), Inner(0.75, 5, 6), Node(), Node(), Node(), Node()},
+      {Inner(0.5, 1, 4), Inner(0.25, 2, 3), Node(), Node(), Inner(0.75, 5, 6), Node(), Node()},
       *UnitSchema({"0", "1"}));
 }
 

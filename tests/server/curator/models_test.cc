@@ -64,7 +64,7 @@ TEST_F(ModelsTest, HasAnEstimateForEveryLeafOfEveryTree) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
   ASSERT_THAT(info.model->leaves(), SizeIs(3));
   for (size_t t = 0; t < 3; ++t) {
-    EXPECT_THAT(info.model->leaves()[t], SizeIs(study_.terms->forest[t].num_leaves()));
+    EXPECT_THAT(info.model->leaves()[t], SizeIs((*study_.forest)[t].num_leaves()));
   }
 }
 

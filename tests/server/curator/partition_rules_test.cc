@@ -72,7 +72,7 @@ TEST(PartitionRulesTest, MaxEdgeCutsTheBoxOfThePublicRowsInTheMiddle) {
 TEST(PartitionRulesTest, MaxEdgeTakesTheLongestEdgeNextAndSplitsWithoutADecrease) {
   const Tree tree = Grow(Corners(), {.max_depth = 2});
   ASSERT_EQ(tree.num_leaves(), 4u);
-  for (const uint32_t child : {1u, 2u}) {
+  for (const uint32_t child : {tree.nodes()[0].left, tree.nodes()[0].right}) {
     EXPECT_EQ(tree.nodes()[child].feature, 0u);
     EXPECT_EQ(tree.nodes()[child].threshold, 4);
   }

@@ -42,7 +42,9 @@ TEST_F(StudiesTest, CreateReturnsTheStudyThatGetReturns) {
   EXPECT_EQ(got.created_unix_seconds, 1000);
   EXPECT_EQ(got.fingerprint, made.fingerprint);
   EXPECT_EQ(got.public_rows, 64u);
-  EXPECT_EQ(got.terms->forest.size(), 3u);
+  EXPECT_EQ(got.terms->trees, 3u);
+  EXPECT_EQ(got.forest->size(), 3u);
+  EXPECT_EQ(got.terms->forest_root, PackForest(*got.forest).merkle.root);
   EXPECT_EQ(Received(got), 0u);
 }
 
@@ -172,6 +174,10 @@ TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   EXPECT_EQ(offered.tickets.size(), 7u);
   EXPECT_EQ(offered.fingerprint, one.fingerprint);
   EXPECT_EQ(FingerprintOf(*offered.terms_bytes), one.fingerprint);
+  ASSERT_OK_AND_ASSIGN(const Forest forest, OpenForest(*one.terms, *offered.forest));
+  EXPECT_EQ(forest, *one.forest);
+  // The same bytes for everybody, made once.
+  EXPECT_EQ(studies_->MakeOffer("one", 1)->forest, offered.forest);
   EXPECT_THAT(studies_->MakeOffer("one", 0),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 1000")));
   EXPECT_THAT(studies_->MakeOffer("one", 1001),

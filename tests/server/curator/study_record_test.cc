@@ -116,6 +116,25 @@ TEST_F(StudyRecordTest, UnknownStateOrTermsAreDataLoss) {
   ExpectDataLoss(StudyKey("one"), "split rule");
 }
 
+TEST_F(StudyRecordTest, AForestThatIsNotTheTermsIsDataLoss) {
+  const auto record = Stored<v1::StudyRecord>(StudyKey("one"));
+  ASSERT_EQ(record.trees_size(), 2);
+  auto changed = record;
+  changed.mutable_trees()->RemoveLast();
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "are not the 2 trees");
+  changed = record;
+  changed.add_trees(changed.trees(0));
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "are not the 2 trees");
+  changed = record;
+  changed.mutable_trees(1)->back() ^= 1;
+  Put(StudyKey("one"), changed.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "are not the 2 trees");
+  Put(StudyKey("one"), record.SerializeAsString());
+  EXPECT_OK(OpenStudies(store_));
+}
+
 TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
   auto rows = Stored<v1::PublicRowsRecord>(RowsKey("one"));
   rows.set_values(0, 7);

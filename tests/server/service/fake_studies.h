@@ -126,6 +126,7 @@ class FakeStudies final : public Studies {
     if (!info.ok()) return info.status();
     return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
                    .fingerprint = info->fingerprint,
+                   .forest = offered_forest_,
                    .tickets = std::vector<Ticket>(count)};
   }
 
@@ -168,6 +169,9 @@ class FakeStudies final : public Studies {
   void Drain() override {}
 
  private:
+  const std::shared_ptr<const PackedForest> offered_forest_ = std::make_shared<const PackedForest>(
+      PackTrees({"tree 0", "tree 1", "tree 2", std::string(1000, '3'), "tree 4"}));
+
   struct Waiting {
     absl::Status status;
     std::vector<std::string> tickets;

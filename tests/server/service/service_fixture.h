@@ -45,9 +45,11 @@ inline StudyInfo MakeStudy(const std::string& id) {
   info.public_rows = 12;
   info.terms = std::make_shared<const Terms>(Terms{.study = id,
                                                    .schema = MakeServiceSchema(),
-                                                   .forest = {Tree::SingleLeaf()},
+                                                   .trees = 1,
+                                                   .forest_root = {},
                                                    .epsilon = *Budget::FromNanos(1'000'000'000),
                                                    .mechanism = MechanismKind::kLaplaceJoint});
+  info.forest = std::make_shared<const Forest>(Forest{Tree::SingleLeaf()});
   return info;
 }
 
@@ -70,8 +72,8 @@ class ServiceTest : public ::testing::Test {
     builder.RegisterService(&report_service_);
     builder.RegisterService(&model_service_);
     server_ = builder.BuildAndStart();
-    channel_ =
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+    address_ = absl::StrCat("127.0.0.1:", port);
+    channel_ = grpc::CreateChannel(address_, grpc::InsecureChannelCredentials());
   }
   ~ServiceTest() override {
     studies_.LetBatches();
@@ -84,6 +86,7 @@ class ServiceTest : public ::testing::Test {
   ReportServiceImpl report_service_{studies_};
   ModelServiceImpl model_service_{studies_, pool_};
   std::unique_ptr<grpc::Server> server_;
+  std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
   grpc::ClientContext context_;
 };

@@ -1,6 +1,7 @@
 #include "server/service/study_service.h"
 
 #include "tests/server/service/service_fixture.h"
+#include "tests/support/raw_offer.h"
 
 namespace coppice {
 namespace {
@@ -8,8 +9,13 @@ namespace {
 using ::coppice::testing::GrpcStatusIs;
 using ::coppice::testing::IsGrpcOk;
 using ::coppice::testing::MakeStudy;
+using ::coppice::testing::RawOffer;
 using ::coppice::testing::ServiceTest;
+using ::testing::AllOf;
+using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Lt;
 using ::testing::SizeIs;
 
 class StudyServiceTest : public ServiceTest {
@@ -142,6 +148,8 @@ TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
   EXPECT_EQ(study.fingerprint(), std::string(32, '\x07'));
   EXPECT_EQ(study.public_rows(), 12u);
   EXPECT_EQ(study.terms().schema().classes_size(), 2);
+  EXPECT_EQ(study.terms().trees(), 1u);
+  EXPECT_EQ(study.forest().trees_size(), 1);
   ASSERT_THAT(study.counts(), SizeIs(2));
   EXPECT_EQ(study.counts(1).outcome(), v1::REPORT_OUTCOME_BAD_TICKET);
   EXPECT_EQ(study.counts(1).reports(), 3u);
@@ -171,6 +179,7 @@ TEST_F(StudyServiceTest, ListGoesThroughAllPagesWithoutTerms) {
   ASSERT_THAT(stub_->ListStudies(&context_, request, &first), IsGrpcOk());
   ASSERT_THAT(first.studies(), SizeIs(2));
   EXPECT_FALSE(first.studies(0).has_terms());
+  EXPECT_FALSE(first.studies(0).has_forest());
   EXPECT_EQ(first.next_page_token(), "s2");
   request.set_page_token(first.next_page_token());
   grpc::ClientContext context;
@@ -228,20 +237,69 @@ TEST_F(GetOfferTest, OneTicketUnlessMoreAreAskedFor) {
   EXPECT_THAT(response_.tickets(0), SizeIs(32));
 }
 
+TEST_F(GetOfferTest, ADeviceGetsTheTreeOfItsTicketAndNoOther) {
+  ASSERT_THAT(Get(), IsGrpcOk());
+  const Ticket ticket = *Ticket::FromBytes(response_.tickets(0));
+  const uint32_t tree = TreeOfTicket(ticket, 5);
+  const auto forest = studies_.MakeOffer("s1", 1)->forest;
+  EXPECT_EQ(response_.tree(), forest->trees[tree]);
+  EXPECT_TRUE(
+      VerifyMerklePath(response_.tree(), tree, 5, response_.tree_path(), forest->merkle.root));
+  EXPECT_THAT(response_.forest(), IsEmpty());
+}
+
 TEST_F(GetOfferTest, AGatewayGetsItsThousandAndNotMore) {
   request_.set_tickets(1000);
+  request_.set_whole_forest(true);
   ASSERT_THAT(Get(), IsGrpcOk());
   EXPECT_THAT(response_.tickets(), SizeIs(1000));
+  EXPECT_THAT(response_.forest(), SizeIs(5));
+  EXPECT_EQ(response_.forest(1), "tree 1");
+  EXPECT_EQ(response_.tree(), "");
+  EXPECT_EQ(response_.tree_path(), "");
   request_.set_tickets(1001);
   grpc::ClientContext context;
   EXPECT_THAT(stub_->GetOffer(&context, request_, &response_),
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("tickets: must be at most 1000")));
 }
 
-TEST_F(GetOfferTest, KnownTermsAreLeftOut) {
+TEST_F(GetOfferTest, SeveralTicketsNeedTheWholeForest) {
+  request_.set_tickets(2);
+  EXPECT_THAT(Get(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("tickets: more than one")));
+}
+
+TEST_F(GetOfferTest, KnownTermsAreLeftOutAndTheDevicesTreeIsNot) {
   request_.set_known_fingerprint(std::string(32, '\x07'));
   ASSERT_THAT(Get(), IsGrpcOk());
   EXPECT_EQ(response_.terms(), "");
+  EXPECT_NE(response_.tree(), "");
+}
+
+TEST_F(GetOfferTest, AKnownForestIsLeftOut) {
+  request_.set_known_fingerprint(std::string(32, '\x07'));
+  request_.set_whole_forest(true);
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(response_.terms(), "");
+  EXPECT_THAT(response_.forest(), IsEmpty());
+}
+
+TEST_F(GetOfferTest, AForestThatChangedIsSent) {
+  request_.set_known_fingerprint(std::string(32, '\x08'));
+  request_.set_whole_forest(true);
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_THAT(response_.forest(), SizeIs(5));
+}
+
+TEST_F(GetOfferTest, ALargeOfferIsCompressedAndASmallOneIsNot) {
+  const auto credentials = grpc::InsecureChannelCredentials();
+  request_.set_known_fingerprint(std::string(32, '\x07'));
+  request_.set_whole_forest(true);
+  EXPECT_TRUE(response_.ParseFromString(RawOffer(address_, credentials, request_)));
+  request_.set_known_fingerprint("");
+  const std::string raw = RawOffer(address_, credentials, request_);
+  EXPECT_THAT(raw, SizeIs(AllOf(Gt(0), Lt(200))));  // a thousand equal bytes are among them
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_THAT(response_.forest(3), SizeIs(1000));
 }
 
 TEST_F(GetOfferTest, TermsThatChangedAreSent) {

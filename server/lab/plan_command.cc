@@ -1,0 +1,295 @@
+#include "server/lab/plan_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "server/curator/plan.h"
+#include "server/lab/plan_plot.h"
+
+namespace coppice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kAuto[] = "auto";
+constexpr char kAll[] = "all";
+constexpr char kNoLabels[] = "none";
+
+absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
+  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxStudyEpsilonNanos) {
+    return absl::InvalidArgumentError("must be from 0.01 to 20");
+  }
+  return epsilon;
+}
+
+// One mechanism, the best for each epsilon (unset), or each there is.
+std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
+  if (flags.mechanism == kAuto) return {std::nullopt};
+  if (flags.mechanism != kAll) return {*ParseMechanism(flags.mechanism)};
+  std::vector<std::optional<MechanismKind>> kinds;
+  for (const MechanismKind kind : AllMechanismKinds()) kinds.push_back(kind);
+  return kinds;
+}
+
+Json IntervalJson(const Interval& interval) {
+  return {{"low", interval.low}, {"mean", interval.mean}, {"high", interval.high}};
+}
+
+Json RowJson(const PlanRow& row, bool with_accuracy) {
+  Json json = {{"epsilon", row.epsilon.epsilon()},
+               {"devices", row.devices},
+               {"mechanism", std::string(MechanismName(row.cost.kind))},
+               {"payload_bytes", row.cost.payload_bytes},
+               {"equivalent_rows", row.outlook.equivalent_rows},
+               {"influence", row.outlook.influence}};
+  if (with_accuracy) {
+    json["accuracy"] = IntervalJson(row.outlook.accuracy);
+    json["gain"] = row.outlook.gain;
+  }
+  return json;
+}
+
+// Every study asked about; mechanisms that cannot serve the forest are left out.
+absl::StatusOr<std::vector<PlanRow>> LookAround(const Planner& planner, const PlanFlags& flags) {
+  std::vector<PlanRow> rows;
+  absl::Status refused;
+  for (const std::optional<MechanismKind>& kind : MechanismsOf(flags)) {
+    for (const std::string& text : flags.epsilons) {
+      COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, ParsePlanEpsilon(text));
+      const absl::StatusOr<MechanismCost> cost = planner.Cost(epsilon, kind, flags.max_payload);
+      if (!cost.ok()) {
+        refused.Update(cost.status());
+        continue;
+      }
+      for (const uint64_t devices : flags.devices) {
+        rows.push_back({.epsilon = epsilon,
+                        .devices = devices,
+                        .cost = *cost,
+                        .outlook = planner.Look(static_cast<double>(devices), *cost)});
+      }
+    }
+  }
+  if (rows.empty()) return refused;
+  return rows;
+}
+
+// The least of rising values that reaches what is wanted, if any does.
+template <typename Value, typename Reaches>
+std::optional<Value> FirstThat(const std::vector<Value>& rising, Reaches reaches) {
+  const auto found = std::find_if(rising.begin(), rising.end(), reaches);
+  return found == rising.end() ? std::nullopt : std::optional<Value>(*found);
+}
+
+std::vector<Budget> RisingEpsilons() {
+  std::vector<Budget> epsilons;
+  for (double epsilon = 0.1; epsilon < 17; epsilon *= std::sqrt(std::sqrt(2.0))) {
+    epsilons.push_back(*Budget::FromEpsilon(epsilon));
+  }
+  return epsilons;
+}
+
+std::vector<uint64_t> RisingDevices() {
+  std::vector<uint64_t> devices;
+  for (uint64_t ten = 100; ten <= 100'000'000; ten *= 10) {
+    for (const uint64_t step : {1, 2, 5}) devices.push_back(step * ten);
+  }
+  return devices;
+}
+
+// For each number of devices the least epsilon, and for each epsilon the fewest devices, at which
+// the expected accuracy is the one wanted.
+absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags) {
+  const auto kind = flags.mechanism == kAuto || flags.mechanism == kAll
+                        ? std::optional<MechanismKind>()
+                        : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
+  const auto reached = [&](const Budget& epsilon, uint64_t devices) {
+    const auto cost = planner.Cost(epsilon, kind, flags.max_payload);
+    return cost.ok() &&
+           planner.Look(static_cast<double>(devices), *cost).accuracy.mean >= flags.accuracy;
+  };
+  Json rows = Json::array();
+  for (const uint64_t devices : flags.devices) {
+    const auto least = FirstThat(RisingEpsilons(),
+                                 [&](const Budget& epsilon) { return reached(epsilon, devices); });
+    rows.push_back({{"accuracy", flags.accuracy},
+                    {"devices", devices},
+                    {"least_epsilon", least ? Json(least->epsilon()) : Json(nullptr)}});
+  }
+  for (const std::string& text : flags.epsilons) {
+    COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, ParsePlanEpsilon(text));
+    const auto fewest =
+        FirstThat(RisingDevices(), [&](uint64_t devices) { return reached(epsilon, devices); });
+    rows.push_back({{"accuracy", flags.accuracy},
+                    {"epsilon", epsilon.epsilon()},
+                    {"fewest_devices", fewest ? Json(*fewest) : Json(nullptr)}});
+  }
+  return rows;
+}
+
+std::string Advice(const std::vector<PlanRow>& rows, bool with_accuracy) {
+  if (!with_accuracy) {
+    return "Without public labels nothing says how well they can be told: equivalent_rows is how "
+           "many labelled public rows the reports will be worth.";
+  }
+  const auto worth = std::count_if(rows.begin(), rows.end(), [](const PlanRow& row) {
+    return row.outlook.gain >= Planner::kWorthwhile;
+  });
+  if (worth == 0) {
+    return "Reports will not help here: none of these studies is expected to gain half a point "
+           "over the public labels alone. Ask for more devices, a larger epsilon, or nobody.";
+  }
+  if (worth == static_cast<std::ptrdiff_t>(rows.size())) {
+    return "Reports help in every one of these studies.";
+  }
+  return absl::StrFormat(
+      "Reports help in %d of these %d studies; where the gain is below half a point (-), they "
+      "will not, and nobody need be asked.",
+      worth, rows.size());
+}
+
+void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
+               bool with_accuracy) {
+  const Interval level = planner.public_only();
+  std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
+                               planner.public_rows(), planner.forest().size(),
+                               planner.effective_cells());
+  if (with_accuracy) {
+    std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean,
+                                 level.low, level.high);
+  }
+  std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s", "epsilon", "devices", "mechanism",
+                               "bytes", "worth rows", "one liar");
+  std::cout << (with_accuracy ? "  accuracy (90 %)         gain\n" : "\n");
+  for (const PlanRow& row : rows) {
+    std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f", row.epsilon.ToString(),
+                                 row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
+                                 row.outlook.equivalent_rows, row.outlook.influence);
+    if (with_accuracy) {
+      const Interval& accuracy = row.outlook.accuracy;
+      std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
+                                   accuracy.high);
+      const bool helps = row.outlook.gain >= Planner::kWorthwhile;
+      std::cout << (helps ? absl::StrFormat("%+.3f", row.outlook.gain) : "-");
+    }
+    std::cout << "\n";
+  }
+  std::cout << "\n" << Advice(rows, with_accuracy) << "\n";
+  for (const Json& one : takes) {
+    if (one.contains("devices")) {
+      std::cout << absl::StrCat("accuracy ", one["accuracy"].dump(), " from ",
+                                one["devices"].dump(), " devices takes epsilon ",
+                                one["least_epsilon"].dump(), "\n");
+    } else {
+      std::cout << absl::StrCat("accuracy ", one["accuracy"].dump(), " at epsilon ",
+                                one["epsilon"].dump(), " takes ", one["fewest_devices"].dump(),
+                                " devices\n");
+    }
+  }
+}
+
+void PrintJson(const Planner& planner, const std::vector<PlanRow>& rows, Json takes,
+               bool with_accuracy) {
+  Json report = {{"public_rows", planner.public_rows()},
+                 {"trees", planner.forest().size()},
+                 {"effective_cells", planner.effective_cells()},
+                 {"advice", Advice(rows, with_accuracy)}};
+  if (with_accuracy) report["public_only"] = IntervalJson(planner.public_only());
+  report["studies"] = Json::array();
+  for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
+  if (!takes.empty()) report["takes"] = std::move(takes);
+  std::cout << report.dump() << "\n";
+}
+
+}  // namespace
+
+void AddPlanFlags(CLI::App& command, PlanFlags& flags) {
+  command.add_option("--public", flags.public_file, "public rows (CSV, LIBSVM)")->required();
+  command.add_option("--schema", flags.schema_file, "their schema (JSON)")->required();
+  command
+      .add_option("--public-labels", flags.public_labels,
+                  "as_given, or none: they are missing or not to be trusted")
+      ->check(CLI::IsMember({"as_given", kNoLabels}))
+      ->capture_default_str();
+  command.add_option("--epsilon", flags.epsilons, "what a report may cost, several by commas")
+      ->delimiter(',')
+      ->check([](const std::string& text) {
+        return std::string(ParsePlanEpsilon(text).status().message());
+      })
+      ->capture_default_str();
+  command.add_option("--devices", flags.devices, "how many answer, several by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(uint64_t{1}, uint64_t{10'000'000'000}))
+      ->capture_default_str();
+  command
+      .add_option("--mechanism", flags.mechanism, "one, auto (the best for each epsilon) or all")
+      ->check([](const std::string& name) {
+        if (name == kAuto || name == kAll) return std::string();
+        return std::string(ParseMechanism(name).status().message());
+      })
+      ->capture_default_str();
+  command.add_option("--max-payload", flags.max_payload, "for auto: most bytes of a report");
+  command
+      .add_option("--accuracy", flags.accuracy,
+                  "wanted: prints the least epsilon and the fewest devices that reach it")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--plot", flags.plot_file,
+                     "draw accuracy over epsilon into this SVG file (needs gnuplot)");
+  command.add_option("--seed", flags.seed, "of partitions and of the simulation; public")
+      ->capture_default_str();
+  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
+  command.add_flag("--json", flags.json, "one JSON object on stdout");
+}
+
+absl::Status CheckPlanFlags(const PlanFlags& flags) {
+  if (flags.public_labels == kNoLabels && (flags.accuracy > 0 || !flags.plot_file.empty())) {
+    return absl::InvalidArgumentError(
+        "--accuracy and --plot need public labels: without them no accuracy can be foreseen");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunPlan(const PlanFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
+                           ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
+  COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
+  Planner::Options options{.partition = {.seed = flags.seed},
+                           .expected_devices = static_cast<double>(flags.devices.front()),
+                           .seed = flags.seed};
+  options.partition.use_labels = flags.public_labels != kNoLabels;
+  COPPICE_ASSIGN_OR_RETURN(const Planner planner, Planner::Create(file.table, first, options));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
+  Json takes = Json::array();
+  if (flags.accuracy > 0) {
+    COPPICE_ASSIGN_OR_RETURN(takes, WhatItTakes(planner, flags));
+  }
+  const bool with_accuracy = options.partition.use_labels;
+  if (!flags.plot_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(PlotPlan(planner.public_only(), rows, flags.plot_file));
+  }
+  if (flags.json) {
+    PrintJson(planner, rows, std::move(takes), with_accuracy);
+  } else {
+    PrintText(planner, rows, takes, with_accuracy);
+  }
+  if (!std::cout.flush()) {
+    return absl::UnavailableError("the plan could not be written to stdout");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice
