@@ -213,7 +213,10 @@ absl::Status Show(const OneStudyFlags& flags) {
   COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
     return remote.studies().GetStudy(&context, request, &response);
   }));
-  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  const bool json = flags.output.json;
+  PrintObject(
+      json ? DescribeStudyWithAlarms(response.study()) : DescribeStudyForPeople(response.study()),
+      json);
   return absl::OkStatus();
 }
 

@@ -30,6 +30,7 @@
 #include "common/data/table.h"
 #include "common/study/terms.h"
 #include "common/tree/model.h"
+#include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/report_batch.h"
@@ -73,6 +74,7 @@ struct StudyInfo {
   std::string choice;  // why the mechanism and the forest were chosen; empty if they were given
   std::shared_ptr<const Terms> terms;
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
+  std::vector<Alarm> alarms;                            // filled in by Studies::Get() alone
 };
 
 struct ModelInfo {
@@ -96,6 +98,7 @@ class Studies {
   virtual ~Studies() = default;
 
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
+  // With its alarms, so at the cost of an estimate; no other call computes them.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;

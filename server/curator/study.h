@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
+#include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/spent_tickets.h"
@@ -68,6 +69,8 @@ class Study {
   Outcomes CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
+  // Of the sums as they are now; see alarms.h for what it costs. Holds no lock while it computes.
+  std::vector<Alarm> Alarms() const;
 
   // Replaces the sums of the trees where `sums` is not null, and adds to the outcomes.
   void Publish(std::vector<SharedSums> sums, const Outcomes& outcomes);

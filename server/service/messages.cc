@@ -131,6 +131,16 @@ void SetCounts(const StudyInfo& info, v1::Study& proto) {
   }
 }
 
+void SetAlarms(const StudyInfo& info, v1::Study& proto) {
+  for (const Alarm& alarm : info.alarms) {
+    v1::Alarm* added = proto.add_alarms();
+    added->set_name(alarm.name);
+    added->set_value(alarm.value);
+    added->set_text(alarm.text);
+    added->set_raised(alarm.raised);
+  }
+}
+
 void SetRecord(const ModelInfo& info, v1::Model& proto) {
   proto.set_name(MakeName(kModels, info.id));
   proto.set_study(MakeName(kStudies, info.study));
@@ -167,6 +177,7 @@ v1::Study SummaryOf(const StudyInfo& info) {
 v1::Study ToProto(const StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
+  SetAlarms(info, proto);
   return proto;
 }
 

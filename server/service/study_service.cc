@@ -87,7 +87,8 @@ grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* StudyServiceImpl::GetStudy(grpc::CallbackServerContext* context,
                                                      const v1::GetStudyRequest* request,
                                                      v1::GetStudyResponse* response) {
-  return Reply(context, Get(studies_, *request, *response));
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Get(studies_, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::ListStudies(grpc::CallbackServerContext* context,

@@ -1,5 +1,5 @@
-// StudyService over the curator's Studies. Growing a partition, and whatever writes to the disk,
-// runs on the worker pool.
+// StudyService over the curator's Studies. Growing a partition, whatever writes to the disk, and
+// computing alarms, runs on the worker pool.
 //
 // Errors     those of Studies, and InvalidArgument that names the field.
 // Threads    safe to share. `studies` and `pool` must outlive the server.
