@@ -66,8 +66,8 @@ PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& d
 }
 
 absl::StatusOr<TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
-                               const CollectOptions& options, PublicRandom& liars,
-                               PrivateRandom& noise) {
+                               const PublicCounts& public_counts, const CollectOptions& options,
+                               PublicRandom& liars, PrivateRandom& noise) {
   TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
   sums.reports =
@@ -75,7 +75,9 @@ absl::StatusOr<TreeSums> AddUp(const Answers& answers, const LocalMechanism& mec
   const absl::Span<int64_t> into = absl::MakeSpan(sums.sums);
   COPPICE_RETURN_IF_ERROR(mechanism.RandomizeAllInto(answers.rows, noise, into));
   if (answers.pushers == 0) return sums;
-  COPPICE_ASSIGN_OR_RETURN(const Pusher pusher, Pusher::Create(mechanism, *options.liars));
+  COPPICE_ASSIGN_OR_RETURN(std::vector<double> worths, CellWorths(*options.liars, public_counts));
+  COPPICE_ASSIGN_OR_RETURN(const Pusher pusher,
+                           Pusher::Create(mechanism, options.liars->attack, std::move(worths)));
   for (uint64_t i = 0; i < answers.pushers; ++i) {
     COPPICE_RETURN_IF_ERROR(pusher.SendInto(liars, into));
   }
@@ -127,7 +129,9 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
     COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LocalMechanism> made,
                              MakeLocalMechanism(*result.mechanism, *options.epsilon, domain));
     const LocalMechanism& mechanism = *mechanisms.emplace_back(std::move(made));
-    COPPICE_ASSIGN_OR_RETURN(TreeSums of_tree, AddUp(answers[t], mechanism, options, liars, noise));
+    COPPICE_ASSIGN_OR_RETURN(
+        TreeSums of_tree,
+        AddUp(answers[t], mechanism, result.public_counts.back(), options, liars, noise));
     COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts,
                              CountReports(mechanism, of_tree, result.public_counts.back()));
     sums.push_back(std::move(of_tree));

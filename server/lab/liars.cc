@@ -15,36 +15,47 @@
 namespace coppice {
 namespace {
 
-constexpr struct {
-  Attack attack;
-  absl::string_view name;
-} kAttacks[] = {
-    {Attack::kLabel, "label"},
-    {Attack::kGiven, "given"},
-    {Attack::kChosen, "chosen"},
-};
+constexpr absl::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
+constexpr absl::string_view kAimNames[] = {"leaves", "rows", "invert"};
+
+template <typename Enum, size_t size>
+absl::StatusOr<Enum> Parse(absl::string_view name, const absl::string_view (&names)[size],
+                           absl::string_view what) {
+  const auto* const found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
+  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no ", what, "; there are ",
+                                                 names[0], ", ", names[1], " and ", names[2]));
+}
 
 struct Push {
   uint32_t symbol = 0;
-  double strength = 0;  // in cells
+  double strength = 0;
 };
 
-// The symbol of a column that speaks for the most cells of `target` more than of other classes.
-Push WorstSymbol(const SymbolResponse& mechanism, uint32_t column, uint32_t target) {
-  const Domain& domain = mechanism.domain();
-  // Classes beside the target share the blame, so that a push on all cells is none.
-  const double against = -1.0 / (domain.classes - 1);
+// The symbol of a column that speaks for the most worth.
+Push BestSymbol(const SymbolResponse& mechanism, uint32_t column, absl::Span<const double> worths) {
   std::vector<double> strength(mechanism.symbols());
-  for (size_t cell = 0; cell < domain.cells(); ++cell) {
-    const double sign = cell % domain.classes == target ? 1 : against;
+  for (size_t cell = 0; cell < worths.size(); ++cell) {
     const uint32_t symbol = mechanism.SymbolOf(column, cell);
-    strength[symbol] += sign;
+    strength[symbol] += worths[cell];
     // Here a block's other sign speaks against the cell.
-    if (mechanism.kind() == MechanismKind::kHadamardResponse) strength[symbol ^ 1] -= sign;
+    if (mechanism.kind() == MechanismKind::kHadamardResponse) strength[symbol ^ 1] -= worths[cell];
   }
-  const auto worst = std::max_element(strength.begin(), strength.end());
-  return {.symbol = static_cast<uint32_t>(std::distance(strength.begin(), worst)),
-          .strength = *worst};
+  const auto best = std::max_element(strength.begin(), strength.end());
+  return {.symbol = static_cast<uint32_t>(std::distance(strength.begin(), best)),
+          .strength = *best};
+}
+
+uint32_t BestColumn(const SymbolResponse& mechanism, absl::Span<const double> worths) {
+  uint32_t best = 0;
+  double most = 0;
+  for (uint32_t column = 0; column < mechanism.columns(); ++column) {
+    const double strength = BestSymbol(mechanism, column, worths).strength;
+    if (strength <= most) continue;
+    most = strength;
+    best = column;
+  }
+  return best;
 }
 
 std::string SymbolPayload(uint32_t symbol, size_t bytes) {
@@ -53,42 +64,29 @@ std::string SymbolPayload(uint32_t symbol, size_t bytes) {
   return payload;
 }
 
-// All cells of the target, and then others until there are enough, but not more than are accepted.
-std::string UnaryPayload(const UnaryVector& mechanism, uint32_t target) {
-  const Domain& domain = mechanism.domain();
-  std::string payload(BitPayloadBytes(domain.cells()), '\0');
-  size_t ones = 0;
-  for (uint32_t turn = 0; turn < domain.classes; ++turn) {
-    const size_t most = turn == 0 ? mechanism.max_ones() : mechanism.min_ones();
-    for (size_t leaf = 0; leaf < domain.leaves && ones < most; ++leaf, ++ones) {
-      FlipBit(payload, leaf * domain.classes + (target + turn) % domain.classes);
-    }
-  }
+// Bits of so many cells, or their increasing numbers of `width` bits.
+std::string BitmapOf(absl::Span<const size_t> cells, size_t bits) {
+  std::string payload(BitPayloadBytes(bits), '\0');
+  for (const size_t cell : cells) FlipBit(payload, cell);
   return payload;
 }
-
-// The first `count` of a random order.
-std::vector<size_t> Draw(size_t count, std::vector<size_t> from, PublicRandom& random) {
-  for (size_t i = 0; i < count; ++i) std::swap(from[i], from[i + random.Below(from.size() - i)]);
-  from.resize(count);
-  return from;
+std::string NumbersOf(absl::Span<const size_t> cells, size_t width) {
+  std::string payload(BitPayloadBytes(cells.size() * width), '\0');
+  for (size_t i = 0; i < cells.size(); ++i) {
+    SetNumber(payload, width, i, static_cast<uint32_t>(cells[i]));
+  }
+  return payload;
 }
 
 }  // namespace
 
 absl::StatusOr<Attack> ParseAttack(absl::string_view name) {
-  for (const auto& [attack, its_name] : kAttacks) {
-    if (name == its_name) return attack;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", name, "\" is no attack; there are label, given and chosen"));
+  return Parse<Attack>(name, kAttackNames, "attack");
 }
+absl::string_view AttackName(Attack attack) { return kAttackNames[static_cast<size_t>(attack)]; }
 
-absl::string_view AttackName(Attack attack) {
-  return std::find_if(std::begin(kAttacks), std::end(kAttacks),
-                      [attack](const auto& entry) { return entry.attack == attack; })
-      ->name;
-}
+absl::StatusOr<Aim> ParseAim(absl::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
+absl::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
 
 std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) {
   std::vector<bool> lies(devices);
@@ -100,67 +98,75 @@ std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) 
   return lies;
 }
 
-absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, const LiarOptions& options) {
-  if (options.target >= mechanism.domain().classes) {
+absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
+                                               const PublicCounts& public_counts) {
+  const uint32_t classes = public_counts.classes;
+  if (options.target >= classes) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no class ", options.target, " to push"));
   }
-  Pusher pusher(mechanism);
-  pusher.target_ = options.target;
-  pusher.chooses_ = options.attack == Attack::kChosen;
-  const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism);
-  const auto* unary = dynamic_cast<const UnaryVector*>(&mechanism);
-  const bool columns = symbols != nullptr && mechanism.kind() != MechanismKind::kDirect;
-  if (pusher.chooses_ && !columns) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(MechanismName(mechanism.kind()), " has no columns to choose from"));
-  }
-  if (symbols != nullptr) {
-    double most = 0;
-    for (uint32_t column = 0; column < mechanism.columns(); ++column) {
-      const Push push = WorstSymbol(*symbols, column, options.target);
-      pusher.payloads_.push_back(SymbolPayload(push.symbol, mechanism.payload_bytes()));
-      if (push.strength <= most) continue;
-      most = push.strength;
-      pusher.worst_column_ = column;
+  std::vector<double> worths(public_counts.label.size());
+  for (size_t cell = 0; cell < worths.size(); ++cell) {
+    const auto rows = static_cast<double>(public_counts.leaf[cell / classes]);
+    if (options.aim == Aim::kInvert) {
+      worths[cell] = rows / classes - static_cast<double>(public_counts.label[cell]);
+      continue;
     }
-  } else if (unary != nullptr) {
-    pusher.payloads_.push_back(UnaryPayload(*unary, options.target));
-  } else if (mechanism.kind() != MechanismKind::kSubsetSelection) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("liars of ", MechanismName(mechanism.kind()), " are simulated by label only"));
+    const double sign = cell % classes == options.target ? 1 : -1.0 / (classes - 1);
+    worths[cell] = options.aim == Aim::kRows ? sign * rows : sign;
   }
+  return worths;
+}
+
+absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack attack,
+                                      std::vector<double> worths) {
+  const MechanismKind kind = mechanism.kind();
+  const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism);
+  const bool has_columns = symbols != nullptr && kind != MechanismKind::kDirect;
+  if (attack == Attack::kChosen && !has_columns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(MechanismName(kind), " has no columns to choose from"));
+  }
+  if (kind == MechanismKind::kLaplaceSplit || kind == MechanismKind::kLaplaceJoint) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("liars of ", MechanismName(kind), " are simulated by label only"));
+  }
+  Pusher pusher(mechanism, std::move(worths));
+  if (attack == Attack::kChosen) pusher.chosen_column_ = BestColumn(*symbols, pusher.worths_);
   return pusher;
 }
 
-std::string Pusher::SetOfTarget(PublicRandom& random) const {
+// Increasing.
+std::vector<size_t> Pusher::BestCells(size_t count, PublicRandom& random) const {
+  std::vector<size_t> cells(worths_.size());
+  std::iota(cells.begin(), cells.end(), size_t{0});
+  for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[random.Below(i)]);
+  std::stable_sort(cells.begin(), cells.end(),
+                   [this](size_t a, size_t b) { return worths_[a] > worths_[b]; });
+  cells.resize(count);
+  std::sort(cells.begin(), cells.end());
+  return cells;
+}
+
+std::string Pusher::BestSet(PublicRandom& random) const {
+  if (const auto* unary = dynamic_cast<const UnaryVector*>(&mechanism_)) {
+    const auto wanted = static_cast<size_t>(
+        std::count_if(worths_.begin(), worths_.end(), [](double worth) { return worth > 0; }));
+    const size_t ones = std::clamp(wanted, unary->min_ones(), unary->max_ones());
+    return BitmapOf(BestCells(ones, random), worths_.size());
+  }
   const auto& sets = static_cast<const SubsetSelection&>(mechanism_);
-  const Domain& domain = mechanism_.domain();
-  std::vector<size_t> of_target, others;
-  for (size_t cell = 0; cell < domain.cells(); ++cell) {
-    (cell % domain.classes == target_ ? of_target : others).push_back(cell);
-  }
-  const size_t members = sets.members();
-  std::vector<size_t> set =
-      Draw(std::min<size_t>(members, domain.leaves), std::move(of_target), random);
-  const std::vector<size_t> rest = Draw(members - set.size(), std::move(others), random);
-  set.insert(set.end(), rest.begin(), rest.end());
-  std::sort(set.begin(), set.end());
-  std::string payload(mechanism_.payload_bytes(), '\0');
-  for (size_t i = 0; i < set.size(); ++i) {
-    if (sets.is_bitmap()) {
-      FlipBit(payload, set[i]);
-    } else {
-      SetNumber(payload, sets.cell_bits(), i, static_cast<uint32_t>(set[i]));
-    }
-  }
-  return payload;
+  const std::vector<size_t> cells = BestCells(sets.members(), random);
+  return sets.is_bitmap() ? BitmapOf(cells, worths_.size()) : NumbersOf(cells, sets.cell_bits());
 }
 
 absl::Status Pusher::SendInto(PublicRandom& random, absl::Span<int64_t> sums) const {
-  if (payloads_.empty()) return mechanism_.Add(SetOfTarget(random), /*column=*/0, sums);
-  const size_t column = chooses_ ? worst_column_ : random.Below(payloads_.size());
-  return mechanism_.Add(payloads_[column], static_cast<uint32_t>(column), sums);
+  const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism_);
+  if (symbols == nullptr) return mechanism_.Add(BestSet(random), /*column=*/0, sums);
+  const auto drawn = static_cast<uint32_t>(random.Below(symbols->columns()));
+  const uint32_t column = chosen_column_.value_or(drawn);
+  const uint32_t symbol = BestSymbol(*symbols, column, worths_).symbol;
+  return mechanism_.Add(SymbolPayload(symbol, mechanism_.payload_bytes()), column, sums);
 }
 
 }  // namespace coppice

@@ -232,6 +232,13 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
       ->check(CLI::Range(0.0, 1.0))
       ->needs(attack)
       ->capture_default_str();
+  command
+      .add_option("--aim", flags.aim,
+                  "with --attack: leaves or rows (push the target class in all leaves alike, or by "
+                  "their public rows) or invert (push against each leaf's public majority)")
+      ->check(Accepted([](const std::string& name) { return ParseAim(name); }))
+      ->needs(attack)
+      ->capture_default_str();
   command.add_option("--target", flags.target, "with --attack: number of the class that is pushed")
       ->needs(attack)
       ->capture_default_str();
@@ -310,7 +317,9 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
   if (!flags.attack.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
-    run.collect.liars = {.attack = attack, .share = flags.liars, .target = flags.target};
+    COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));
+    run.collect.liars = {
+        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target};
   }
   run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
   run.grid.min_leaves =

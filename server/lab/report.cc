@@ -71,6 +71,9 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
   if (collect.liars.has_value()) {
     report["attack"] = std::string(AttackName(collect.liars->attack));
     report["liars"] = collect.liars->share;
+    if (collect.liars->attack != Attack::kLabel) {
+      report["aim"] = std::string(AimName(collect.liars->aim));
+    }
   }
   if (collect.epsilon.has_value()) report["alarms"] = AlarmsJson(best);
   report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
