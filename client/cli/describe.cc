@@ -57,6 +57,16 @@ void AddTerms(const v1::Study& study, Json& json) {
   if (!study.choice().empty()) json["choice"] = study.choice();
 }
 
+void AddAlarms(const v1::Study& study, Json& json) {
+  json["alarms"] = Json::array();
+  for (const v1::Alarm& alarm : study.alarms()) {
+    json["alarms"].push_back({{"name", alarm.name()},
+                              {"value", alarm.value()},
+                              {"raised", alarm.raised()},
+                              {"text", alarm.text()}});
+  }
+}
+
 }  // namespace
 
 std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
@@ -89,6 +99,20 @@ Json DescribeStudy(const v1::Study& study) {
   AddTerms(study, json);
   json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
   json["created"] = TimeText(study.created_unix_seconds());
+  return json;
+}
+
+Json DescribeStudyWithAlarms(const v1::Study& study) {
+  Json json = DescribeStudy(study);
+  AddAlarms(study, json);
+  return json;
+}
+
+Json DescribeStudyForPeople(const v1::Study& study) {
+  Json json = DescribeStudy(study);
+  for (const v1::Alarm& alarm : study.alarms()) {
+    if (alarm.raised()) json[absl::StrCat("ALARM ", alarm.name())] = alarm.text();
+  }
   return json;
 }
 

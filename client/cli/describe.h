@@ -23,6 +23,10 @@ std::string TimeText(int64_t unix_seconds);
 Json DescribeNewStudy(const v1::Study& study);
 // With its counts: accepted, duplicate, and rejected by reason.
 Json DescribeStudy(const v1::Study& study);
+// The same, and every alarm that was computed: for scripts.
+Json DescribeStudyWithAlarms(const v1::Study& study);
+// The same, and a line for each alarm that is raised.
+Json DescribeStudyForPeople(const v1::Study& study);
 // A line of a list: what a study has without its terms.
 Json DescribeStudyBriefly(const v1::Study& study);
 

@@ -7,6 +7,7 @@
 #include "client/cli/describe.h"
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
+#include "client/cli/study_preview.h"
 #include "client/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
@@ -213,7 +214,10 @@ absl::Status Show(const OneStudyFlags& flags) {
   COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
     return remote.studies().GetStudy(&context, request, &response);
   }));
-  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  const bool json = flags.output.json;
+  PrintObject(
+      json ? DescribeStudyWithAlarms(response.study()) : DescribeStudyForPeople(response.study()),
+      json);
   return absl::OkStatus();
 }
 
@@ -262,6 +266,7 @@ void AddStudyCommands(CLI::App& app, Action& action) {
       app.add_subcommand("study", "Studies: what is asked of devices, and at what cost");
   noun->require_subcommand(1);
   AddCreate(*noun, action);
+  AddStudyPreview(*noun, action);
   AddList(*noun, action);
   AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
   AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);

@@ -33,6 +33,7 @@ class SubsetSelection final : public LocalMechanism {
                                                                 const Domain& domain);
 
   size_t members() const { return members_; }  // the w above
+  size_t cell_bits() const { return width_; }  // of a cell's number
   bool is_bitmap() const { return members_ * width_ >= sum_size(); }
 
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,

@@ -202,4 +202,23 @@ double Planner::InfluenceOf(absl::Span<const double> report_variance, double dev
   return margin_influence * basis_.LargestSwing(gains);
 }
 
+std::string Advice(absl::Span<const double> gains, bool with_labels) {
+  if (!with_labels) {
+    return "Without public labels nothing says how well classes can be told apart; reports will be "
+           "worth as many labelled public rows as stated.";
+  }
+  const auto worth = std::count_if(gains.begin(), gains.end(),
+                                   [](double gain) { return gain >= kWorthwhileGain; });
+  if (worth == 0) {
+    return "Reports will not help here: none of these studies is expected to gain half a point "
+           "over the public labels alone. Ask for more devices, a larger epsilon, or nobody.";
+  }
+  if (worth == static_cast<std::ptrdiff_t>(gains.size())) {
+    return "Reports help in every one of these studies.";
+  }
+  return absl::StrCat("Reports help in ", worth, " of these ", gains.size(),
+                      " studies. In the others, where the gain is below half a point, they will "
+                      "not, and nobody need be asked.");
+}
+
 }  // namespace coppice

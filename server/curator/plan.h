@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,9 +79,6 @@ class Planner {
   absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                      size_t max_payload_bytes) const;
 
-  // A gain of less than this is not worth a study.
-  static constexpr double kWorthwhile = 0.005;
-
  private:
   explicit Planner(SmoothBasis basis) : basis_(std::move(basis)) {}
   void DrawTruths(uint64_t seed);
@@ -102,6 +100,12 @@ class Planner {
   };
   std::vector<Truth> truths_;
 };
+
+// A gain of less than this is not worth asking anybody.
+inline constexpr double kWorthwhileGain = 0.005;
+
+// Whether reports help in studies with these gains, in a sentence.
+std::string Advice(absl::Span<const double> gains, bool with_labels);
 
 }  // namespace coppice
 

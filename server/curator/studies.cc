@@ -53,7 +53,9 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-    return study->Info();
+    StudyInfo info = study->Info();
+    info.alarms = study->Alarms();
+    return info;
   }
 
   std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }

@@ -31,6 +31,7 @@
 #include "common/study/terms.h"
 #include "common/tree/model.h"
 #include "common/wire/packed_forest.h"
+#include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/report_batch.h"
@@ -75,6 +76,7 @@ struct StudyInfo {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
+  std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
 };
 
 struct ModelInfo {
@@ -98,6 +100,7 @@ class Studies {
   virtual ~Studies() = default;
 
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
+  // With its alarms, so at the cost of an estimate; no other call computes them.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;

@@ -77,6 +77,15 @@ StudyInfo Study::Info() const {
   return info;
 }
 
+std::vector<Alarm> Study::Alarms() const {
+  const StudyProgress progress = Progress();
+  std::vector<TreeReports> trees;
+  for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
+    trees.push_back({facts_.mechanisms[tree].get(), progress.sums[tree].get()});
+  }
+  return ComputeAlarms(trees);
+}
+
 void Study::Publish(std::vector<SharedSums> sums, const Outcomes& outcomes) {
   const std::lock_guard lock(mutex_);
   for (size_t tree = 0; tree < sums.size(); ++tree) {

@@ -17,6 +17,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
 #include "common/wire/packed_forest.h"
+#include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/spent_tickets.h"
@@ -72,6 +73,8 @@ class Study {
   Outcomes CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
+  // Of the sums as they are now; see alarms.h for what it costs. Holds no lock while it computes.
+  std::vector<Alarm> Alarms() const;
 
   // Replaces the sums of the trees where `sums` is not null, and adds to the outcomes.
   void Publish(std::vector<SharedSums> sums, const Outcomes& outcomes);

@@ -16,20 +16,39 @@
 namespace coppice {
 namespace {
 
-// How many rows answer in each tree with each value: rows[tree][leaf * classes + label]. The tree
-// is a public coin.
-std::vector<std::vector<uint64_t>> Assign(const Forest& forest, const Table& rows,
-                                          PublicRandom& assignment) {
+constexpr uint64_t kLiarStream = 0x6c69617273;
+
+// The devices that answer in one tree.
+struct Answers {
+  std::vector<uint64_t> rows;  // of each value: rows[leaf * classes + label], honest or not
+  uint64_t pushers = 0;        // liars who send what serves them, whatever their row
+};
+
+// The tree is a public coin.
+std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
+                            PublicRandom& assignment) {
   const uint32_t classes = rows.schema().num_classes();
-  std::vector<std::vector<uint64_t>> counts;
-  for (const Tree& tree : forest) counts.emplace_back(size_t{tree.num_leaves()} * classes);
+  std::vector<bool> lies(rows.num_rows());
+  if (options.liars.has_value()) {
+    PublicRandom liars(options.partition.seed, kLiarStream);
+    lies = DrawLiars(rows.num_rows(), options.liars->share, liars);
+  }
+  std::vector<Answers> answers(forest.size());
+  for (size_t t = 0; t < forest.size(); ++t) {
+    answers[t].rows.resize(size_t{forest[t].num_leaves()} * classes);
+  }
   Row row;
   for (size_t i = 0; i < rows.num_rows(); ++i) {
     const size_t tree = forest.size() == 1 ? 0 : assignment.Below(forest.size());
+    if (lies[i] && options.liars->attack != Attack::kLabel) {
+      ++answers[tree].pushers;
+      continue;
+    }
     rows.CopyRow(i, row);
-    ++counts[tree][size_t{forest[tree].FindLeaf(row)} * classes + rows.label(i)];
+    const uint32_t label = (rows.label(i) + (lies[i] ? 1 : 0)) % classes;
+    ++answers[tree].rows[size_t{forest[tree].FindLeaf(row)} * classes + label];
   }
-  return counts;
+  return answers;
 }
 
 // What the curator would see if nobody needed protection.
@@ -46,15 +65,23 @@ PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& d
   return result;
 }
 
-absl::StatusOr<PrivateCounts> CountPrivately(const std::vector<uint64_t>& rows_of,
-                                             const LocalMechanism& mechanism,
-                                             const PublicCounts& public_counts,
-                                             PrivateRandom& noise) {
+absl::StatusOr<TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
+                               const PublicCounts& public_counts, const CollectOptions& options,
+                               PublicRandom& liars, PrivateRandom& noise) {
   TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
-  sums.reports = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
-  COPPICE_RETURN_IF_ERROR(mechanism.RandomizeAllInto(rows_of, noise, absl::MakeSpan(sums.sums)));
-  return CountReports(mechanism, sums, public_counts);
+  sums.reports =
+      std::accumulate(answers.rows.begin(), answers.rows.end(), uint64_t{0}) + answers.pushers;
+  const absl::Span<int64_t> into = absl::MakeSpan(sums.sums);
+  COPPICE_RETURN_IF_ERROR(mechanism.RandomizeAllInto(answers.rows, noise, into));
+  if (answers.pushers == 0) return sums;
+  COPPICE_ASSIGN_OR_RETURN(std::vector<double> worths, CellWorths(*options.liars, public_counts));
+  COPPICE_ASSIGN_OR_RETURN(const Pusher pusher,
+                           Pusher::Create(mechanism, options.liars->attack, std::move(worths)));
+  for (uint64_t i = 0; i < answers.pushers; ++i) {
+    COPPICE_RETURN_IF_ERROR(pusher.SendInto(liars, into));
+  }
+  return sums;
 }
 
 absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
@@ -70,41 +97,52 @@ absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const 
 absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
                                   const CollectOptions& options, PublicRandom& assignment,
                                   PrivateRandom& noise) {
+  if (options.liars.has_value() && !options.epsilon.has_value()) {
+    return absl::InvalidArgumentError("liars are simulated with privacy only");
+  }
   Collected result;
   PartitionOptions partition = options.partition;
   if (options.choose_size) {
     const auto devices = static_cast<double>(private_rows.num_rows());
     const double information =
         options.epsilon.has_value() ? ExpectedInformation(devices, *options.epsilon) : devices;
-    COPPICE_ASSIGN_OR_RETURN(partition,
-                             ChooseForestSize(public_rows, partition, information));
+    COPPICE_ASSIGN_OR_RETURN(partition, ChooseForestSize(public_rows, partition, information));
   }
   COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, partition));
   const uint32_t classes = public_rows.schema().num_classes();
   if (options.epsilon.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(result.mechanism, MechanismFor(options, result.forest, classes));
   }
-  const std::vector<std::vector<uint64_t>> rows_of =
-      Assign(result.forest, private_rows, assignment);
+  const std::vector<Answers> answers = Assign(result.forest, private_rows, options, assignment);
+  PublicRandom liars(options.partition.seed, kLiarStream + 1);
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
+  std::vector<TreeSums> sums;
   for (size_t t = 0; t < result.forest.size(); ++t) {
     const Tree& tree = result.forest[t];
     const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
     result.leaves += domain.leaves;
     result.public_counts.push_back(CountPublicRows(tree, public_rows));
     if (!options.epsilon.has_value()) {
-      result.private_counts.push_back(CountExactly(rows_of[t], domain));
+      result.private_counts.push_back(CountExactly(answers[t].rows, domain));
       continue;
     }
-    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
+    COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<LocalMechanism> made,
                              MakeLocalMechanism(*result.mechanism, *options.epsilon, domain));
+    const LocalMechanism& mechanism = *mechanisms.emplace_back(std::move(made));
     COPPICE_ASSIGN_OR_RETURN(
-        PrivateCounts counts,
-        CountPrivately(rows_of[t], *mechanism, result.public_counts.back(), noise));
+        TreeSums of_tree,
+        AddUp(answers[t], mechanism, result.public_counts.back(), options, liars, noise));
+    COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts,
+                             CountReports(mechanism, of_tree, result.public_counts.back()));
+    sums.push_back(std::move(of_tree));
     result.private_counts.push_back(std::move(counts));
     COPPICE_ASSIGN_OR_RETURN(const std::string sample,
-                             mechanism->Randomize(LeafLabel{}, /*column=*/0, noise));
+                             mechanism.Randomize(LeafLabel{}, /*column=*/0, noise));
     result.report_bytes = std::max(result.report_bytes, sample.size());
   }
+  std::vector<TreeReports> reports;
+  for (size_t t = 0; t < sums.size(); ++t) reports.push_back({mechanisms[t].get(), &sums[t]});
+  result.alarms = ComputeAlarms(reports);
   return result;
 }
 

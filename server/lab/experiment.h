@@ -20,10 +20,12 @@
 #include "common/privacy/private_random.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
+#include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/public_random.h"
 #include "server/curator/smooth_basis.h"
+#include "server/lab/liars.h"
 
 namespace coppice {
 
@@ -35,6 +37,8 @@ struct CollectOptions {
   std::optional<MechanismKind> mechanism;
   // Unset: exact counts, no privacy whatever.
   std::optional<Budget> epsilon;
+  // Set: some of the private rows' devices lie. Needs an epsilon.
+  std::optional<LiarOptions> liars;
 };
 
 // The curator's side of a finished study, before any estimate.
@@ -46,9 +50,11 @@ struct Collected {
   std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
   size_t report_bytes = 0;                    // of one report; 0 without privacy
   size_t leaves = 0;                          // of all trees
+  std::vector<Alarm> alarms;                  // that the reports raise or not; see alarms.h
 };
 
-// Each private row answers in one tree, chosen by `assignment`.
+// Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
+// partition's seed alone, so that a study with liars has the rows and trees of the one without.
 absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
                                   const CollectOptions& options, PublicRandom& assignment,
                                   PrivateRandom& noise);

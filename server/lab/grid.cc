@@ -52,6 +52,7 @@ std::vector<Cell> EmptyCells(const RunOptions& options) {
                              &cell.fit_cpu_seconds}) {
           values->resize(options.repeats);
         }
+        cell.alarms.resize(options.repeats);
       }
     }
   }
@@ -99,6 +100,7 @@ class Runner {
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = collected.mechanism;
+      cell.alarms[repetition] = collected.alarms;
       cell.accuracy[repetition] = test.Accuracy(predictions);
       cell.leaves[repetition] = static_cast<double>(collected.leaves);
       cell.report_bytes[repetition] = static_cast<double>(collected.report_bytes);

@@ -53,6 +53,7 @@ struct Cell {
   // To grow, simulate the devices and estimate: on the clock, and of the processor.
   std::vector<double> fit_seconds;
   std::vector<double> fit_cpu_seconds;
+  std::vector<std::vector<Alarm>> alarms;
 };
 
 struct RunResult {

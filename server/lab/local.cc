@@ -221,6 +221,28 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
   command.add_option("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
       ->capture_default_str();
 
+  auto* attack =
+      command
+          .add_option("--attack", flags.attack,
+                      "some devices lie: label (about their class), given (they send what pushes "
+                      "most in the ticket's tree and column), chosen (as if the column were theirs "
+                      "to choose, which tickets prevent)")
+          ->check(Accepted([](const std::string& name) { return ParseAttack(name); }));
+  command.add_option("--liars", flags.liars, "with --attack: share of the devices that lie")
+      ->check(CLI::Range(0.0, 1.0))
+      ->needs(attack)
+      ->capture_default_str();
+  command
+      .add_option("--aim", flags.aim,
+                  "with --attack: leaves or rows (push the target class in all leaves alike, or by "
+                  "their public rows) or invert (push against each leaf's public majority)")
+      ->check(Accepted([](const std::string& name) { return ParseAim(name); }))
+      ->needs(attack)
+      ->capture_default_str();
+  command.add_option("--target", flags.target, "with --attack: number of the class that is pushed")
+      ->needs(attack)
+      ->capture_default_str();
+
   command.add_flag("--grid", flags.grid,
                    "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.add_option("--repeats", flags.repeats, "repetitions")
@@ -265,6 +287,9 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError(
         "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }
+  if (!flags.attack.empty() && flags.epsilon == kNoPrivacy) {
+    return absl::InvalidArgumentError("--attack needs an --epsilon that is not inf");
+  }
   return absl::OkStatus();
 }
 
@@ -290,6 +315,12 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
       hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
+  if (!flags.attack.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
+    COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));
+    run.collect.liars = {
+        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target};
+  }
   run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);

@@ -35,6 +35,10 @@ struct LocalFlags {
   std::string estimator = "weighted";
   std::string evidence = "both";
   std::string public_labels = "as_given";
+  std::string attack;  // empty: all devices are honest
+  double liars = 0.01;
+  std::string aim = "leaves";
+  uint32_t target = 1;
   // More than one value only with `grid`; none: the paper's with `grid`, one default without.
   std::vector<uint32_t> depths, min_leaves;
   std::vector<std::string> lambdas;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "server/curator/forest_size.h"
 #include "server/curator/plan.h"
 #include "server/lab/plan_plot.h"
 
@@ -137,25 +138,10 @@ absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags)
   return rows;
 }
 
-std::string Advice(const std::vector<PlanRow>& rows, bool with_accuracy) {
-  if (!with_accuracy) {
-    return "Without public labels nothing says how well they can be told: equivalent_rows is how "
-           "many labelled public rows the reports will be worth.";
-  }
-  const auto worth = std::count_if(rows.begin(), rows.end(), [](const PlanRow& row) {
-    return row.outlook.gain >= Planner::kWorthwhile;
-  });
-  if (worth == 0) {
-    return "Reports will not help here: none of these studies is expected to gain half a point "
-           "over the public labels alone. Ask for more devices, a larger epsilon, or nobody.";
-  }
-  if (worth == static_cast<std::ptrdiff_t>(rows.size())) {
-    return "Reports help in every one of these studies.";
-  }
-  return absl::StrFormat(
-      "Reports help in %d of these %d studies; where the gain is below half a point (-), they "
-      "will not, and nobody need be asked.",
-      worth, rows.size());
+std::string AdviceOnRows(const std::vector<PlanRow>& rows, bool with_accuracy) {
+  std::vector<double> gains;
+  for (const PlanRow& row : rows) gains.push_back(row.outlook.gain);
+  return Advice(gains, with_accuracy);
 }
 
 void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
@@ -179,12 +165,12 @@ void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const J
       const Interval& accuracy = row.outlook.accuracy;
       std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
                                    accuracy.high);
-      const bool helps = row.outlook.gain >= Planner::kWorthwhile;
+      const bool helps = row.outlook.gain >= kWorthwhileGain;
       std::cout << (helps ? absl::StrFormat("%+.3f", row.outlook.gain) : "-");
     }
     std::cout << "\n";
   }
-  std::cout << "\n" << Advice(rows, with_accuracy) << "\n";
+  std::cout << "\n" << AdviceOnRows(rows, with_accuracy) << "\n";
   for (const Json& one : takes) {
     if (one.contains("devices")) {
       std::cout << absl::StrCat("accuracy ", one["accuracy"].dump(), " from ",
@@ -203,7 +189,7 @@ void PrintJson(const Planner& planner, const std::vector<PlanRow>& rows, Json ta
   Json report = {{"public_rows", planner.public_rows()},
                  {"trees", planner.forest().size()},
                  {"effective_cells", planner.effective_cells()},
-                 {"advice", Advice(rows, with_accuracy)}};
+                 {"advice", AdviceOnRows(rows, with_accuracy)}};
   if (with_accuracy) report["public_only"] = IntervalJson(planner.public_only());
   report["studies"] = Json::array();
   for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
@@ -267,9 +253,10 @@ absl::Status RunPlan(const PlanFlags& flags) {
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
-  Planner::Options options{.partition = {.seed = flags.seed},
-                           .expected_devices = static_cast<double>(flags.devices.front()),
-                           .seed = flags.seed};
+  Planner::Options options{
+      .partition = {.rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = flags.seed},
+      .expected_devices = static_cast<double>(flags.devices.front()),
+      .seed = flags.seed};
   options.partition.use_labels = flags.public_labels != kNoLabels;
   COPPICE_ASSIGN_OR_RETURN(const Planner planner, Planner::Create(file.table, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));

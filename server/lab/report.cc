@@ -36,6 +36,18 @@ void AddCell(const Cell& cell, bool chosen_size, Json& report) {
   report["fit_cpu_seconds"] = Summarize(cell.fit_cpu_seconds).mean;
 }
 
+// In which share of the repetitions each alarm was raised.
+Json AlarmsJson(const Cell& cell) {
+  Json shares = Json::object();
+  const double each = 1 / static_cast<double>(cell.alarms.size());
+  for (const std::vector<Alarm>& alarms : cell.alarms) {
+    for (const Alarm& alarm : alarms) {
+      shares[alarm.name] = shares.value(alarm.name, 0.0) + (alarm.raised ? each : 0);
+    }
+  }
+  return shares;
+}
+
 }  // namespace
 
 Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {
@@ -56,6 +68,14 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
   report["epsilon"] = collect.epsilon.has_value() ? Json(collect.epsilon->epsilon()) : Json("inf");
   report["mechanism"] =
       best.mechanism.has_value() ? std::string(MechanismName(*best.mechanism)) : "none";
+  if (collect.liars.has_value()) {
+    report["attack"] = std::string(AttackName(collect.liars->attack));
+    report["liars"] = collect.liars->share;
+    if (collect.liars->attack != Attack::kLabel) {
+      report["aim"] = std::string(AimName(collect.liars->aim));
+    }
+  }
+  if (collect.epsilon.has_value()) report["alarms"] = AlarmsJson(best);
   report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
   report["criterion"] = std::string(CriterionName(collect.partition.criterion));
   report["trees"] = collect.partition.trees;

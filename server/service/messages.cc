@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "server/curator/forest_size.h"
 
 namespace coppice {
 namespace {
@@ -131,6 +132,16 @@ void SetCounts(const StudyInfo& info, v1::Study& proto) {
   }
 }
 
+void SetAlarms(const StudyInfo& info, v1::Study& proto) {
+  for (const Alarm& alarm : info.alarms) {
+    v1::Alarm* added = proto.add_alarms();
+    added->set_name(alarm.name);
+    added->set_value(alarm.value);
+    added->set_text(alarm.text);
+    added->set_raised(alarm.raised);
+  }
+}
+
 void SetRecord(const ModelInfo& info, v1::Model& proto) {
   proto.set_name(MakeName(kModels, info.id));
   proto.set_study(MakeName(kStudies, info.study));
@@ -168,6 +179,7 @@ v1::Study ToProto(const StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
   *proto.mutable_forest() = ToProto(*info.forest);
+  SetAlarms(info, proto);
   return proto;
 }
 
@@ -210,6 +222,27 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
                    .mechanism = mechanism,
                    .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
                    .expected_devices = request.expected_devices()};
+}
+
+absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                      const Budget& epsilon) {
+  std::optional<MechanismKind> mechanism;
+  if (!request.has_choose_mechanism()) {
+    COPPICE_ASSIGN_OR_RETURN(mechanism, FromProto(request.mechanism()));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
+  PartitionOptions partition = {
+      .rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = request.partition().seed()};
+  partition.use_labels = !request.partition().ignore_labels();
+  return StudySpec{.id = "",
+                   .request_id = "",
+                   .public_rows = std::move(public_rows),
+                   .partition = partition,
+                   .choose_size = true,
+                   .epsilon = epsilon,
+                   .mechanism = mechanism,
+                   .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                   .expected_devices = 0};
 }
 
 absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {

@@ -26,6 +26,8 @@ v1::Model ToProto(const ModelInfo& info);
 v1::Model SummaryOf(const ModelInfo& info);
 
 absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request);
+// Of what a preview would create: ids, split rule, sizes and epsilon need not be set.
+absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request, const Budget& epsilon);
 absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
 
 // 1 to 1000; 0 means 100.

@@ -9,6 +9,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/service/messages.h"
+#include "server/service/preview.h"
 #include "server/service/unary.h"
 
 namespace coppice {
@@ -105,10 +106,18 @@ grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerCont
                     [this, request, response] { return Create(studies_, *request, *response); });
 }
 
+grpc::ServerUnaryReactor* StudyServiceImpl::PreviewStudy(grpc::CallbackServerContext* context,
+                                                         const v1::PreviewStudyRequest* request,
+                                                         v1::PreviewStudyResponse* response) {
+  return ReplyLater(pool_, context,
+                    [request, response] { return PreviewStudyFor(*request, *response); });
+}
+
 grpc::ServerUnaryReactor* StudyServiceImpl::GetStudy(grpc::CallbackServerContext* context,
                                                      const v1::GetStudyRequest* request,
                                                      v1::GetStudyResponse* response) {
-  return Reply(context, Get(studies_, *request, *response));
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Get(studies_, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::ListStudies(grpc::CallbackServerContext* context,

@@ -1,5 +1,5 @@
-// StudyService over the curator's Studies. Growing a partition, and whatever writes to the disk,
-// runs on the worker pool.
+// StudyService over the curator's Studies. Growing a partition, whatever writes to the disk, and
+// computing alarms, runs on the worker pool.
 //
 // Wire       offers are compressed by gRPC: public, so their length tells nothing that they do not.
 // Errors     those of Studies, and InvalidArgument that names the field.
@@ -21,6 +21,9 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
   grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
                                         const v1::CreateStudyRequest* request,
                                         v1::CreateStudyResponse* response) override;
+  grpc::ServerUnaryReactor* PreviewStudy(grpc::CallbackServerContext* context,
+                                         const v1::PreviewStudyRequest* request,
+                                         v1::PreviewStudyResponse* response) override;
   grpc::ServerUnaryReactor* GetStudy(grpc::CallbackServerContext* context,
                                      const v1::GetStudyRequest* request,
                                      v1::GetStudyResponse* response) override;

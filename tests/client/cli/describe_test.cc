@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace coppice {
 namespace {
 
@@ -51,6 +53,27 @@ TEST(DescribeTest, StudyCountsAreByReason) {
   EXPECT_EQ(json["duplicate"], 0);
   EXPECT_EQ(JsonLine(json["rejected"]), R"({"bad_ticket":2,"study_sealed":1})");
   EXPECT_EQ(json["created"], "1970-01-02T00:00:00Z");
+}
+
+void AddAlarm(v1::Study& study, const char* name, bool raised) {
+  v1::Alarm& alarm = *study.add_alarms();
+  alarm.set_name(name);
+  alarm.set_value(7);
+  alarm.set_raised(raised);
+  alarm.set_text(absl::StrCat("the ", name));
+}
+
+TEST(DescribeTest, ScriptsSeeAllAlarmsAndPeopleThoseRaised) {
+  v1::Study study = SampleStudy();
+  AddAlarm(study, "tree", false);
+  AddAlarm(study, "column", true);
+  EXPECT_EQ(JsonLine(DescribeStudyWithAlarms(study)["alarms"]),
+            R"([{"name":"tree","value":7.0,"raised":false,"text":"the tree"},)"
+            R"({"name":"column","value":7.0,"raised":true,"text":"the column"}])");
+  const Json for_people = DescribeStudyForPeople(study);
+  EXPECT_EQ(for_people["ALARM column"], "the column");
+  EXPECT_FALSE(for_people.contains("ALARM tree"));
+  EXPECT_FALSE(for_people.contains("alarms"));
 }
 
 TEST(DescribeTest, ListOfStudiesLeavesOutTheTerms) {

@@ -168,6 +168,31 @@ TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
 }
 
+// Who has many tickets can still throw away those that do not suit him: 4 columns, a quarter each.
+TEST_F(StudiesTest, ChoosingAmongTicketsRaisesAnAlarm) {
+  StudySpec spec = Spec("one");
+  spec.mechanism = MechanismKind::kSignedHadamard;
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
+  EXPECT_TRUE(studies_->Get("one")->alarms.empty());
+
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 300)));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo honest, studies_->Get("one"));
+  ASSERT_EQ(honest.alarms.size(), 2u);  // there is one tree only
+  EXPECT_EQ(honest.alarms[0].name, "column");
+  EXPECT_EQ(honest.alarms[1].name, "margin");
+  EXPECT_FALSE(honest.alarms[0].raised);
+
+  std::vector<SubmittedReport> ground;
+  for (SubmittedReport& report : HonestReports(*studies_, one, 600)) {
+    if (DrawOf(*Ticket::FromBytes(report.ticket)).Column(4) == 2) ground.push_back(report);
+  }
+  EXPECT_OK(SendAndWait(*studies_, one, ground));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo cheated, studies_->Get("one"));
+  EXPECT_TRUE(cheated.alarms[0].raised);
+  EXPECT_THAT(cheated.alarms[0].text, HasSubstr("column 2 of 4 has "));
+  EXPECT_TRUE(studies_->List({})[0].alarms.empty());
+}
+
 TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(Spec("one")));
   ASSERT_OK_AND_ASSIGN(const Studies::Offered offered, studies_->MakeOffer("one", 7));

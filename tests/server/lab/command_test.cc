@@ -68,6 +68,19 @@ TEST(LabCommandTest, GridReportsItsBestCell) {
   EXPECT_TRUE(report["accuracy_split_half"]["mean"].is_number());
 }
 
+TEST(LabCommandTest, AttacksAreReportedWithTheirAlarms) {
+  const Outcome run = Lab(std::string(kSmall) +
+                          "--epsilon 1 --mechanism signed_hadamard --trees 4 --attack chosen "
+                          "--liars 0.5 --target 0 --json");
+  EXPECT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["attack"], "chosen");
+  EXPECT_EQ(report["liars"], 0.5);
+  EXPECT_NEAR(report["alarms"]["column"], 1, 1e-9);
+  EXPECT_EQ(report["alarms"]["tree"], 0);
+}
+
 TEST(LabCommandTest, SameSeedWithoutNoiseIsTheSameAccuracy) {
   const std::string arguments = std::string(kSmall) + "--epsilon inf --seed 9 --json";
   EXPECT_EQ(json::parse(Lab(arguments).out)["accuracy"],
@@ -100,6 +113,9 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {base + "--epsilon 1 --lambda -1", "--lambda"},
       {base + "--epsilon 1 --lambda 1,2", "only with --grid"},
       {base + "--epsilon 1 --estimator prune --lambda 1", "prune finds its own"},
+      {base + "--epsilon 1 --attack bribe", "there are label, given and chosen"},
+      {base + "--epsilon 1 --liars 0.1", "--attack"},
+      {base + "--epsilon inf --attack label", "--epsilon"},
       {"local --epsilon 1 --public x.csv", "--schema"},
       {"local --epsilon 1 --synthetic gamma=-1", "gamma"},
       {"", "subcommand"},

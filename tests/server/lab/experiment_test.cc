@@ -51,6 +51,44 @@ TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
   EXPECT_GT(collected.report_bytes, 0u);
 }
 
+TEST_F(ExperimentTest, LiarsReportToo) {
+  for (const Attack attack : {Attack::kLabel, Attack::kGiven, Attack::kChosen}) {
+    CollectOptions options;
+    options.partition.trees = 4;
+    options.mechanism = MechanismKind::kSignedHadamard;
+    options.epsilon = *Budget::FromEpsilon(1);
+    options.liars = {.attack = attack, .share = 0.2};
+    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
+    uint64_t reports = 0;
+    for (const PrivateCounts& tree : collected.private_counts) reports += tree.reports;
+    EXPECT_EQ(reports, 3000u);
+    ASSERT_EQ(collected.alarms.size(), 3u);
+    EXPECT_EQ(collected.alarms[1].name, "column");
+    EXPECT_EQ(collected.alarms[1].raised, attack == Attack::kChosen) << AttackName(attack);
+  }
+}
+
+TEST_F(ExperimentTest, ALiarAboutTheLabelIsInItsLeaf) {
+  CollectOptions options;
+  options.partition.max_depth = 2;
+  options.mechanism = MechanismKind::kDirect;
+  options.epsilon = *Budget::FromEpsilon(1000);
+  options.liars = {.attack = Attack::kLabel, .share = 1};
+  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
+  const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+  for (size_t i = 0; i < exact.label.size(); ++i) {
+    EXPECT_NEAR(collected.private_counts[0].counts.label[i], exact.label[i ^ 1], 0.5);
+  }
+}
+
+TEST_F(ExperimentTest, LiarsNeedAnEpsilon) {
+  CollectOptions options;
+  options.liars.emplace();
+  EXPECT_THAT(CollectWith(options),
+              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                           ::testing::HasSubstr("with privacy only")));
+}
+
 TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     // One drops half of the true bits at any epsilon, one says one sign about all leaves.
@@ -75,7 +113,8 @@ TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
     options.partition.trees = trees;
     options.epsilon = *Budget::FromEpsilon(2);
     ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(collected, public_, {}));
+    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions,
+                         EstimateForest(collected, public_, {}));
     ASSERT_OK_AND_ASSIGN(const Model model,
                          Model::Create(*schema_, collected.forest, predictions, Certificate()));
     size_t hits = 0;
@@ -94,8 +133,10 @@ TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   ASSERT_OK_AND_ASSIGN(Collected noisy, CollectWith(options));
   options.epsilon.reset();
   ASSERT_OK_AND_ASSIGN(Collected exact, CollectWith(options));
-  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy, EstimateForest(noisy, public_, public_only));
-  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact, EstimateForest(exact, public_, public_only));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy,
+                       EstimateForest(noisy, public_, public_only));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact,
+                       EstimateForest(exact, public_, public_only));
   EXPECT_EQ(from_noisy, from_exact);
 }
 

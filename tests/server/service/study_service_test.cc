@@ -155,6 +155,27 @@ TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
   EXPECT_EQ(study.counts(1).reports(), 3u);
 }
 
+TEST_F(StudyServiceTest, GetPassesOnTheAlarms) {
+  StudyInfo info = MakeStudy("s2");
+  Alarm& alarm = info.alarms.emplace_back();
+  alarm.name = "column";
+  alarm.value = 5.5;
+  alarm.text = "column 0 of 2";
+  alarm.raised = true;
+  info.alarms.emplace_back().name = "margin";
+  studies_.AddStudy(info);
+  v1::GetStudyRequest request;
+  request.set_name("studies/s2");
+  v1::GetStudyResponse response;
+  ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
+  ASSERT_THAT(response.study().alarms(), SizeIs(2));
+  EXPECT_EQ(response.study().alarms(0).name(), "column");
+  EXPECT_EQ(response.study().alarms(0).value(), 5.5);
+  EXPECT_EQ(response.study().alarms(0).text(), "column 0 of 2");
+  EXPECT_TRUE(response.study().alarms(0).raised());
+  EXPECT_FALSE(response.study().alarms(1).raised());
+}
+
 TEST_F(StudyServiceTest, GetRefusesANameOfAnotherCollection) {
   v1::GetStudyRequest request;
   request.set_name("models/s1");

@@ -1,0 +1,172 @@
+#include "server/lab/liars.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/ldp/bit_payload.h"
+#include "common/ldp/subset_selection.h"
+#include "common/ldp/symbol_response.h"
+#include "common/ldp/unary_vector.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
+constexpr absl::string_view kAimNames[] = {"leaves", "rows", "invert"};
+
+template <typename Enum, size_t size>
+absl::StatusOr<Enum> Parse(absl::string_view name, const absl::string_view (&names)[size],
+                           absl::string_view what) {
+  const auto* const found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
+  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no ", what, "; there are ",
+                                                 names[0], ", ", names[1], " and ", names[2]));
+}
+
+struct Push {
+  uint32_t symbol = 0;
+  double strength = 0;
+};
+
+// The symbol of a column that speaks for the most worth.
+Push BestSymbol(const SymbolResponse& mechanism, uint32_t column, absl::Span<const double> worths) {
+  std::vector<double> strength(mechanism.symbols());
+  for (size_t cell = 0; cell < worths.size(); ++cell) {
+    const uint32_t symbol = mechanism.SymbolOf(column, cell);
+    strength[symbol] += worths[cell];
+    // Here a block's other sign speaks against the cell.
+    if (mechanism.kind() == MechanismKind::kHadamardResponse) strength[symbol ^ 1] -= worths[cell];
+  }
+  const auto best = std::max_element(strength.begin(), strength.end());
+  return {.symbol = static_cast<uint32_t>(std::distance(strength.begin(), best)),
+          .strength = *best};
+}
+
+uint32_t BestColumn(const SymbolResponse& mechanism, absl::Span<const double> worths) {
+  uint32_t best = 0;
+  double most = 0;
+  for (uint32_t column = 0; column < mechanism.columns(); ++column) {
+    const double strength = BestSymbol(mechanism, column, worths).strength;
+    if (strength <= most) continue;
+    most = strength;
+    best = column;
+  }
+  return best;
+}
+
+std::string SymbolPayload(uint32_t symbol, size_t bytes) {
+  std::string payload(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) payload[i] = static_cast<char>(symbol >> (8 * i));
+  return payload;
+}
+
+// Bits of so many cells, or their increasing numbers of `width` bits.
+std::string BitmapOf(absl::Span<const size_t> cells, size_t bits) {
+  std::string payload(BitPayloadBytes(bits), '\0');
+  for (const size_t cell : cells) FlipBit(payload, cell);
+  return payload;
+}
+std::string NumbersOf(absl::Span<const size_t> cells, size_t width) {
+  std::string payload(BitPayloadBytes(cells.size() * width), '\0');
+  for (size_t i = 0; i < cells.size(); ++i) {
+    SetNumber(payload, width, i, static_cast<uint32_t>(cells[i]));
+  }
+  return payload;
+}
+
+}  // namespace
+
+absl::StatusOr<Attack> ParseAttack(absl::string_view name) {
+  return Parse<Attack>(name, kAttackNames, "attack");
+}
+absl::string_view AttackName(Attack attack) { return kAttackNames[static_cast<size_t>(attack)]; }
+
+absl::StatusOr<Aim> ParseAim(absl::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
+absl::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
+
+std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) {
+  std::vector<bool> lies(devices);
+  auto left = static_cast<size_t>(std::llround(share * static_cast<double>(devices)));
+  for (size_t i = 0; i < devices; ++i) {
+    lies[i] = random.Below(devices - i) < left;
+    if (lies[i]) --left;
+  }
+  return lies;
+}
+
+absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
+                                               const PublicCounts& public_counts) {
+  const uint32_t classes = public_counts.classes;
+  if (options.target >= classes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no class ", options.target, " to push"));
+  }
+  std::vector<double> worths(public_counts.label.size());
+  for (size_t cell = 0; cell < worths.size(); ++cell) {
+    const auto rows = static_cast<double>(public_counts.leaf[cell / classes]);
+    if (options.aim == Aim::kInvert) {
+      worths[cell] = rows / classes - static_cast<double>(public_counts.label[cell]);
+      continue;
+    }
+    const double sign = cell % classes == options.target ? 1 : -1.0 / (classes - 1);
+    worths[cell] = options.aim == Aim::kRows ? sign * rows : sign;
+  }
+  return worths;
+}
+
+absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack attack,
+                                      std::vector<double> worths) {
+  const MechanismKind kind = mechanism.kind();
+  const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism);
+  const bool has_columns = symbols != nullptr && kind != MechanismKind::kDirect;
+  if (attack == Attack::kChosen && !has_columns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(MechanismName(kind), " has no columns to choose from"));
+  }
+  if (kind == MechanismKind::kLaplaceSplit || kind == MechanismKind::kLaplaceJoint) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("liars of ", MechanismName(kind), " are simulated by label only"));
+  }
+  Pusher pusher(mechanism, std::move(worths));
+  if (attack == Attack::kChosen) pusher.chosen_column_ = BestColumn(*symbols, pusher.worths_);
+  return pusher;
+}
+
+// Increasing.
+std::vector<size_t> Pusher::BestCells(size_t count, PublicRandom& random) const {
+  std::vector<size_t> cells(worths_.size());
+  std::iota(cells.begin(), cells.end(), size_t{0});
+  for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[random.Below(i)]);
+  std::stable_sort(cells.begin(), cells.end(),
+                   [this](size_t a, size_t b) { return worths_[a] > worths_[b]; });
+  cells.resize(count);
+  std::sort(cells.begin(), cells.end());
+  return cells;
+}
+
+std::string Pusher::BestSet(PublicRandom& random) const {
+  if (const auto* unary = dynamic_cast<const UnaryVector*>(&mechanism_)) {
+    const auto wanted = static_cast<size_t>(
+        std::count_if(worths_.begin(), worths_.end(), [](double worth) { return worth > 0; }));
+    const size_t ones = std::clamp(wanted, unary->min_ones(), unary->max_ones());
+    return BitmapOf(BestCells(ones, random), worths_.size());
+  }
+  const auto& sets = static_cast<const SubsetSelection&>(mechanism_);
+  const std::vector<size_t> cells = BestCells(sets.members(), random);
+  return sets.is_bitmap() ? BitmapOf(cells, worths_.size()) : NumbersOf(cells, sets.cell_bits());
+}
+
+absl::Status Pusher::SendInto(PublicRandom& random, absl::Span<int64_t> sums) const {
+  const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism_);
+  if (symbols == nullptr) return mechanism_.Add(BestSet(random), /*column=*/0, sums);
+  const auto drawn = static_cast<uint32_t>(random.Below(symbols->columns()));
+  const uint32_t column = chosen_column_.value_or(drawn);
+  const uint32_t symbol = BestSymbol(*symbols, column, worths_).symbol;
+  return mechanism_.Add(SymbolPayload(symbol, mechanism_.payload_bytes()), column, sums);
+}
+
+}  // namespace coppice

@@ -1,0 +1,96 @@
+#include "server/service/preview.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+#include "server/curator/plan.h"
+#include "server/service/messages.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kMaxValues = 16;
+
+absl::Status CheckCount(absl::string_view field, int count) {
+  if (count >= 1 && count <= kMaxValues) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("must have 1 to ", kMaxValues, " values, has ", count));
+}
+
+absl::StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& request) {
+  COPPICE_RETURN_IF_ERROR(CheckCount("epsilon_nanos", request.epsilon_nanos_size()));
+  std::vector<Budget> epsilons;
+  for (int i = 0; i < request.epsilon_nanos_size(); ++i) {
+    const uint64_t nanos = request.epsilon_nanos(i);
+    if (nanos < kMinEpsilonNanos || nanos > kMaxStudyEpsilonNanos) {
+      return FieldError(ElementName("epsilon_nanos", i),
+                        absl::StrCat("must be ", kMinEpsilonNanos, " to ", kMaxStudyEpsilonNanos,
+                                     ", is ", nanos));
+    }
+    COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::FromNanos(nanos));
+    epsilons.push_back(epsilon);
+  }
+  return epsilons;
+}
+
+v1::Interval ToProto(const Interval& interval) {
+  v1::Interval proto;
+  proto.set_low(interval.low);
+  proto.set_mean(interval.mean);
+  proto.set_high(interval.high);
+  return proto;
+}
+
+v1::Outlook ToProto(const Outlook& outlook, const MechanismCost& cost, bool with_labels) {
+  v1::Outlook proto;
+  proto.set_mechanism(coppice::ToProto(cost.kind));
+  proto.set_payload_bytes(cost.payload_bytes);
+  proto.set_equivalent_rows(outlook.equivalent_rows);
+  proto.set_influence(outlook.influence);
+  if (with_labels) {
+    *proto.mutable_accuracy() = ToProto(outlook.accuracy);
+    proto.set_gain(outlook.gain);
+  }
+  return proto;
+}
+
+}  // namespace
+
+absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
+                             v1::PreviewStudyResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Budget> epsilons, EpsilonsOf(request));
+  COPPICE_RETURN_IF_ERROR(CheckCount("devices", request.devices_size()));
+  for (int i = 0; i < request.devices_size(); ++i) {
+    if (request.devices(i) == 0) return FieldError(ElementName("devices", i), "must be positive");
+  }
+  const absl::StatusOr<StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
+  if (!spec.ok()) return InField("study", spec.status());
+  const bool with_labels = spec->partition.use_labels;
+  COPPICE_ASSIGN_OR_RETURN(
+      const Planner planner,
+      Planner::Create(*spec->public_rows, epsilons.front(),
+                      {.partition = spec->partition,
+                       .expected_devices = static_cast<double>(request.devices(0)),
+                       .seed = spec->partition.seed}));
+  std::vector<double> gains;
+  for (const Budget& epsilon : epsilons) {
+    COPPICE_ASSIGN_OR_RETURN(const MechanismCost cost,
+                             planner.Cost(epsilon, spec->mechanism, spec->max_payload_bytes));
+    for (const uint64_t devices : request.devices()) {
+      const Outlook outlook = planner.Look(static_cast<double>(devices), cost);
+      v1::Outlook& added = *response.add_outlooks();
+      added = ToProto(outlook, cost, with_labels);
+      added.set_epsilon_nanos(epsilon.nanos());
+      added.set_devices(devices);
+      gains.push_back(outlook.gain);
+    }
+  }
+  if (with_labels) *response.mutable_public_only() = ToProto(planner.public_only());
+  response.set_effective_cells(planner.effective_cells());
+  response.set_advice(Advice(gains, with_labels));
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

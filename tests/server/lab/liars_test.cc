@@ -1,0 +1,181 @@
+#include "server/lab/liars.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/ldp/symbol_response.h"
+#include "tests/support/local_reports.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::AcceptedPayloads;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+std::unique_ptr<LocalMechanism> Mechanism(MechanismKind kind, Domain domain) {
+  return *MakeLocalMechanism(kind, *Budget::Parse("1"), domain);
+}
+
+// What cells are worth to who pushes `target` in all leaves alike.
+std::vector<double> Worths(const Domain& domain, uint32_t target = 1) {
+  std::vector<double> worths(domain.cells(), -1.0 / (domain.classes - 1));
+  for (size_t leaf = 0; leaf < domain.leaves; ++leaf) worths[leaf * domain.classes + target] = 1;
+  return worths;
+}
+
+// What sums add to the class more than to the others on average, over all leaves.
+double PushOf(const LocalMechanism& mechanism, const std::vector<int64_t>& sums, uint32_t target,
+              uint64_t reports = 1) {
+  const LeafCounts counts = mechanism.Estimate(sums, reports);
+  double push = 0;
+  for (size_t i = 0; i < counts.label.size(); ++i) {
+    push += counts.label[i] * (i % counts.classes == target ? 1 : -1.0 / (counts.classes - 1));
+  }
+  return push;
+}
+
+double PushOf(const LocalMechanism& mechanism, const std::string& payload, uint32_t column,
+              uint32_t target) {
+  std::vector<int64_t> sums(mechanism.sum_size());
+  EXPECT_OK(mechanism.Add(payload, column, absl::MakeSpan(sums)));
+  return PushOf(mechanism, sums, target);
+}
+
+TEST(DrawLiarsTest, AreExactlyTheShare) {
+  PublicRandom random(1);
+  for (const double share : {0.0, 0.05, 0.5, 1.0}) {
+    const std::vector<bool> lies = DrawLiars(1000, share, random);
+    EXPECT_EQ(std::count(lies.begin(), lies.end(), true), std::llround(1000 * share));
+  }
+}
+
+TEST(AttackTest, NamesGoBothWays) {
+  for (const Attack attack : {Attack::kLabel, Attack::kGiven, Attack::kChosen}) {
+    ASSERT_OK_AND_ASSIGN(const Attack parsed, ParseAttack(AttackName(attack)));
+    EXPECT_EQ(parsed, attack);
+  }
+  for (const Aim aim : {Aim::kLeaves, Aim::kRows, Aim::kInvert}) {
+    ASSERT_OK_AND_ASSIGN(const Aim parsed, ParseAim(AimName(aim)));
+    EXPECT_EQ(parsed, aim);
+  }
+  EXPECT_THAT(ParseAttack("x"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no attack")));
+}
+
+class SymbolLiarTest : public ::testing::TestWithParam<MechanismKind> {};
+
+INSTANTIATE_TEST_SUITE_P(All, SymbolLiarTest,
+                         ::testing::Values(MechanismKind::kSignedHadamard,
+                                           MechanismKind::kHadamardResponse,
+                                           MechanismKind::kLocalHashing, MechanismKind::kDirect),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+// Against all accepted payloads: given a column none pushes more, and no column more than the
+// chosen one.
+TEST_P(SymbolLiarTest, NoPayloadPushesMore) {
+  const auto mechanism = Mechanism(GetParam(), {.leaves = 5, .classes = 2});
+  for (const uint32_t target : {0u, 1u}) {
+    double best = 0;
+    double mean_of_best = 0;
+    for (uint32_t column = 0; column < mechanism->columns(); ++column) {
+      double best_here = -1e9;
+      for (const std::string& payload : AcceptedPayloads(*mechanism)) {
+        best_here = std::max(best_here, PushOf(*mechanism, payload, column, target));
+      }
+      best = std::max(best, best_here);
+      mean_of_best += best_here / mechanism->columns();
+    }
+    PublicRandom random(7);
+    constexpr int kReports = 4000;
+    std::vector<int64_t> sums(mechanism->sum_size());
+    ASSERT_OK_AND_ASSIGN(const Pusher given, Pusher::Create(*mechanism, Attack::kGiven,
+                                                            Worths(mechanism->domain(), target)));
+    for (int i = 0; i < kReports; ++i) ASSERT_OK(given.SendInto(random, absl::MakeSpan(sums)));
+    EXPECT_NEAR(PushOf(*mechanism, sums, target, kReports) / kReports, mean_of_best, 0.1 * best);
+
+    if (mechanism->columns() == 1) continue;
+    std::vector<int64_t> one(mechanism->sum_size());
+    ASSERT_OK_AND_ASSIGN(const Pusher chosen, Pusher::Create(*mechanism, Attack::kChosen,
+                                                             Worths(mechanism->domain(), target)));
+    ASSERT_OK(chosen.SendInto(random, absl::MakeSpan(one)));
+    EXPECT_NEAR(PushOf(*mechanism, one, target), best, 1e-9);
+  }
+}
+
+class SetLiarTest : public ::testing::TestWithParam<MechanismKind> {};
+
+INSTANTIATE_TEST_SUITE_P(All, SetLiarTest,
+                         ::testing::Values(MechanismKind::kSubsetSelection,
+                                           MechanismKind::kSymmetricUnary,
+                                           MechanismKind::kOptimizedUnary),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+// As cells of one class as the mechanism has room for, whether few leaves or many, two classes or
+// three.
+TEST_P(SetLiarTest, PayloadsAreAcceptedAndOfTheTargetOnly) {
+  for (const Domain domain : {Domain{5, 2}, Domain{64, 2}, Domain{700, 3}}) {
+    const auto mechanism = Mechanism(GetParam(), domain);
+    ASSERT_OK_AND_ASSIGN(const Pusher pusher,
+                         Pusher::Create(*mechanism, Attack::kGiven, Worths(domain)));
+    PublicRandom random(7);
+    std::vector<int64_t> sums(mechanism->sum_size());
+    for (int i = 0; i < 20; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
+    int64_t others = 0;
+    for (size_t cell = 0; cell < sums.size(); ++cell) {
+      if (cell % domain.classes != 1) others += sums[cell];
+    }
+    EXPECT_GT(PushOf(*mechanism, sums, 1, 20), 20);
+    if (GetParam() == MechanismKind::kSubsetSelection) {
+      EXPECT_EQ(others, 0);
+    }
+  }
+}
+
+// Two leaves with 6 and 2 public rows, of which 5 and 0 are of class 1.
+const PublicCounts kPublic = {.classes = 2, .leaf = {6, 2}, .label = {1, 5, 2, 0}};
+
+TEST(CellWorthsTest, FollowTheAim) {
+  using Values = std::vector<double>;
+  const auto worths = [](Aim aim, uint32_t target) {
+    return *CellWorths({.attack = Attack::kGiven, .aim = aim, .target = target}, kPublic);
+  };
+  EXPECT_EQ(worths(Aim::kLeaves, 1), Values({-1, 1, -1, 1}));
+  EXPECT_EQ(worths(Aim::kLeaves, 0), Values({1, -1, 1, -1}));
+  EXPECT_EQ(worths(Aim::kRows, 1), Values({-6, 6, -2, 2}));
+  EXPECT_EQ(worths(Aim::kInvert, 1), Values({2, -2, -1, 1}));
+  EXPECT_THAT(CellWorths({.target = 2}, kPublic),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no class 2")));
+}
+
+TEST(PusherTest, SetsAreOfTheCellsWorthMost) {
+  const auto mechanism = Mechanism(MechanismKind::kSubsetSelection, {.leaves = 4, .classes = 2});
+  // Two members: exp(1) + 1 into 8.
+  ASSERT_OK_AND_ASSIGN(const Pusher pusher,
+                       Pusher::Create(*mechanism, Attack::kGiven, {0, 3, 5, -1, 2, -2, 4, 1}));
+  PublicRandom random(7);
+  std::vector<int64_t> sums(8);
+  for (int i = 0; i < 10; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
+  EXPECT_EQ(sums, std::vector<int64_t>({0, 0, 10, 0, 0, 0, 10, 0}));
+}
+
+TEST(PusherTest, SaysWhatItCannotSimulate) {
+  const Domain domain = {.leaves = 4, .classes = 2};
+  const auto create = [&](MechanismKind kind, Attack attack) {
+    return Pusher::Create(*Mechanism(kind, domain), attack, Worths(domain)).status();
+  };
+  const auto refused = [](const char* why) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
+  };
+  EXPECT_THAT(create(MechanismKind::kSubsetSelection, Attack::kChosen), refused("no columns"));
+  EXPECT_THAT(create(MechanismKind::kDirect, Attack::kChosen), refused("no columns"));
+  EXPECT_THAT(create(MechanismKind::kLaplaceJoint, Attack::kGiven), refused("by label only"));
+  EXPECT_THAT(create(MechanismKind::kLaplaceSplit, Attack::kGiven), refused("by label only"));
+}
+
+}  // namespace
+}  // namespace coppice
