@@ -9,11 +9,12 @@
 #   mechanism  the same studies by every mechanism
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   million    a million devices on the synthetic pair, with and without public labels
+#   plan       how often coppice-lab plan's 90 % interval held the accuracy that a study then had
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million|plan [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -163,12 +164,66 @@ million_table() {
   done
 }
 
+# one_plan DIR EPSILON DEVICES: "held mean_foreseen accuracy" for the rows in DIR.
+one_plan() {
+  local dir=$1 epsilon=$2 devices=$3
+  local rows=(--public "$dir/public.csv" --schema "$dir/schema.json")
+  "$lab" plan "${rows[@]}" --epsilon "$epsilon" --devices "$devices" --json 2> /dev/null > "$dir/plan.json"
+  "$lab" local "${rows[@]}" --private "$dir/private.csv" --test "$dir/test.csv" --epsilon "$epsilon" \
+    --split-rule hybrid --estimator smooth --repeats 1 --json 2> /dev/null > "$dir/real.json"
+  jq -r -s '.[1].accuracy.mean as $real | .[0].studies[0] as $s |
+    [(if $real >= $s.accuracy.low and $real <= $s.accuracy.high then 1 else 0 end), $s.accuracy.mean, $real,
+     $s.gain, .[0].public_only.mean] | @tsv' "$dir/plan.json" "$dir/real.json"
+}
+
+# draw FILE SCHEMA PUBLIC DEVICES SEED DIR: splits a file; the rest is the test.
+draw() {
+  local file=$1 schema=$2 public=$3 devices=$4 seed=$5 dir=$6
+  cp "$schema" "$dir/schema.json"
+  tail -n +2 "$file" | shuf --random-source=<(yes "$seed") > "$dir/all"
+  head -n 1 "$file" | tee "$dir/public.csv" "$dir/private.csv" > "$dir/test.csv"
+  awk -v a="$public" -v b="$((public + devices))" -v d="$dir" \
+    'NR <= a { print >> d "/public.csv"; next } NR <= b { print >> d "/private.csv"; next } { print >> d "/test.csv" }' "$dir/all"
+}
+
+plan_row() {
+  local name=$1 epsilon=$2 devices=$3 make=$4 seed
+  local dir
+  dir=$(mktemp -d)
+  for ((seed = 1; seed <= repeats; ++seed)); do
+    rm -f "$dir"/*
+    $make "$seed" "$dir" > /dev/null
+    one_plan "$dir" "$epsilon" "$devices"
+  done | awk -v name="$name" -v e="$epsilon" '{ held += $1; foreseen += $2; real += $3; gain += $4 }
+    END { printf "| %s | %s | %d of %d | %.3f | %.3f | %+.3f |\n", name, e, held, NR, foreseen / NR, real / NR, gain / NR }'
+  rm -rf "$dir"
+}
+
+plan_table() {
+  same_population() { "$lab" synthesize --synthetic gamma=1,private=10000,public=100,test=5000 --seed "$1" --output-dir "$2"; }
+  adult_200() { draw "$data/adult/adult_train.csv" "$data/adult/schema.json" 200 20000 "$1" "$2"; }
+  banknote_50() { draw "$data/banknote/banknote.csv" "$data/banknote/schema.json" 50 800 "$1" "$2"; }
+  mushroom_50() { draw "$data/mushroom/mushroom.csv" "$data/mushroom/schema.json" 50 5000 "$1" "$2"; }
+  robot4_100() { draw "$data/robot4/robot4.csv" "$data/robot4/schema.json" 100 4000 "$1" "$2"; }
+  echo "| study | ε | interval held | foreseen, mean | real, mean | foreseen gain |"
+  echo "|---|---|---|---|---|---|"
+  local epsilon
+  for epsilon in 1 4; do
+    plan_row "synthetic γ=1 (10000, 100)" "$epsilon" 10000 same_population
+    plan_row "adult (20000, 200)" "$epsilon" 20000 adult_200
+    plan_row "banknote (800, 50)" "$epsilon" 800 banknote_50
+    plan_row "mushroom (5000, 50)" "$epsilon" 5000 mushroom_50
+    plan_row "robot4, K=4 (4000, 100)" "$epsilon" 4000 robot4_100
+  done
+}
+
 case $table in
   main) main_table ;;
   tuned) tuned_table ;;
   mechanism) mechanism_table ;;
   guards) guards_table ;;
   million) million_table ;;
+  plan) plan_table ;;
   *)
     echo "docs/accuracy.sh: no table is called \"$table\"" >&2
     exit 2

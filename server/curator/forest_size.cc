@@ -118,31 +118,6 @@ absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
 
 }  // namespace
 
-absl::StatusOr<double> OutOfBagAccuracy(const Table& public_rows, const PartitionOptions& options) {
-  const size_t n = public_rows.num_rows(), classes = public_rows.schema().num_classes();
-  if (n == 0) return absl::InvalidArgumentError("there is no public row");
-  const HybridRows hybrid(public_rows, options.use_labels);
-  const std::vector<double> y = CentredLabels(public_rows);
-  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, public_rows, y, options));
-  // Scores are about centred labels: the mean comes back before they are compared.
-  std::vector<double> mean(classes, 0);
-  for (const uint32_t label : public_rows.labels()) mean[label] += 1 / static_cast<double>(n);
-  size_t hits = 0;
-  for (size_t i = 0; i < n; ++i) {
-    // About a third of the trees have not seen a row.
-    const double unseen_trees = std::max(std::exp(-1.0) * options.trees, 1.0);
-    size_t best = 0;
-    for (size_t k = 1; k < classes; ++k) {
-      const auto value = [&](size_t c) {
-        return mean[c] + unseen.score[i * classes + c] / unseen_trees;
-      };
-      if (value(k) > value(best)) best = k;
-    }
-    hits += best == public_rows.label(i) ? 1 : 0;
-  }
-  return static_cast<double>(hits) / static_cast<double>(n);
-}
-
 double ExpectedInformation(double reports, const Budget& epsilon) {
   // The better of one bit about the margin and one set about all cells, as large as it may be.
   const double e = std::exp(std::min(epsilon.epsilon(), 20.0));

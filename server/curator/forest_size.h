@@ -31,10 +31,6 @@ namespace coppice {
 inline constexpr size_t kManyPublicRows = 1200;
 inline constexpr uint32_t kForestTrees = 64;
 
-// The share of public rows that the trees whose bag they are not in predict rightly: what to expect
-// of the public labels alone. `options` are those of a forest of several trees by the hybrid rule.
-absl::StatusOr<double> OutOfBagAccuracy(const Table& public_rows, const PartitionOptions& options);
-
 // What the reports of a study will amount to: their number over the variance that each adds to the
 // margin of a leaf. Only partitions without labels depend on it.
 double ExpectedInformation(double reports, const Budget& epsilon);

@@ -17,8 +17,9 @@
 namespace coppice {
 namespace {
 
-// A mechanism with at most this much more noise than the best may win by its size.
-constexpr double kSlack = 1.1;
+// A mechanism with at most this much more noise than the best may win by its size: so much more is
+// not seen in the accuracy.
+constexpr double kSlack = 1.25;
 
 struct TreeCost {
   double margin_noise = 0;
@@ -43,12 +44,15 @@ absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
                   .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes)};
 }
 
-// Less is better: noise up to the slack is level, then bytes, then noise.
+// Less is better: noise up to the slack is level, then bytes, then what a liar moves, then noise.
 bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise) {
   const bool a_fine = a.margin_noise <= kSlack * least_noise;
   const bool b_fine = b.margin_noise <= kSlack * least_noise;
   if (a_fine != b_fine) return a_fine;
   if (a_fine && a.payload_bytes != b.payload_bytes) return a.payload_bytes < b.payload_bytes;
+  if (a_fine && a.margin_influence != b.margin_influence) {
+    return a.margin_influence < b.margin_influence;
+  }
   return a.margin_noise < b.margin_noise;
 }
 

@@ -2,8 +2,8 @@
 // weighs.
 //
 // Rule       the least noise in a leaf's margin decides, since the margin alone decides a label; of
-//            those within a tenth of it, the smallest report (and then the least noise). A report
-//            of one symbol in a column that the ticket draws is also the hardest to lie with.
+//            those within a quarter of it, the smallest report, then the one with which a liar
+//            moves least.
 // Public     every input: epsilon, the shape of the forest and a limit on the payload.
 // Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.
 // Source     docs/mechanisms.md#choice.

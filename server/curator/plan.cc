@@ -10,12 +10,22 @@
 #include "common/base/status_macros.h"
 #include "server/curator/forest_size.h"
 #include "server/curator/public_random.h"
+#include "server/curator/smooth.h"
 
 namespace coppice {
 namespace {
 
 constexpr size_t kDraws = 64;
 constexpr double kNormal90 = 1.645;
+
+PrivateCounts NoCounts(const Tree& tree, uint32_t classes) {
+  PrivateCounts counts;
+  counts.counts.classes = classes;
+  counts.counts.leaf.resize(tree.num_leaves());
+  counts.counts.label.resize(size_t{tree.num_leaves()} * classes);
+  counts.noise.resize(classes);
+  return counts;
+}
 
 // Box and Muller's transform.
 double DrawNormal(PublicRandom& random) {
@@ -45,6 +55,47 @@ std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
     for (size_t j = 0; j < basis.rank(); ++j) mean.push_back(model.Mean(fit, k, j));
   }
   return mean;
+}
+
+// How many of the rows in `test` the public labels of the others predict.
+absl::StatusOr<size_t> HitsOf(const Table& train, const Table& test,
+                              const PartitionOptions& partition) {
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition));
+  COPPICE_ASSIGN_OR_RETURN(const SmoothBasis basis, SmoothBasis::Create(forest, train));
+  std::vector<PrivateCounts> no_counts;
+  for (const Tree& tree : forest) no_counts.push_back(NoCounts(tree, basis.classes()));
+  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
+                           EstimateSmooth(basis, forest, no_counts, Evidence::kPublic));
+  COPPICE_ASSIGN_OR_RETURN(
+      const Model model,
+      Model::Create(train.schema(), forest, std::move(fit.leaves), {}, LeafKind::kAdditive));
+  size_t hits = 0;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    hits += model.Predict(test.row(i)).label == test.label(i) ? 1 : 0;
+  }
+  return hits;
+}
+
+// The accuracy of the public labels on rows held out, each once.
+absl::StatusOr<double> HeldOutAccuracy(const Table& rows, const PartitionOptions& partition,
+                                       uint64_t seed) {
+  constexpr size_t kFolds = 10;
+  const size_t n = rows.num_rows();
+  if (n < 2) return 0.5;
+  PublicRandom random(seed, 1);
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+  size_t hits = 0;
+  const size_t folds = std::min(kFolds, n);
+  for (size_t fold = 0; fold < folds; ++fold) {
+    std::vector<size_t> train, test;
+    for (size_t i = 0; i < n; ++i) (i % folds == fold ? test : train).push_back(order[i]);
+    COPPICE_ASSIGN_OR_RETURN(const size_t of_fold,
+                             HitsOf(rows.Select(train), rows.Select(test), partition));
+    hits += of_fold;
+  }
+  return static_cast<double>(hits) / static_cast<double>(n);
 }
 
 struct MeanAndDeviation {
@@ -77,7 +128,8 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
   if (partition.use_labels) {
-    COPPICE_ASSIGN_OR_RETURN(planner.out_of_bag_, OutOfBagAccuracy(public_rows, partition));
+    COPPICE_ASSIGN_OR_RETURN(planner.held_out_,
+                             HeldOutAccuracy(public_rows, partition, options.seed));
     planner.DrawTruths(options.seed);
   }
   return planner;
@@ -140,7 +192,7 @@ Interval Planner::public_only() const {
   if (truths_.empty()) return {};
   // Jeffreys' prior: half a hit and half a miss more than were seen.
   const auto n = static_cast<double>(basis_.rows());
-  const double mean = (n * out_of_bag_ + 0.5) / (n + 1);
+  const double mean = (n * held_out_ + 0.5) / (n + 1);
   const double error = kNormal90 * std::sqrt(mean * (1 - mean) / (n + 2));
   return {.low = std::max(mean - error, 0.0), .mean = mean, .high = std::min(mean + error, 1.0)};
 }

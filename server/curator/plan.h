@@ -5,7 +5,7 @@
 //            labels like the private ones). Margins are drawn from it; for each, reports are drawn
 //            in coordinates, as many and as noisy as asked about, and what the estimate makes of
 //            them is scored against the margin at the public rows. That gives the gain over public
-//            labels alone. The level comes from the rows out of bag.
+//            labels alone. The level is the estimator's on public rows held out, in turns.
 // Interval   90 % for the accuracy on rows like the public ones: the level's (few public rows say
 //            little of it) and the gain's spread. docs/accuracy.md has how often it held.
 // Not seen   private rows of another population than the public ones; then reports are worth more
@@ -89,7 +89,7 @@ class Planner {
   SmoothBasis basis_;
   PartitionOptions partition_;
   Forest forest_;
-  double out_of_bag_ = 0;
+  double held_out_ = 0;  // accuracy of public labels alone, on rows held out in turns
   // A margin drawn from the posterior of the public labels.
   struct Truth {
     Setting setting;

@@ -144,6 +144,25 @@ std::string AdviceOnRows(const std::vector<PlanRow>& rows, bool with_accuracy) {
   return Advice(gains, with_accuracy);
 }
 
+void PrintTakes(const Json& one) {
+  std::cout << "accuracy " << one["accuracy"].dump();
+  const bool asks_epsilon = one.contains("devices");
+  if (asks_epsilon) {
+    std::cout << " from " << one["devices"].dump() << " devices takes ";
+  } else {
+    std::cout << " at epsilon " << one["epsilon"].dump() << " takes ";
+  }
+  const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
+  if (answer.is_null()) {
+    std::cout << (asks_epsilon ? "more than epsilon 16, if it can be had at all\n"
+                               : "more than 500000000 devices, if it can be had at all\n");
+  } else if (asks_epsilon) {
+    std::cout << absl::StrFormat("epsilon %.3g\n", answer.get<double>());
+  } else {
+    std::cout << answer.dump() << " devices\n";
+  }
+}
+
 void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
                bool with_accuracy) {
   const Interval level = planner.public_only();
@@ -171,17 +190,7 @@ void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const J
     std::cout << "\n";
   }
   std::cout << "\n" << AdviceOnRows(rows, with_accuracy) << "\n";
-  for (const Json& one : takes) {
-    if (one.contains("devices")) {
-      std::cout << absl::StrCat("accuracy ", one["accuracy"].dump(), " from ",
-                                one["devices"].dump(), " devices takes epsilon ",
-                                one["least_epsilon"].dump(), "\n");
-    } else {
-      std::cout << absl::StrCat("accuracy ", one["accuracy"].dump(), " at epsilon ",
-                                one["epsilon"].dump(), " takes ", one["fewest_devices"].dump(),
-                                " devices\n");
-    }
-  }
+  for (const Json& one : takes) PrintTakes(one);
 }
 
 void PrintJson(const Planner& planner, const std::vector<PlanRow>& rows, Json takes,
