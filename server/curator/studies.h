@@ -74,7 +74,7 @@ struct StudyInfo {
   std::string choice;  // why the mechanism and the forest were chosen; empty if they were given
   std::shared_ptr<const Terms> terms;
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
-  std::vector<Alarm> alarms;                            // filled in by Studies::Get() alone
+  std::vector<Alarm> alarms{};                          // filled in by Studies::Get() alone
 };
 
 struct ModelInfo {
