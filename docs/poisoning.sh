@@ -13,8 +13,10 @@ if [[ $# -lt 1 ]]; then
 fi
 data=$1
 lab=${COPPICE_LAB:-$(dirname "$0")/../build/release/bin/coppice-lab}
+# shellcheck disable=SC2034  # both are named by `study`
 adult="--repeats ${2:-10} --data $data/adult/adult_train.csv --test $data/adult/adult_test.csv
   --public-rows 200 --schema $data/adult/schema.json"
+# shellcheck disable=SC2034
 synthetic="--repeats ${3:-50} --synthetic gamma=0.5,private=10000,public=50"
 
 # run FLAGS...: one JSON line.

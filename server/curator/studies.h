@@ -76,7 +76,7 @@ struct StudyInfo {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
-  std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
+  std::vector<Alarm> alarms{};                          // filled in by Studies::Get() alone
 };
 
 struct ModelInfo {
