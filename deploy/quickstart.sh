@@ -106,10 +106,26 @@ main_job() {
   done
 }
 
+# untuned_job DATA PUBLIC PRIVATE TEST SCHEMA: nothing chosen by hand, a forest of public trees.
+untuned_job() {
+  local name=$1 public=$2 private=$3 schema=$5 study="$1-auto" collected mechanism
+  test_rows=$4
+  mechanism=$("$bin/coppice" study create --study "$study" --public "$public" --schema "$schema" \
+    --epsilon "$epsilon" --json | value mechanism)
+  echo "$name: devices answer with $mechanism, each in one of 64 trees ..." >&2
+  collected=$("$bin/coppice" collect simulate --study "$study" --data "$private" \
+    --journal "$work/$study.journal" --json 2>"$work/collect.log") || { cat "$work/collect.log" >&2; exit 1; }
+  add_row "$name" - "smooth, public only" "$(evaluate "$study" --estimator smooth --evidence public)" 0 0
+  add_row "$name" "$mechanism" "smooth (the default)" "$(evaluate "$study")" \
+    "$(value accepted <<<"$collected")" "$(value payload_bytes <<<"$collected")"
+}
+
 started=$(date +%s)
 "$bin/coppice-lab" synthesize --output-dir "$work/synthetic" >&2
 main_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
   "$work/synthetic/test.csv" "$work/synthetic/schema.json" --split-rule max_edge --depth 5
+untuned_job synthetic "$work/synthetic/public.csv" "$work/synthetic/private.csv" \
+  "$work/synthetic/test.csv" "$work/synthetic/schema.json"
 if [[ -d "$data/diabetes" ]]; then
   # Four fifths of the private file are devices, the rest is the test.
   head -n 1 "$data/diabetes/diabetes_pri.csv" | tee "$work/train.csv" >"$work/test.csv"
@@ -117,6 +133,8 @@ if [[ -d "$data/diabetes" ]]; then
     awk -v train="$work/train.csv" -v test="$work/test.csv" 'NR % 5 { print >> train; next } { print >> test }'
   main_job diabetes "$data/diabetes/diabetes_pub.csv" "$work/train.csv" "$work/test.csv" \
     "$data/diabetes/schema.json" --split-rule cart --depth 4
+  untuned_job diabetes "$data/diabetes/diabetes_pub.csv" "$work/train.csv" "$work/test.csv" \
+    "$data/diabetes/schema.json"
 else
   echo "quickstart.sh: no diabetes data at $data (name the folder with --data DIR): synthetic rows only" >&2
 fi

@@ -9,7 +9,8 @@
 //            is the one OutputProbability() states, up to nothing.
 // Column     some mechanisms ask each device only about one of columns() public parts of a code.
 //            The ticket draws it, uniformly; the device does not choose it and does not send it,
-//            so a liar cannot aim and the report shrinks. The guarantee holds in every column.
+//            so a liar cannot push all leaves one way and the report shrinks. The guarantee holds
+//            in every column.
 // Utility    Estimate() is unbiased over devices' and tickets' draws. Variance() is its noise for
 //            one report, in closed form.
 // Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
@@ -98,8 +99,8 @@ struct NoiseVariance {
     double label = 0;
     double covariance = 0;
   };
-  Hit hit;
-  Hit beside;
+  Hit hit{};
+  Hit beside{};
 };
 
 // The most that one accepted report adds to estimates in absolute value, however it was made.

@@ -33,7 +33,7 @@ constexpr uint32_t kManyRowsMaxLeaves = 64;
 constexpr double kSpreadLeafRows = 1.5;
 
 uint32_t LeafRowsWithoutLabels(size_t rows, double expected_information) {
-  const double leaves = std::max(0.35 * std::pow(expected_information, 0.42), 2.0);
+  const double leaves = std::max(0.38 * std::pow(expected_information, 0.4), 2.0);
   return static_cast<uint32_t>(
       std::max(std::round(static_cast<double>(rows) / (kSpreadLeafRows * leaves)), 1.0));
 }

@@ -10,7 +10,7 @@
 // Many rows  above kManyPublicRows the trees are few and short, so that what the estimator solves
 //            stays of a fixed size: 16 trees of at most 64 leaves of 20 rows or more.
 // No labels  the correlation cannot be had, and reports alone must fill the leaves: about
-//            0.35 (reports / noise)^0.42 of them, a rule fitted on the synthetic pair from 10^4 to
+//            0.38 (reports / noise)^0.4 of them, a rule fitted on the synthetic pair from 10^4 to
 //            10^6 reports.
 // Public     every input; how many devices are expected is no one's secret.
 // Source     docs/mechanisms.md#forest-size.

@@ -190,10 +190,16 @@ double Planner::Score(absl::Span<const double> truth, absl::Span<const double> p
 
 Interval Planner::public_only() const {
   if (truths_.empty()) return {};
-  // Jeffreys' prior: half a hit and half a miss more than were seen.
+  // Jeffreys' prior: half a hit and half a miss more than were seen. For the error two of each
+  // (Agresti and Coull), so that it is not too small where nearly all are hits.
   const auto n = static_cast<double>(basis_.rows());
   const double mean = (n * held_out_ + 0.5) / (n + 1);
-  const double error = kNormal90 * std::sqrt(mean * (1 - mean) / (n + 2));
+  const double seen = (n * held_out_ + 2) / (n + 4);
+  // These public rows may be better or worse ones than those that were held out in turns.
+  std::vector<double> scores;
+  for (const Truth& truth : truths_) scores.push_back(truth.public_score);
+  const double error =
+      kNormal90 * std::hypot(std::sqrt(seen * (1 - seen) / (n + 4)), Summarize(scores).deviation);
   return {.low = std::max(mean - error, 0.0), .mean = mean, .high = std::min(mean + error, 1.0)};
 }
 
@@ -233,7 +239,8 @@ Outlook Planner::Look(double devices, const MechanismCost& cost) const {
   const Interval level = public_only();
   outlook.gain = gain.mean;
   const double mean = std::min(level.mean + gain.mean, 1.0);
-  const double reach = std::hypot(level.mean - level.low, kNormal90 * gain.deviation);
+  const double reach = std::hypot(std::max(level.mean - level.low, level.high - level.mean),
+                                  kNormal90 * gain.deviation);
   outlook.accuracy = {
       .low = std::max(mean - reach, 0.0), .mean = mean, .high = std::min(mean + reach, 1.0)};
   return outlook;

@@ -106,8 +106,9 @@ TEST(PrivatizerTest, TicketFixesTheColumn) {
                                    MechanismKind::kSignedHadamard}) {
     Terms terms = SampleTerms("sample", 20);
     terms.mechanism = kind;
-    ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint));
-    ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms));
+    ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
+                         Privatizer::Create(terms, kFingerprint, HoldAll({SampleTree()})));
+    ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms, {SampleTree()}));
     OpenSslRandom random;
     for (uint8_t number = 0; number < 32; ++number) {
       const Ticket ticket = SampleTicket(number);

@@ -185,8 +185,33 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> Mechanism(MechanismKind kind, do
 
 TEST(EstimatorTest, SumsOfAnotherSizeAreRefused) {
   ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kOptimizedUnary, 1, {2, 2}));
-  EXPECT_THAT(CountReports(*mechanism, {.sums = {1, 2, 3}, .reports = 5}),
+  EXPECT_THAT(CountReports(*mechanism, {.sums = {1, 2, 3}, .reports = 5}, Public(2, {1, 1, 1, 1})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the sums have 3 entries")));
+}
+
+TEST(EstimatorTest, CountsOfAnotherTreeAreRefused) {
+  ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kOptimizedUnary, 1, {3, 2}));
+  const TreeSums sums = {.sums = std::vector<int64_t>(6), .reports = 0};
+  EXPECT_THAT(CountReports(*mechanism, sums, Public(2, {1, 1, 1, 1})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 leaves")));
+}
+
+// signed_hadamard says nothing of masses: leaves have the public rows' shares, half a row more
+// each.
+TEST(EstimatorTest, MarginsTakeTheirMassesFromPublicRows) {
+  ASSERT_OK_AND_ASSIGN(const auto mechanism, Mechanism(MechanismKind::kSignedHadamard, 2, {2, 2}));
+  TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 100};
+  sums.sums[0] = 100;  // all reports in column 0, with a plus: every margin is 100 / keep
+  const PublicCounts counts = Public(2, {4, 1, 2, 9});  // 5 and 11 rows
+  ASSERT_OK_AND_ASSIGN(const PrivateCounts private_counts, CountReports(*mechanism, sums, counts));
+  EXPECT_FALSE(private_counts.has_masses);
+  EXPECT_NEAR(private_counts.counts.leaf[0], 100 * 5.5 / 17, 1e-9);
+  EXPECT_NEAR(private_counts.counts.leaf[1], 100 * 11.5 / 17, 1e-9);
+  for (uint32_t leaf = 0; leaf < 2; ++leaf) {
+    const double one = private_counts.counts.at(leaf, 1), zero = private_counts.counts.at(leaf, 0);
+    EXPECT_NEAR(one + zero, private_counts.counts.leaf[leaf], 1e-9);
+    EXPECT_NEAR(one - zero, 100 * (std::exp(2) + 1) / (std::exp(2) - 1), 1e-6);
+  }
 }
 
 TEST(EstimatorTest, SumsAndTheirCountsGiveTheSamePredictions) {
@@ -199,7 +224,7 @@ TEST(EstimatorTest, SumsAndTheirCountsGiveTheSamePredictions) {
                                          absl::MakeSpan(sums.sums)));
     }
     const PublicCounts counts = Public(2, {4, 1, 2, 9});
-    ASSERT_OK_AND_ASSIGN(const PrivateCounts estimated, CountReports(*mechanism, sums));
+    ASSERT_OK_AND_ASSIGN(const PrivateCounts estimated, CountReports(*mechanism, sums, counts));
     ASSERT_OK_AND_ASSIGN(const auto from_sums,
                          EstimateTree(Stump(), *mechanism, sums, counts, Weighted(3)));
     ASSERT_OK_AND_ASSIGN(const auto from_counts,

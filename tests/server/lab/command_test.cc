@@ -1,11 +1,13 @@
 // The program as a script sees it: exit codes, what goes where, the JSON.
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -161,6 +163,54 @@ TEST(LabCommandTest, HelpAndVersionAreDone) {
   EXPECT_EQ(Lab("--help").exit_code, 0);
   EXPECT_THAT(Lab("local --help").out, HasSubstr("--epsilon"));
   EXPECT_THAT(Lab("--version").out, HasSubstr("coppice-lab "));
+}
+
+// The plan of the synthetic rows, in a temporary folder.
+class LabPlanTest : public ::testing::Test {
+ protected:
+  LabPlanTest() {
+    EXPECT_EQ(Lab("synthesize --output-dir " + folder_ + " 2>/dev/null").exit_code, 0);
+  }
+  ~LabPlanTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Rows() const {
+    return "--public " + folder_ + "/public.csv --schema " + folder_ + "/schema.json ";
+  }
+
+  std::string folder_ =
+      std::filesystem::temp_directory_path() / ("plan" + std::to_string(getpid()));
+};
+
+TEST_F(LabPlanTest, PrintsAnIntervalForEachStudy) {
+  const Outcome run =
+      Lab("plan " + Rows() + "--epsilon 1,8 --devices 100,100000 --accuracy 0.6 --json");
+  ASSERT_EQ(run.exit_code, 0);
+  const json plan = json::parse(run.out, nullptr, false);
+  ASSERT_EQ(plan["studies"].size(), 4u) << run.out;
+  for (const json& study : plan["studies"]) {
+    EXPECT_LE(study["accuracy"]["low"], study["accuracy"]["mean"]);
+    EXPECT_LE(study["accuracy"]["mean"], study["accuracy"]["high"]);
+  }
+  EXPECT_GT(plan["studies"][3]["gain"], plan["studies"][0]["gain"]);
+  EXPECT_EQ(plan["takes"].size(), 4u);
+}
+
+TEST_F(LabPlanTest, ShowsEveryMechanismAndDrawsAPicture) {
+  const std::string picture = folder_ + "/plan.svg";
+  const Outcome run =
+      Lab("plan " + Rows() + "--epsilon 1,2 --devices 1000 --mechanism all --plot " + picture);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("laplace_split"));
+  EXPECT_THAT(run.out, HasSubstr("local_hashing"));
+  std::ifstream file(picture);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_THAT(text, HasSubstr("<svg"));
+  EXPECT_THAT(text, HasSubstr("1000 devices"));
+}
+
+TEST_F(LabPlanTest, RefusesAccuraciesWithoutLabels) {
+  EXPECT_EQ(Lab("plan " + Rows() + "--public-labels none --accuracy 0.7 2>/dev/null").exit_code, 2);
+  EXPECT_EQ(Lab("plan " + Rows() + "--public-labels none").exit_code, 0);
 }
 
 }  // namespace

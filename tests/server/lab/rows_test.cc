@@ -64,6 +64,59 @@ TEST(HoldOutTest, RefusesToTakeNothingOrEverything) {
   }
 }
 
+TEST(SplitRowsTest, EveryRowIsPublicPrivateOrTest) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, SplitRows(Distinct(101), {.public_rows = 10}));
+  const LabRows rows = source(1);
+  EXPECT_EQ(rows.public_rows->num_rows(), 10u);
+  EXPECT_EQ(rows.test_rows->num_rows(), 21u);
+  EXPECT_EQ(rows.private_rows->num_rows(), 70u);
+  std::set<double> seen;
+  for (const Table* side :
+       {rows.public_rows.get(), rows.test_rows.get(), rows.private_rows.get()}) {
+    for (const double x : FirstColumn(*side)) EXPECT_TRUE(seen.insert(x).second);
+  }
+  EXPECT_NE(FirstColumn(*rows.public_rows), FirstColumn(*source(2).public_rows));
+}
+
+TEST(SplitRowsTest, TestRowsOfTheirOwnAreNotHeldOut) {
+  const auto test = Distinct(7);
+  ASSERT_OK_AND_ASSIGN(
+      const RowSource source,
+      SplitRows(Distinct(50), {.public_rows = 10, .private_rows = 15, .test_rows = test}));
+  const LabRows rows = source(1);
+  EXPECT_EQ(rows.test_rows, test);
+  EXPECT_EQ(rows.private_rows->num_rows(), 15u);
+}
+
+TEST(SplitRowsTest, RefusesMoreThanThereIs) {
+  for (const SplitOptions& options :
+       {SplitOptions{.public_rows = 0}, SplitOptions{.public_rows = 8},
+        SplitOptions{.public_rows = 2, .private_rows = 7}}) {
+    EXPECT_THAT(SplitRows(Distinct(10), options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too few")));
+  }
+}
+
+TEST(PublicLabelsTest, AreFlippedOrShuffledAndNothingElse) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, SplitRows(Distinct(200), {.public_rows = 100}));
+  const LabRows given = source(1);
+  const LabRows flipped = WithPublicLabels(source, PublicLabels::kFlipped)(1);
+  const LabRows random = WithPublicLabels(source, PublicLabels::kRandom)(1);
+  int same = 0, ones_given = 0, ones_random = 0;
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(flipped.public_rows->label(i), 1 - given.public_rows->label(i));
+    same += random.public_rows->label(i) == given.public_rows->label(i) ? 1 : 0;
+    ones_given += static_cast<int>(given.public_rows->label(i));
+    ones_random += static_cast<int>(random.public_rows->label(i));
+  }
+  EXPECT_EQ(ones_random, ones_given);
+  EXPECT_NEAR(same, 50, 25);
+  for (const LabRows* rows : {&flipped, &random}) {
+    EXPECT_EQ(FirstColumn(*rows->public_rows), FirstColumn(*given.public_rows));
+    EXPECT_EQ(FirstColumn(*rows->private_rows), FirstColumn(*given.private_rows));
+  }
+}
+
 TEST(SyntheticRowsTest, DrawsFreshRowsForEachSeed) {
   const RowSource source =
       SyntheticRows({.gamma = 5, .private_rows = 30, .public_rows = 20, .test_rows = 10});

@@ -1,0 +1,114 @@
+#include "server/curator/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/curator/forest_size.h"
+#include "server/curator/public_random.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// Class k where x is in the k-th strip, with probability `certainty`, else any.
+Table Strips(size_t count, uint32_t classes, double certainty) {
+  std::vector<std::string> names;
+  for (uint32_t k = 0; k < classes; ++k)
+    names.push_back(std::string(1, static_cast<char>('a' + k)));
+  Table table(std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", 0, 1), Numeric("y", 0, 1)}, "label", names)));
+  PublicRandom random(5);
+  for (size_t i = 0; i < count; ++i) {
+    const Row row = {random.Unit(), random.Unit()};
+    const bool drawn = random.Unit() >= certainty;
+    table.Append(row, drawn ? static_cast<uint32_t>(random.Below(classes))
+                            : static_cast<uint32_t>(row[0] * classes));
+  }
+  return table;
+}
+
+Planner PlannerFor(const Table& rows, bool use_labels = true) {
+  Planner::Options options{.partition = {.rule = SplitRule::kHybrid, .trees = 16},
+                           .expected_devices = 10'000,
+                           .seed = 1};
+  options.partition.use_labels = use_labels;
+  absl::StatusOr<Planner> planner = Planner::Create(rows, *Budget::Parse("1"), options);
+  EXPECT_TRUE(planner.ok()) << planner.status();
+  return *std::move(planner);
+}
+
+Outlook Look(const Planner& planner, const std::string& epsilon, double devices) {
+  return planner.Look(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
+}
+
+TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
+  const Planner planner = PlannerFor(Strips(80, 2, 0.5));
+  const double little = Look(planner, "0.5", 1'000).gain, more = Look(planner, "4", 10'000).gain;
+  EXPECT_LT(little, kWorthwhileGain);
+  EXPECT_GT(more, kWorthwhileGain);
+  EXPECT_GT(Look(planner, "4", 1'000'000).gain, more);
+}
+
+TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
+  const Planner few = PlannerFor(Strips(40, 2, 0.7)), many = PlannerFor(Strips(600, 2, 0.7));
+  for (const Planner* planner : {&few, &many}) {
+    const Interval accuracy = Look(*planner, "1", 10'000).accuracy;
+    EXPECT_LE(accuracy.low, accuracy.mean);
+    EXPECT_LE(accuracy.mean, accuracy.high);
+  }
+  const auto width = [](const Interval& interval) { return interval.high - interval.low; };
+  EXPECT_LT(width(many.public_only()), width(few.public_only()) / 2);
+  EXPECT_NEAR(many.public_only().mean, 0.85, 0.05) << "a drawn label is right half the time";
+}
+
+TEST(PlanTest, ReportsAreWorthTheirNumberOverCellsAndNoise) {
+  const Planner planner = PlannerFor(Strips(80, 2, 0.7));
+  const MechanismCost cost = *planner.Cost(*Budget::Parse("1"), std::nullopt, 0);
+  const double worth = planner.Look(10'000, cost).equivalent_rows;
+  EXPECT_NEAR(worth, 10'000 / (planner.effective_cells() * cost.margin_noise), 0.1 * worth);
+  EXPECT_DOUBLE_EQ(planner.Look(20'000, cost).equivalent_rows, 2 * worth);
+}
+
+TEST(PlanTest, OneOfManyDevicesMovesLess) {
+  const Planner planner = PlannerFor(Strips(60, 2, 0.7));
+  const double among_few = Look(planner, "1", 1'000).influence;
+  const double among_many = Look(planner, "1", 1'000'000).influence;
+  EXPECT_GT(among_few, among_many);
+  EXPECT_GT(among_many, 0);
+  EXPECT_LT(among_many, 0.01);
+}
+
+TEST(PlanTest, SeveralClassesHaveAPlanToo) {
+  const Planner planner = PlannerFor(Strips(120, 4, 0.9));
+  const Outlook outlook = Look(planner, "4", 100'000);
+  EXPECT_GT(outlook.accuracy.mean, 0.6);
+  EXPECT_LT(outlook.accuracy.mean, 1);
+}
+
+TEST(PlanTest, WithoutLabelsOnlyTheWorthIsKnown) {
+  const Planner planner = PlannerFor(Strips(80, 2, 0.7), /*use_labels=*/false);
+  const Outlook outlook = Look(planner, "1", 10'000);
+  EXPECT_GT(outlook.equivalent_rows, 0);
+  EXPECT_EQ(outlook.accuracy.mean, 0);
+  EXPECT_EQ(planner.public_only().mean, 0);
+}
+
+TEST(PlanTest, AdviceSaysWhenNobodyNeedBeAsked) {
+  EXPECT_THAT(Advice({0.001, 0.004}, true), HasSubstr("will not help here"));
+  EXPECT_THAT(Advice({0.001, 0.02}, true), HasSubstr("1 of these 2"));
+  EXPECT_THAT(Advice({0.01, 0.02}, true), HasSubstr("every one"));
+  EXPECT_THAT(Advice({0, 0}, false), HasSubstr("Without public labels"));
+}
+
+TEST(PlanTest, NoRowIsRefused) {
+  EXPECT_THAT(Planner::Create(Strips(0, 2, 1), *Budget::Parse("1"), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
+}  // namespace
+}  // namespace coppice
