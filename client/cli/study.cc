@@ -32,6 +32,7 @@ struct CreateFlags {
 };
 
 constexpr uint32_t kForestTrees = 64;
+constexpr uint32_t kForestTreesWithoutLabels = 256;
 constexpr uint32_t kDefaultDepth = 6;
 
 // A forest of the hybrid rule, its size chosen by the curator, unless a flag asks for another
@@ -46,7 +47,8 @@ v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
   options.set_criterion(hybrid ? v1::CRITERION_ENTROPY : flags.criterion);
   options.set_max_depth(flags.depth.value_or(kDefaultDepth));
   options.set_min_leaf(flags.min_leaf.value_or(1));
-  options.set_trees(flags.trees.value_or(hybrid ? kForestTrees : 1));
+  const uint32_t forest = flags.without_labels ? kForestTreesWithoutLabels : kForestTrees;
+  options.set_trees(flags.trees.value_or(hybrid ? forest : 1));
   options.set_seed(flags.seed);
   options.set_ignore_labels(flags.without_labels);
   options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
@@ -123,7 +125,7 @@ void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
       ->check(CLI::Range(1, 1 << 30));
   verb.add_option("--trees", flags.trees,
                   "Trees, each on a bootstrap of the public rows if several; a device answers in "
-                  "one (default 1; 64 for hybrid)")
+                  "one (default 1; 64 for hybrid, 256 without labels)")
       ->check(CLI::Range(1, 1024));
   verb.add_option_function<std::string>(
           "--public-labels",

@@ -29,7 +29,9 @@
 namespace coppice {
 
 inline constexpr size_t kManyPublicRows = 1200;
+// How many trees to grow if nobody says; more where reports alone decide, which costs no privacy.
 inline constexpr uint32_t kForestTrees = 64;
+inline constexpr uint32_t kForestTreesWithoutLabels = 256;
 
 // What the reports of a study will amount to: their number over the variance that each adds to the
 // margin of a leaf. Only partitions without labels depend on it.

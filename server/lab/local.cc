@@ -195,8 +195,9 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
       ->delimiter(',')
       ->check(CLI::Range(1u, 1u << 26));
   command
-      .add_option("--trees", flags.trees,
-                  "public partitions; each device answers in one (1; 64 for hybrid)")
+      .add_option(
+          "--trees", flags.trees,
+          "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
       ->check(CLI::Range(1u, 1024u));
   command.add_option("--estimator", flags.estimator, "weighted, prune or smooth")
       ->check(Accepted([](const std::string& name) { return ParseEstimator(name); }))
@@ -309,8 +310,9 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(partition.criterion, ParseCriterion(flags.criterion));
   const bool hybrid = partition.rule == SplitRule::kHybrid;
   if (hybrid) partition.criterion = Criterion::kEntropy;
-  partition.trees = flags.trees.value_or(hybrid ? kForestTrees : 1);
   partition.use_labels = flags.public_labels != kNoLabels;
+  const uint32_t forest = partition.use_labels ? kForestTrees : kForestTreesWithoutLabels;
+  partition.trees = flags.trees.value_or(hybrid ? forest : 1);
   run.collect.choose_size =
       hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));

@@ -267,6 +267,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
       .expected_devices = static_cast<double>(flags.devices.front()),
       .seed = flags.seed};
   options.partition.use_labels = flags.public_labels != kNoLabels;
+  if (!options.partition.use_labels) options.partition.trees = kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const Planner planner, Planner::Create(file.table, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
   Json takes = Json::array();

@@ -38,7 +38,7 @@ struct SplitOptions {
   size_t private_rows = 0;  // 0: all that are left
   double holdout = 0.2;     // share for the test, rounded up
   // If set, these are the test rows and nothing is held out.
-  std::shared_ptr<const Table> test_rows;
+  std::shared_ptr<const Table> test_rows{};
 };
 // InvalidArgument unless every part gets a row.
 absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);

@@ -234,6 +234,7 @@ absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
   PartitionOptions partition = {
       .rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = request.partition().seed()};
   partition.use_labels = !request.partition().ignore_labels();
+  if (!partition.use_labels) partition.trees = kForestTreesWithoutLabels;
   return StudySpec{.id = "",
                    .request_id = "",
                    .public_rows = std::move(public_rows),

@@ -73,7 +73,7 @@ TEST(PredictTest, PredictionIsDescribedInTheSchemasWords) {
   prediction.add_probabilities(0.75);
   prediction.set_standard_error(std::numeric_limits<double>::infinity());
   prediction.set_confidence(0.5);
-  const Schema& schema = *SampleTerms().schema;
+  const Schema schema = *SampleTerms().schema;
   EXPECT_EQ(JsonLine(DescribePrediction(0, prediction, schema, 0.5)),
             R"({"row":1,"label":"yes","probability":0.75,"low":0.0,"high":1.0,)"
             R"("standard_error":null,"confidence":0.5})");
@@ -88,7 +88,7 @@ TEST(PredictTest, NoLabelBelowTheConfidenceAskedFor) {
   prediction.add_probabilities(0.6);
   prediction.add_probabilities(0.4);
   prediction.set_confidence(0.8);
-  const Schema& schema = *SampleTerms().schema;
+  const Schema schema = *SampleTerms().schema;
   EXPECT_EQ(DescribePrediction(0, prediction, schema, 0.8)["label"], "no");
   EXPECT_TRUE(DescribePrediction(0, prediction, schema, 0.81)["label"].is_null());
 }

@@ -215,7 +215,7 @@ TEST_F(HostileTermsTest, EpsilonZeroHugeOrAboveAStudys) {
 }
 
 TEST_F(HostileTermsTest, MechanismUnsetOrUnknown) {
-  for (const int mechanism : {0, 5, -1}) {
+  for (const int mechanism : {0, 99, -1}) {
     terms_.set_mechanism(static_cast<v1::Mechanism>(mechanism));
     EXPECT_THAT(FromProto(terms_), IsInvalid("mechanism: must be set"));
   }

@@ -150,12 +150,13 @@ TEST(WeightedEstimatorTest, RejectsCountsOfAnotherShape) {
 }
 
 TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
-  for (const EstimatorKind kind : {EstimatorKind::kWeighted, EstimatorKind::kPrune}) {
+  for (const EstimatorKind kind :
+       {EstimatorKind::kWeighted, EstimatorKind::kPrune, EstimatorKind::kSmooth}) {
     ASSERT_OK_AND_ASSIGN(const EstimatorKind back, ParseEstimator(EstimatorName(kind)));
     EXPECT_EQ(back, kind);
   }
-  EXPECT_THAT(ParseEstimator("smooth"), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                 HasSubstr("there are weighted and prune")));
+  EXPECT_THAT(ParseEstimator("rough"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                 HasSubstr("there are weighted, prune and smooth")));
 }
 
 TEST(EstimatorTest, OptionsPrintWhatMatters) {

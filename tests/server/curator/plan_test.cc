@@ -62,7 +62,7 @@ TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
     EXPECT_LE(accuracy.mean, accuracy.high);
   }
   const auto width = [](const Interval& interval) { return interval.high - interval.low; };
-  EXPECT_LT(width(many.public_only()), width(few.public_only()) / 2);
+  EXPECT_LT(width(many.public_only()), 0.7 * width(few.public_only()));
   EXPECT_NEAR(many.public_only().mean, 0.85, 0.05) << "a drawn label is right half the time";
 }
 
