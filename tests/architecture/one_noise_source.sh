@@ -86,8 +86,8 @@ expect 'the private path' "$(imports "${path[@]}")" "$private"
 
 expect flags "$(for name in coppiced coppice coppice-lab coppice_device_example; do
   noise_flags "$bin/$name"
-done)" 'coppice study create --seed' 'coppice study preview --seed' \
-    'coppice-lab local --seed' 'coppice-lab plan --seed' 'coppice-lab synthesize --seed'
+done | sort)" 'coppice study create --seed' 'coppice study preview --seed' \
+    'coppice-lab local --seed' 'coppice-lab synthesize --seed' 'coppice-lab plan --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 
 # Accuracies of twenty repetitions, and how far they scatter: two runs with noise of their own give the

@@ -36,13 +36,10 @@ class BadInputTest : public ::testing::Test {
 
   std::vector<std::string> CreateArguments(const std::string& study, const std::string& public_file,
                                            const std::string& epsilon = "1") const {
-    return {"study",       "create",
-            "--study",     study,
-            "--depth",     "6",
-            "--public",    public_file,
-            "--schema",    rows_ + "/schema.json",
-            "--epsilon",   epsilon,
-            "--mechanism", "optimized_unary"};
+    return {"study",     "create",    "--study",     study,
+            "--public",  public_file, "--schema",    rows_ + "/schema.json",
+            "--epsilon", epsilon,     "--mechanism", "optimized_unary",
+            "--depth",   "6"};
   }
   void CreateStudy(const std::string& study) {
     daemon_.CoppiceJson(CreateArguments(study, rows_ + "/public.csv"));
