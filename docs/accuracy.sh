@@ -180,7 +180,8 @@ one_plan() {
 draw() {
   local file=$1 schema=$2 public=$3 devices=$4 seed=$5 dir=$6
   cp "$schema" "$dir/schema.json"
-  tail -n +2 "$file" | shuf --random-source=<(yes "$seed") > "$dir/all"
+  tail -n +2 "$file" | awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' |
+    sort -k 1,1 | cut -f 2- > "$dir/all"
   head -n 1 "$file" | tee "$dir/public.csv" "$dir/private.csv" > "$dir/test.csv"
   awk -v a="$public" -v b="$((public + devices))" -v d="$dir" \
     'NR <= a { print >> d "/public.csv"; next } NR <= b { print >> d "/private.csv"; next } { print >> d "/test.csv" }' "$dir/all"

@@ -93,6 +93,23 @@ TEST_P(LocalMechanismTest, WhatItSendsItAccepts) {
   }
 }
 
+// At epsilon 20 Laplace noise is next to none, and subset_selection names one cell; at 0.5 it sends
+// a bitmap.
+TEST_P(LocalMechanismTest, PayloadBytesAreThoseOfAReport) {
+  OpenSslRandom random;
+  for (const uint32_t leaves : {1u, 5u, 40u, 700u}) {
+    const Domain domain = DomainFor(GetParam(), {.leaves = leaves, .classes = 3});
+    for (const char* epsilon : {"0.5", "3", "20"}) {
+      const auto mechanism = *MakeLocalMechanism(GetParam(), *Budget::Parse(epsilon), domain);
+      ASSERT_OK_AND_ASSIGN(const std::string payload, mechanism->Randomize({0, 1}, 0, random));
+      const bool laplace =
+          GetParam() == MechanismKind::kLaplaceSplit || GetParam() == MechanismKind::kLaplaceJoint;
+      if (laplace && epsilon != std::string("20")) continue;
+      EXPECT_EQ(mechanism->payload_bytes(), payload.size()) << leaves << " leaves, " << epsilon;
+    }
+  }
+}
+
 TEST_P(LocalMechanismTest, AddsManyAsItAddsEach) {
   OpenSslRandom random;
   const auto mechanism = Make("0.5");
