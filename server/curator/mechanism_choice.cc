@@ -19,7 +19,7 @@ namespace {
 
 // A mechanism with at most this much more noise than the best may win by its size: so much more is
 // not seen in the accuracy.
-constexpr double kSlack = 1.25;
+constexpr double kSlack = 1.4;
 
 struct TreeCost {
   double margin_noise = 0;
