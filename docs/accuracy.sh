@@ -138,6 +138,9 @@ guards_table() {
   studies=(
     "synthetic γ=.5, 10 public rows|--synthetic gamma=0.5,private=10000,public=10"
     "synthetic γ=.5, 200 devices|--synthetic gamma=0.5,private=200,public=50"
+    "synthetic γ=.5, public rows shifted|--synthetic gamma=0.5,private=10000,public=50 --public-shift"
+    "banknote, public rows shifted|--data $data/banknote/banknote.csv --public-rows 50 --schema $data/banknote/schema.json --public-shift"
+    "adult, public rows shifted|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 200 --schema $data/adult/schema.json --public-shift"
     "banknote, 10 public rows|--data $data/banknote/banknote.csv --public-rows 10 --schema $data/banknote/schema.json"
     "banknote, 200 devices|--data $data/banknote/banknote.csv --public-rows 50 --private-rows 200 --schema $data/banknote/schema.json"
     "adult, 10 public rows|--data $data/adult/adult_train.csv --test $data/adult/adult_test.csv --public-rows 10 --schema $data/adult/schema.json"

@@ -2,7 +2,7 @@
 // weighs.
 //
 // Rule       the least noise in a leaf's margin decides, since the margin alone decides a label; of
-//            those within a quarter of it, the smallest report, then the one with which a liar
+//            those within two fifths of it, the smallest report, then the one with which a liar
 //            moves least.
 // Public     every input: epsilon, the shape of the forest and a limit on the payload.
 // Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.

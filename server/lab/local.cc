@@ -244,6 +244,11 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
       ->needs(attack)
       ->capture_default_str();
 
+  command.add_flag(
+      "--public-shift", flags.public_shift,
+      "public rows of another population, to see what that does: the upper half of the "
+      "first numeric feature four times as often");
+
   command.add_flag("--grid", flags.grid,
                    "search depth, minimal leaf and lambda for the best mean on the test rows");
   command.add_option("--repeats", flags.repeats, "repetitions")
@@ -297,6 +302,7 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
 absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
                                       const std::function<void(const std::string&)>& warn) {
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
+  if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
   if (flags.public_labels == kNoLabels) return rows;
   COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
   return WithPublicLabels(std::move(rows), labels);

@@ -35,6 +35,7 @@ struct LocalFlags {
   std::string estimator = "weighted";
   std::string evidence = "both";
   std::string public_labels = "as_given";
+  bool public_shift = false;
   std::string attack;  // empty: all devices are honest
   double liars = 0.01;
   std::string aim = "leaves";

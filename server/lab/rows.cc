@@ -101,6 +101,33 @@ RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
   };
 }
 
+RowSource WithShiftedPublicRows(RowSource source) {
+  constexpr uint64_t kOften = 4;
+  return [source = std::move(source)](uint64_t seed) {
+    LabRows rows = source(seed);
+    const Table& given = *rows.public_rows;
+    size_t feature = 0;
+    while (feature + 1 < given.schema().num_features() &&
+           given.schema().features()[feature].type != FeatureType::kNumeric) {
+      ++feature;
+    }
+    const absl::Span<const double> column = given.column(feature);
+    std::vector<double> sorted(column.begin(), column.end());
+    std::nth_element(sorted.begin(),
+                     sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end(),
+                     [](double a, double b) { return IsMissing(a) ? !IsMissing(b) : a < b; });
+    const double median = sorted[sorted.size() / 2];
+    PublicRandom random(seed, 2);
+    std::vector<size_t> drawn;
+    while (drawn.size() < given.num_rows()) {
+      const size_t row = random.Below(given.num_rows());
+      if (column[row] >= median || random.Below(kOften) == 0) drawn.push_back(row);
+    }
+    rows.public_rows = std::make_shared<const Table>(given.Select(drawn));
+    return rows;
+  };
+}
+
 RowSource SyntheticRows(const SyntheticOptions& options) {
   return [options, schema = SyntheticSchema()](uint64_t seed) {
     PublicRandom random(seed);

@@ -49,6 +49,11 @@ enum class PublicLabels { kAsGiven, kFlipped, kRandom };
 absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name);
 RowSource WithPublicLabels(RowSource rows, PublicLabels labels);
 
+// Public rows of another population: as many, drawn from the given ones, a row in the upper half of
+// its first numeric feature four times as often as one in the lower half. Labels stay with their
+// rows.
+RowSource WithShiftedPublicRows(RowSource rows);
+
 // Fresh rows for each seed.
 RowSource SyntheticRows(const SyntheticOptions& options);
 

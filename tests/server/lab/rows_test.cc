@@ -117,6 +117,16 @@ TEST(PublicLabelsTest, AreFlippedOrShuffledAndNothingElse) {
   }
 }
 
+TEST(ShiftedRowsTest, TheUpperHalfComesFourTimesAsOften) {
+  ASSERT_OK_AND_ASSIGN(const RowSource source, SplitRows(Distinct(3000), {.public_rows = 2000}));
+  const LabRows given = source(1), shifted = WithShiftedPublicRows(source)(1);
+  ASSERT_EQ(shifted.public_rows->num_rows(), 2000u);
+  int upper = 0;
+  for (const double x : FirstColumn(*shifted.public_rows)) upper += x >= 0.5 ? 1 : 0;
+  EXPECT_NEAR(upper, 1600, 100);  // 5 standard deviations
+  EXPECT_EQ(FirstColumn(*shifted.private_rows), FirstColumn(*given.private_rows));
+}
+
 TEST(SyntheticRowsTest, DrawsFreshRowsForEachSeed) {
   const RowSource source =
       SyntheticRows({.gamma = 5, .private_rows = 30, .public_rows = 20, .test_rows = 10});
