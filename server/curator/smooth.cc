@@ -33,6 +33,16 @@ double MassRatio(double private_rows, double reports, double public_rows, double
   return std::clamp(1 + trust * (private_rows / expected - 1), 0.3, 3.0);
 }
 
+// Whether a leaf's mass may correct its margin: only if the noise in the two is uncorrelated. It is
+// where a report names cells, and not for laplace_split, whose margin 2V - U has the mass's own
+// noise, so that dividing by the mass would push every leaf toward one class.
+bool MassesCorrect(const PrivateCounts& counts) {
+  const NoiseVariance& noise = counts.noise.back();
+  const double correlated =
+      noise.covariance - noise.leaf / static_cast<double>(counts.noise.size());
+  return counts.has_masses && std::abs(correlated) <= 1e-9 * noise.leaf;
+}
+
 // The margins of one column at all leaves, masses corrected where there are any.
 LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
                    size_t column) {
@@ -42,10 +52,11 @@ LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> cou
   for (size_t t = 0; t < counts.size(); ++t) {
     const PrivateCounts& of_tree = counts[t];
     const std::vector<double>& public_rows = basis.rows_in_leaf()[t];
+    const bool corrects = MassesCorrect(of_tree);
     for (uint32_t leaf = 0; leaf < public_rows.size(); ++leaf) {
       const double mass = of_tree.counts.leaf[leaf];
       double margin = basis.scale() * (of_tree.counts.at(leaf, of_class) - mass / classes);
-      if (of_tree.has_masses && public_rows[leaf] > 0) {
+      if (corrects && public_rows[leaf] > 0) {
         margin /= MassRatio(mass, static_cast<double>(of_tree.reports), public_rows[leaf],
                             static_cast<double>(basis.rows()), of_tree.noise.back().leaf);
       }

@@ -176,6 +176,21 @@ TEST_F(SmoothTest, OneTreeIsAForestToo) {
   EXPECT_GT(Accuracy(Fit()), 0.9);
 }
 
+// Masses correct margins, but not those of the Laplace pair, which hold the noise of its masses:
+// dividing by them would push all leaves toward one class.
+TEST_F(SmoothTest, MassesThatShareTheMarginsNoiseCorrectNothing) {
+  for (const auto& [kind, corrects] : {std::pair{MechanismKind::kLaplaceSplit, false},
+                                       std::pair{MechanismKind::kOptimizedUnary, true}}) {
+    Study(Strips(60, 2, 0.6, 1), 20'000, "4", 0.9, kind);
+    const SmoothFit before = Fit();
+    for (PrivateCounts& of_tree : counts_) {  // more rows of both classes: the margins stay
+      for (double& count : of_tree.counts.label) count += 100;
+      for (double& count : of_tree.counts.leaf) count += 200;
+    }
+    EXPECT_EQ(Fit().leaves != before.leaves, corrects) << MechanismName(kind);
+  }
+}
+
 TEST_F(SmoothTest, ReportsMakeErrorsSmaller) {
   const auto mean_error = [&] {
     double total = 0, leaves = 0;
