@@ -2,8 +2,8 @@
 //
 // Guarantee  the ticket is drawn by the curator before it sees anything of the row, and with it the
 //            tree that the device answers in and the column of its mechanism. The device chooses
-//            none of them, so nobody can push all leaves one way (and the choice leaks nothing: it does not depend on
-//            the row).
+//            none of them, so nobody can push all leaves one way (and the choice leaks nothing: it
+//            does not depend on the row).
 // Public     all of it.
 
 #ifndef COPPICE_COMMON_STUDY_TICKET_H_

@@ -25,6 +25,7 @@ constexpr std::array<Size, 7> kSizes = {{{kMaxDepth, 1},
                                          {5, 1},
                                          {5, 8}}};
 
+constexpr uint32_t kOneTreeDepth = 8;
 constexpr uint32_t kManyRowsTrees = 16;
 constexpr uint32_t kManyRowsMinLeaf = 20;
 constexpr uint32_t kManyRowsMaxLeaves = 64;
@@ -145,6 +146,10 @@ absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
     return Sized(options, {kMaxDepth, LeafRowsWithoutLabels(n, expected_information)});
   }
   if (n > kManyPublicRows) return Sized(options, {kMaxDepth, kManyRowsMinLeaf});
+  if (options.trees == 1) {
+    const double least = std::max(std::sqrt(static_cast<double>(n)) / 4, 2.0);
+    return Sized(options, {kOneTreeDepth, static_cast<uint32_t>(least)});
+  }
   const HybridRows hybrid(public_rows, /*use_labels=*/true);
   const std::vector<double> y = CentredLabels(public_rows);
   std::vector<Size> sizes;

@@ -7,6 +7,8 @@
 //            labels is within half a standard error of the best, the one with most leaves: leaves
 //            that say nothing are smoothed away later, leaves that are missing cannot be had back.
 //            The size does not depend on epsilon or on the number of reports.
+// One tree   sees every row, so nothing is out of bag: depth 8, leaves of sqrt(rows) / 4 rows, 2 at
+//            least.
 // Many rows  above kManyPublicRows the trees are few and short, so that what the estimator solves
 //            stays of a fixed size: 16 trees of at most 64 leaves of 20 rows or more.
 // No labels  the correlation cannot be had, and reports alone must fill the leaves: about

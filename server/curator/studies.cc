@@ -102,8 +102,10 @@ class StoredStudies final : public Studies {
   }
 
   absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
-                                       const EstimatorOptions& options) override {
+                                       const EstimatorOptions& asked) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
+    COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options,
+                             WithoutDistrustedLabels(*study, asked));
     if (!model_id.empty() && !IsValidId(model_id)) {
       return absl::InvalidArgumentError(
           "model_id: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
@@ -127,6 +129,23 @@ class StoredStudies final : public Studies {
   void Drain() override { intake_.Drain(); }
 
  private:
+  // A study whose public labels were said to be missing or not to be trusted goes by its reports.
+  static absl::StatusOr<EstimatorOptions> WithoutDistrustedLabels(const Study& study,
+                                                                  EstimatorOptions options) {
+    if (study.facts().partition.use_labels) return options;
+    const bool by_labels = options.kind == EstimatorKind::kSmooth
+                               ? options.evidence == Evidence::kPublic
+                               : options.kind == EstimatorKind::kPrune || options.lambda > 0;
+    if (by_labels) {
+      return absl::InvalidArgumentError(
+          "the study ignores its public labels, so a model of it goes by reports alone: take "
+          "smooth, "
+          "or weighted with lambda 0");
+    }
+    options.evidence = Evidence::kReports;
+    return options;
+  }
+
   absl::Status StoreSealed(Study& study) {
     StoreBatch batch;
     batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), StudyState::kSealed));

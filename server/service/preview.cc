@@ -12,7 +12,7 @@
 namespace coppice {
 namespace {
 
-constexpr int kMaxValues = 16;
+constexpr int kMaxValues = 8;  // 64 studies take some seconds
 
 absl::Status CheckCount(absl::string_view field, int count) {
   if (count >= 1 && count <= kMaxValues) return absl::OkStatus();

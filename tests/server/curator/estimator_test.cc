@@ -156,7 +156,7 @@ TEST(EstimatorTest, NamesReadBackAndOthersAreListed) {
     EXPECT_EQ(back, kind);
   }
   EXPECT_THAT(ParseEstimator("rough"), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                 HasSubstr("there are weighted, prune and smooth")));
+                                                HasSubstr("there are weighted, prune and smooth")));
 }
 
 TEST(EstimatorTest, OptionsPrintWhatMatters) {

@@ -51,6 +51,15 @@ TEST(ForestSizeTest, FewRowsKeepLeavesThatFitThem) {
   EXPECT_LE(Chosen(Rows(40, 0.3, 1)).min_leaf, 10u);
 }
 
+TEST(ForestSizeTest, OneTreeHasNoRowOutOfItsBag) {
+  PartitionOptions base;
+  base.trees = 1;
+  ASSERT_OK_AND_ASSIGN(const PartitionOptions options,
+                       ChooseForestSize(Rows(400, 0.5, 1), base, 1000));
+  EXPECT_EQ(options.max_depth, 8u);
+  EXPECT_EQ(options.min_leaf, 5u);
+}
+
 TEST(ForestSizeTest, ManyRowsMakeFewShortTrees) {
   PartitionOptions base;
   base.trees = 64;

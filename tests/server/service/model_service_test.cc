@@ -64,7 +64,8 @@ TEST_F(ModelServiceTest, BuildRefusesALambdaThatIsNoWeight) {
 
 TEST_F(ModelServiceTest, BuildNeedsAnEstimator) {
   build_.clear_estimator();
-  EXPECT_THAT(Build(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("weighted, prune or smooth")));
+  EXPECT_THAT(Build(),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("weighted, prune or smooth")));
 }
 
 TEST_F(ModelServiceTest, BuildRefusesAnIdThatIsNone) {
