@@ -251,8 +251,15 @@ absl::Status Predict(const RowsFlags& flags) {
 
 absl::Status Evaluate(const RowsFlags& flags) {
   Score score;
+  bool regression = false;
   COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
     return [&](size_t row, const v1::Prediction& prediction) {
+      if (table.schema().target()) {
+        regression = true;
+        ++score.rows;
+        score.squared_error += std::pow(prediction.value() - table.target(row), 2);
+        return;
+      }
       if (prediction.confidence() < flags.abstain_below) {
         ++score.abstained;
         return;
@@ -268,6 +275,13 @@ absl::Status Evaluate(const RowsFlags& flags) {
   }
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");
+  if (regression) {
+    const double mse = score.mean_squared_error();
+    PrintObject(
+        {{"model", flags.model}, {"mse", mse}, {"rmse", std::sqrt(mse)}, {"rows", score.rows}},
+        flags.output.json);
+    return absl::OkStatus();
+  }
   PrintObject({{"model", flags.model},
                {"accuracy", score.accuracy()},
                {"rows", score.rows},

@@ -29,8 +29,8 @@ absl::Status CheckAnswer(const v1::PredictResponse& response, size_t rows, const
   }
   for (const v1::Prediction& prediction : response.predictions()) {
     const bool fits =
-        prediction.label() < schema.num_classes() &&
-        static_cast<uint32_t>(prediction.probabilities_size()) == schema.num_classes();
+        prediction.label() < schema.num_outputs() &&
+        static_cast<uint32_t>(prediction.probabilities_size()) == schema.num_outputs();
     if (!fits) return absl::DataLossError("the curator predicted classes that the schema has not");
   }
   return absl::OkStatus();
@@ -58,9 +58,24 @@ absl::Status PredictRows(const std::string& model, const Table& table, const Pre
   return absl::OkStatus();
 }
 
+namespace {
+
+constexpr double kNormal95 = 1.96;
+
+Json DescribeNumber(size_t row, const v1::Prediction& prediction, const Target& target) {
+  const double reach = kNormal95 * prediction.value_error();
+  return {{"row", row + 1},
+          {"value", prediction.value()},
+          {"low", std::max(prediction.value() - reach, target.min)},
+          {"high", std::min(prediction.value() + reach, target.max)},
+          {"standard_error", prediction.value_error()}};
+}
+
+}  // namespace
+
 Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
                         double abstain_below) {
-  constexpr double kNormal95 = 1.96;
+  if (schema.target()) return DescribeNumber(row, prediction, *schema.target());
   const double p = prediction.probabilities(static_cast<int>(prediction.label()));
   const double reach = kNormal95 * prediction.standard_error();
   Json json = {{"row", row + 1},

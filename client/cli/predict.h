@@ -26,19 +26,24 @@ size_t RowsPerCall(size_t features);
 absl::Status PredictRows(const std::string& model, const Table& table, const PredictCall& call,
                          const OnPrediction& done);
 
+// For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Else:
 // row (from 1), label, probability, low and high (its 95 % interval, privacy noise included),
 // standard_error, confidence; no label where the confidence is below `abstain_below`.
 Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
                         double abstain_below);
 
-// What share of the labels was met.
+// What share of the labels was met, or how far the numbers were off.
 struct Score {
   uint64_t rows = 0;
   uint64_t correct = 0;
-  uint64_t abstained = 0;  // not in `rows`
+  uint64_t abstained = 0;    // not in `rows`
+  double squared_error = 0;  // regression: the sum
 
   double accuracy() const {
     return rows == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(rows);
+  }
+  double mean_squared_error() const {
+    return rows == 0 ? 0 : squared_error / static_cast<double>(rows);
   }
 };
 

@@ -56,7 +56,7 @@ v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
 }
 
 absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file,
                            ReadTable(flags.public_file, schema, {.strict = flags.strict}));
   const std::string notes = file.notes.Summary();

@@ -28,7 +28,7 @@ struct PreviewFlags {
 };
 
 absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file,
                            ReadTable(flags.public_file, schema, {.strict = flags.strict}));
   const std::string notes = file.notes.Summary();

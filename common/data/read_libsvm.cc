@@ -28,6 +28,7 @@ absl::Status CheckNumeric(const Schema& schema) {
 absl::Status SetLabel(absl::string_view text, RowEncoder& encoder) {
   const std::vector<std::string>& classes = encoder.schema().classes();
   const absl::Status by_text = encoder.SetLabel(text);
+  if (encoder.schema().target()) return by_text;
   const absl::optional<double> number = ParseFinite(text);
   if (by_text.ok() || !number.has_value()) return by_text;
   for (uint32_t k = 0; k < classes.size(); ++k) {

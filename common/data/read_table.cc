@@ -18,6 +18,7 @@ std::string ReadNotes::Summary() const {
   add(clamped, " clamped to the public bounds");
   add(unknown_categories, " outside the public vocabulary taken as \"other\"");
   add(missing, " missing");
+  add(clamped_targets, " to predict clamped to the public bounds");
   return absl::StrJoin(parts, ", ");
 }
 

@@ -22,6 +22,7 @@ namespace coppice {
 
 struct ReadOptions {
   bool strict = false;
+  bool allow_unlabelled = false;           // an empty class is kUnlabelled; otherwise an error
   uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
   uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
@@ -31,6 +32,7 @@ struct ReadNotes {
   uint64_t clamped = 0;
   uint64_t unknown_categories = 0;
   uint64_t missing = 0;
+  uint64_t clamped_targets = 0;
 
   // One line for people, empty if nothing was changed.
   std::string Summary() const;
@@ -41,10 +43,13 @@ struct TableFile {
   ReadNotes notes;
 };
 
-// Reads schema JSON as in interfaces.md: `features` (name, type numeric with min/max or categorical
-// with values), `label`, `classes`. Other members are ignored.
+// Reads schema JSON: `features` (name, type numeric with min/max or categorical with values),
+// `label` (the name of the column that is to be predicted) and `classes`; for regression
+// `target_min` and `target_max` instead of classes. Other members are ignored.
 absl::StatusOr<std::shared_ptr<const Schema>> ReadSchema(const std::string& path);
 absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view json);
+// For studies: InvalidArgument also if a number is to be predicted.
+absl::StatusOr<std::shared_ptr<const Schema>> ReadClassSchema(const std::string& path);
 
 // By the name: ".svm" and ".libsvm" are LIBSVM, anything else CSV.
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,

@@ -37,7 +37,24 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
   return absl::InternalError("unknown field note");
 }
 
+absl::Status RowEncoder::SetTarget(absl::string_view text) {
+  COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema().EncodeTarget(text));
+  target_ = field.value;
+  if (field.note == FieldNote::kNone) return absl::OkStatus();
+  ++notes_.clamped_targets;
+  if (!options_.strict) return absl::OkStatus();
+  const Target& target = *schema().target();
+  return absl::InvalidArgumentError(
+      absl::StrCat("target \"", schema().label(), "\" must be in [", ShortestNumber(target.min),
+                   ", ", ShortestNumber(target.max), "]; without strict it would be clamped"));
+}
+
 absl::Status RowEncoder::SetLabel(absl::string_view text) {
+  if (schema().target()) return SetTarget(text);
+  if (text.empty() && options_.allow_unlabelled) {
+    label_ = kUnlabelled;
+    return absl::OkStatus();
+  }
   COPPICE_ASSIGN_OR_RETURN(label_, schema().ClassOf(text));
   return absl::OkStatus();
 }
@@ -47,7 +64,11 @@ absl::Status RowEncoder::FinishRow() {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", options_.max_rows, " rows; split the file or raise the limit"));
   }
-  table_.Append(row_, label_);
+  if (schema().target()) {
+    table_.AppendTarget(row_, target_);
+  } else {
+    table_.Append(row_, label_);
+  }
   return absl::OkStatus();
 }
 

@@ -23,7 +23,7 @@ class RowEncoder {
 
   const Schema& schema() const { return table_.schema(); }
 
-  // A row is every feature and the label, in any order, then FinishRow().
+  // A row is every feature and the label (or target), in any order, then FinishRow().
   absl::Status SetFeature(size_t feature, absl::string_view text);
   absl::Status SetLabel(absl::string_view text);
   void SetLabel(uint32_t label) { label_ = label; }
@@ -33,11 +33,14 @@ class RowEncoder {
   absl::StatusOr<TableFile> Finish() &&;
 
  private:
+  absl::Status SetTarget(absl::string_view text);
+
   ReadOptions options_;
   Table table_;
   ReadNotes notes_;
   Row row_;
   uint32_t label_ = 0;
+  double target_ = 0;  // for regression
 };
 
 }  // namespace coppice

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,29 @@ absl::StatusOr<Feature> ToFeature(const json& object, size_t number) {
   return absl::InvalidArgumentError(where + ": type must be \"numeric\" or \"categorical\"");
 }
 
+// What is to be predicted: classes, or a number where there are none.
+struct Answers {
+  std::vector<std::string> classes;
+  std::optional<Target> target;
+};
+
+absl::StatusOr<Answers> AnswersOf(const json& root) {
+  Answers answers;
+  const bool has_target = root.contains("target_min") || root.contains("target_max");
+  if (!has_target) {
+    COPPICE_ASSIGN_OR_RETURN(answers.classes, StringsMember(root, "classes", "the schema"));
+    return answers;
+  }
+  if (root.contains("classes")) {
+    return absl::InvalidArgumentError(
+        "the schema needs \"classes\", or \"target_min\" and \"target_max\", not both");
+  }
+  Target& target = answers.target.emplace();
+  COPPICE_ASSIGN_OR_RETURN(target.min, NumberMember(root, "target_min", "the schema"));
+  COPPICE_ASSIGN_OR_RETURN(target.max, NumberMember(root, "target_max", "the schema"));
+  return answers;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view text) {
@@ -78,8 +102,7 @@ absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view text
   if (root.is_discarded()) return absl::InvalidArgumentError("the schema is not valid JSON");
   if (!root.is_object()) return absl::InvalidArgumentError("the schema must be a JSON object");
   COPPICE_ASSIGN_OR_RETURN(std::string label, StringMember(root, "label", "the schema"));
-  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> classes,
-                           StringsMember(root, "classes", "the schema"));
+  COPPICE_ASSIGN_OR_RETURN(Answers answers, AnswersOf(root));
   const auto list = root.find("features");
   if (list == root.end() || !list->is_array()) {
     return absl::InvalidArgumentError("the schema needs the member \"features\", a list");
@@ -90,7 +113,10 @@ absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view text
     features.push_back(std::move(feature));
   }
   COPPICE_ASSIGN_OR_RETURN(
-      Schema schema, Schema::Create(std::move(features), std::move(label), std::move(classes)));
+      Schema schema,
+      answers.target
+          ? Schema::CreateRegression(std::move(features), std::move(label), *answers.target)
+          : Schema::Create(std::move(features), std::move(label), std::move(answers.classes)));
   return std::make_shared<const Schema>(std::move(schema));
 }
 
@@ -105,6 +131,13 @@ absl::StatusOr<std::shared_ptr<const Schema>> ReadSchema(const std::string& path
   absl::StatusOr<std::shared_ptr<const Schema>> schema = ParseSchema(text);
   if (schema.ok()) return schema;
   return absl::Status(schema.status().code(), absl::StrCat(path, ": ", schema.status().message()));
+}
+
+absl::StatusOr<std::shared_ptr<const Schema>> ReadClassSchema(const std::string& path) {
+  absl::StatusOr<std::shared_ptr<const Schema>> schema = ReadSchema(path);
+  if (!schema.ok() || !(*schema)->target()) return schema;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": a study needs \"classes\"; a number is predicted from a dataset (train submit)"));
 }
 
 }  // namespace coppice

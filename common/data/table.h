@@ -1,4 +1,4 @@
-// Rows in memory, one column a feature, with their labels.
+// Rows in memory, one column a feature, with their labels: classes, or numbers for regression.
 //
 // Not for devices: a device has one Row. A Table may hold private rows (in the lab and at the data
 // owner), so nothing here prints a value.
@@ -16,22 +16,30 @@
 
 namespace coppice {
 
+// The label of a row whose class is not known. Only readers that were asked to allow it make it.
+inline constexpr uint32_t kUnlabelled = ~0u;
+
 class Table {
  public:
   explicit Table(std::shared_ptr<const Schema> schema);
 
   const Schema& schema() const { return *schema_; }
   const std::shared_ptr<const Schema>& shared_schema() const { return schema_; }
-  size_t num_rows() const { return labels_.size(); }
+  size_t num_rows() const { return num_rows_; }
 
-  // `row` must fit the schema and `label` be one of its classes.
+  // `row` must fit the schema and `label` be one of its classes, or kUnlabelled.
   void Append(RowView row, uint32_t label);
+  // For regression: `target` must be within its bounds.
+  void AppendTarget(RowView row, double target);
   void Reserve(size_t rows);
 
   double value(size_t row, size_t feature) const { return columns_[feature][row]; }
   uint32_t label(size_t row) const { return labels_[row]; }
   absl::Span<const double> column(size_t feature) const { return columns_[feature]; }
   absl::Span<const uint32_t> labels() const { return labels_; }
+  // For regression; no labels then.
+  double target(size_t row) const { return targets_[row]; }
+  absl::Span<const double> targets() const { return targets_; }
 
   // Copies row `row` into `out`, which is resized.
   void CopyRow(size_t row, Row& out) const;
@@ -44,6 +52,8 @@ class Table {
   std::shared_ptr<const Schema> schema_;
   std::vector<std::vector<double>> columns_;
   std::vector<uint32_t> labels_;
+  std::vector<double> targets_;
+  size_t num_rows_ = 0;
 };
 
 }  // namespace coppice

@@ -62,6 +62,16 @@ absl::Status CheckFeature(const Feature& feature) {
       absl::StrCat("feature \"", feature.name, "\" is neither numeric nor categorical"));
 }
 
+absl::Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
+  if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
+  std::vector<std::string> columns;
+  for (const Feature& feature : features) columns.push_back(feature.name);
+  columns.push_back(label);
+  COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
+  for (const Feature& feature : features) COPPICE_RETURN_IF_ERROR(CheckFeature(feature));
+  return absl::OkStatus();
+}
+
 // Whether Encode() can return `value`.
 bool Fits(const Feature& feature, double value) {
   if (IsMissing(value)) return true;
@@ -73,18 +83,28 @@ bool Fits(const Feature& feature, double value) {
 
 absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
                                       std::vector<std::string> classes) {
-  if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
+  COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
   if (classes.size() < 2) return absl::InvalidArgumentError("a schema needs at least two classes");
-  std::vector<std::string> columns;
-  for (const Feature& feature : features) columns.push_back(feature.name);
-  columns.push_back(label);
-  COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
   COPPICE_RETURN_IF_ERROR(CheckDistinct(classes, "class"));
-  for (const Feature& feature : features) COPPICE_RETURN_IF_ERROR(CheckFeature(feature));
   Schema schema;
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
   schema.classes_ = std::move(classes);
+  return schema;
+}
+
+absl::StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, std::string label,
+                                                Target target) {
+  COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
+  if (!std::isfinite(target.min) || !std::isfinite(target.max) || !std::isfinite(target.span()) ||
+      !(target.min < target.max)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "target \"", label, "\": min must be less than max, and both and their distance finite"));
+  }
+  Schema schema;
+  schema.features_ = std::move(features);
+  schema.label_ = std::move(label);
+  schema.target_ = target;
   return schema;
 }
 
@@ -116,6 +136,16 @@ absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
                                                    classes_.size(), " classes of the schema"));
   }
   return static_cast<uint32_t>(found - classes_.begin());
+}
+
+absl::StatusOr<EncodedField> Schema::EncodeTarget(absl::string_view text) const {
+  const absl::optional<double> number = ParseFinite(text);
+  if (!number.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("target \"", label_, "\" must be a finite decimal number"));
+  }
+  const double inside = std::clamp(*number, target_->min, target_->max);
+  return EncodedField{inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
 }
 
 absl::Status Schema::Validate(RowView row) const {

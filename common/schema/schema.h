@@ -1,4 +1,5 @@
-// What a row looks like: features with public bounds or vocabularies, and the classes.
+// What a row looks like: features with public bounds or vocabularies, and what is to be predicted:
+// one of several classes, or a number within public bounds (regression).
 //
 // Public     everything here: names, bounds, vocabularies and classes are public by declaration.
 //            Nothing in a Schema may be computed from private rows.
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,18 +56,37 @@ struct EncodedField {
   FieldNote note = FieldNote::kNone;
 };
 
+// The public bounds of a number that is to be predicted.
+struct Target {
+  double min = 0;
+  double max = 0;
+
+  double span() const { return max - min; }
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
 class Schema {
  public:
   // InvalidArgument: no feature, fewer than two classes, a duplicate or empty name, non-finite or
   // reversed bounds, an empty or repeated vocabulary. The message names the feature.
   static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
                                        std::vector<std::string> classes);
+  // InvalidArgument also for bounds of the target that are not finite or do not increase.
+  static absl::StatusOr<Schema> CreateRegression(std::vector<Feature> features, std::string label,
+                                                 Target target);
 
   const std::vector<Feature>& features() const { return features_; }
+  // Name of the column that is to be predicted.
   const std::string& label() const { return label_; }
+  // Empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
+  // Set for regression only.
+  const std::optional<Target>& target() const { return target_; }
   size_t num_features() const { return features_.size(); }
   uint32_t num_classes() const { return static_cast<uint32_t>(classes_.size()); }
+  // What a prediction has a probability for: the classes, or the two ends of the target's range,
+  // between which a number is a mixture (model.h).
+  uint32_t num_outputs() const { return target_ ? 2 : num_classes(); }
 
   // Encodes one text field: empty is missing, a number outside its bounds is clamped, an unknown
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
@@ -73,6 +94,10 @@ class Schema {
 
   // The number of the class called `text`. InvalidArgument if there is none.
   absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;
+
+  // The number that `text` says is to be predicted, clamped to the target's bounds; never missing.
+  // InvalidArgument when it is no finite number. Regression only.
+  absl::StatusOr<EncodedField> EncodeTarget(absl::string_view text) const;
 
   // InvalidArgument unless `row` has one value a feature, each one that Encode() could return.
   absl::Status Validate(RowView row) const;
@@ -85,6 +110,7 @@ class Schema {
   std::vector<Feature> features_;
   std::string label_;
   std::vector<std::string> classes_;
+  std::optional<Target> target_;
 };
 
 }  // namespace coppice

@@ -32,6 +32,10 @@ absl::Status ValidateTerms(const Terms& terms) {
   }
   if (terms.schema == nullptr) return absl::InvalidArgumentError("schema: is missing");
   COPPICE_RETURN_IF_ERROR(ValidateEpsilon(terms.epsilon));
+  if (terms.schema->target()) {
+    return absl::InvalidArgumentError(
+        "schema: a study needs classes; a number is predicted from a dataset");
+  }
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
   }

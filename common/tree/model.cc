@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,32 +15,43 @@ namespace {
 
 // Sums of doubles are off by rounding: a few parts in 1e16 a class.
 constexpr double kSumTolerance = 1e-9;
-// A term of a mean that is larger says nothing of a probability.
-constexpr double kMost = 1e9;
+// A term of a mean that is larger says nothing of a probability, and a weight is a count of rows.
+constexpr double kMostTerm = 1e9;
+constexpr double kMostWeight = 1e15;
+
+absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
+  const auto all = [&](auto is_good) {
+    return std::all_of(numbers.begin(), numbers.end(), is_good);
+  };
+  switch (kind) {
+    case LeafKind::kWeights:
+      if (all([](double x) { return std::abs(x) <= kMostWeight; })) return absl::OkStatus();
+      return absl::InvalidArgumentError("weights must be finite");
+    case LeafKind::kAdditive:
+      if (all([](double x) { return std::abs(x) <= kMostTerm; })) break;
+      return absl::InvalidArgumentError("terms of probabilities must be finite");
+    case LeafKind::kProbabilities:
+      if (all([](double x) { return x >= 0 && x <= 1; })) break;
+      return absl::InvalidArgumentError("probabilities must be in [0, 1]");
+  }
+  const double size = std::accumulate(numbers.begin(), numbers.end(), 1.0,
+                                      [](double sum, double x) { return sum + std::abs(x); });
+  const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  if (std::abs(sum - 1) <= kSumTolerance * size) return absl::OkStatus();
+  return absl::InvalidArgumentError("probabilities must add up to 1");
+}
 
 absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
-                       uint32_t num_classes, LeafKind kind) {
-  const std::vector<double>& p = prediction.probabilities;
-  if (p.size() != num_classes) {
-    return absl::InvalidArgumentError(absl::StrCat("needs ", num_classes, " probabilities"));
+                       uint32_t num_outputs, LeafKind kind) {
+  if (prediction.probabilities.size() != num_outputs) {
+    return absl::InvalidArgumentError(absl::StrCat("needs ", num_outputs, " probabilities"));
   }
-  const bool additive = kind == LeafKind::kAdditive;
-  if (additive && !std::all_of(p.begin(), p.end(), [](double x) { return std::abs(x) <= kMost; })) {
-    return absl::InvalidArgumentError("terms of probabilities must be finite");
-  }
-  if (!additive && !std::all_of(p.begin(), p.end(), [](double x) { return x >= 0 && x <= 1; })) {
-    return absl::InvalidArgumentError("probabilities must be in [0, 1]");
-  }
-  const double size = std::accumulate(p.begin(), p.end(), 1.0,
-                                      [](double sum, double x) { return sum + std::abs(x); });
-  if (std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) > kSumTolerance * size) {
-    return absl::InvalidArgumentError("probabilities must add up to 1");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckNumbers(prediction.probabilities, kind));
   if (!(prediction.standard_error >= 0)) {
     return absl::InvalidArgumentError("standard_error must be at least 0");
   }
-  if (prediction.label >= num_classes) {
-    return absl::InvalidArgumentError(absl::StrCat("label must be below ", num_classes));
+  if (prediction.label >= num_outputs) {
+    return absl::InvalidArgumentError(absl::StrCat("label must be below ", num_outputs));
   }
   const uint32_t source = prediction.source_node;
   if (source >= tree.nodes().size() || tree.first_leaf(source) > leaf ||
@@ -59,7 +71,7 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
         absl::StrCat("needs ", tree.num_leaves(), " leaf predictions, not ", leaves.size()));
   }
   for (uint32_t l = 0; l < leaves.size(); ++l) {
-    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_classes(), kind);
+    const absl::Status status = CheckLeaf(tree, l, leaves[l], schema.num_outputs(), kind);
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("leaf ", l, ": ", status.message()));
     }
@@ -67,11 +79,34 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
   return absl::OkStatus();
 }
 
+uint32_t LargestOf(const std::vector<double>& numbers) {
+  const auto best = std::max_element(numbers.begin(), numbers.end());
+  return static_cast<uint32_t>(best - numbers.begin());
+}
+
 // Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1.
 void CutToProbabilities(std::vector<double>& p) {
   for (double& x : p) x = std::clamp(x, 0.0, 1.0);
   const double total = std::accumulate(p.begin(), p.end(), 0.0);
   for (double& x : p) x /= total;
+}
+
+// `sums` are the weights of a row, summed over the trees, and `variance` that of each by its noise.
+Prediction OfWeights(std::vector<double> sums, double variance) {
+  Prediction result;
+  result.label = LargestOf(sums);
+  for (double& x : sums) x = std::max(x, 0.0);
+  const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
+  const auto outputs = static_cast<double>(sums.size());
+  for (double& x : sums) x = total > 0 ? x / total : 1 / outputs;
+  result.probabilities = std::move(sums);
+  const double p = result.probabilities[result.label];
+  // The label's share a / (a + the others) by the delta method, and that rows are a sample.
+  const double noise = variance * ((1 - p) * (1 - p) + (outputs - 1) * p * p) / (total * total);
+  const double sampling = p * (1 - p) / std::max(total, 1.0);
+  result.standard_error =
+      total > 0 ? std::sqrt(noise + sampling) : std::numeric_limits<double>::infinity();
+  return result;
 }
 
 }  // namespace
@@ -104,13 +139,24 @@ absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
 }
 
 Prediction Model::Predict(RowView row) const {
-  const bool additive = leaf_kind_ == LeafKind::kAdditive;
-  if (forest_.size() == 1 && !additive) {
+  Prediction prediction = PredictOutputs(row);
+  if (schema_.target()) {
+    prediction.value =
+        schema_.target()->min + schema_.target()->span() * prediction.probabilities[1];
+    prediction.value_error = schema_.target()->span() * prediction.standard_error;
+  }
+  return prediction;
+}
+
+Prediction Model::PredictOutputs(RowView row) const {
+  if (forest_.size() == 1 && leaf_kind_ == LeafKind::kProbabilities) {
     const LeafPrediction& leaf = leaves_[0][forest_[0].FindLeaf(row)];
-    return {leaf.label, leaf.probabilities, leaf.standard_error};
+    return {.label = leaf.label,
+            .probabilities = leaf.probabilities,
+            .standard_error = leaf.standard_error};
   }
   Prediction mean;
-  mean.probabilities.assign(schema_.num_classes(), 0);
+  mean.probabilities.assign(schema_.num_outputs(), 0);
   double errors = 0, variance = 0;
   for (size_t t = 0; t < forest_.size(); ++t) {
     const LeafPrediction& leaf = leaves_[t][forest_[t].FindLeaf(row)];
@@ -120,10 +166,11 @@ Prediction Model::Predict(RowView row) const {
     errors += leaf.standard_error;
     variance += leaf.standard_error * leaf.standard_error;
   }
+  if (leaf_kind_ == LeafKind::kWeights) return OfWeights(std::move(mean.probabilities), variance);
+  const bool additive = leaf_kind_ == LeafKind::kAdditive;
   const double trees = static_cast<double>(forest_.size());
   for (double& p : mean.probabilities) p /= trees;
-  const auto best = std::max_element(mean.probabilities.begin(), mean.probabilities.end());
-  mean.label = static_cast<uint32_t>(best - mean.probabilities.begin());
+  mean.label = LargestOf(mean.probabilities);
   mean.standard_error = (additive ? errors : std::sqrt(variance)) / trees;
   if (additive) CutToProbabilities(mean.probabilities);
   return mean;

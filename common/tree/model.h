@@ -2,12 +2,12 @@
 // the certificate that says what it cost in privacy.
 //
 // Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
-// Additive   a leaf's probabilities may be terms of a mean: then only their mean over the trees,
-// cut
-//            to [0, 1], is a probability, and a term may lie outside.
-// Errors     Create(): InvalidArgument when shapes do not match, a probability is not in [0, 1]
-//            (not finite, if additive), a row of probabilities does not add up to 1, a standard
-//            error is negative or NaN, or the certificate's epsilon is not what its releases cost.
+// Outputs    the classes; or, for regression, the two ends of the target's public range: a number
+//            is the mean of the ends by their probabilities, so value = min + span * p(max).
+// Leaves     what their numbers mean is the model's LeafKind.
+// Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
+//            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
+//            what its releases cost.
 // Threads    immutable after Create(); safe to share.
 
 #ifndef COPPICE_COMMON_TREE_MODEL_H_
@@ -26,9 +26,10 @@ namespace coppice {
 
 // What is known of one leaf after training.
 struct LeafPrediction {
-  std::vector<double> probabilities;  // one a class, sum 1; in [0, 1] unless additive
+  std::vector<double> probabilities;  // one an output; see LeafKind
   // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
-  // together, at the point estimate; infinity where nothing is known.
+  // together, at the point estimate; infinity where nothing is known. Of each weight, by its noise
+  // alone, if the leaves hold weights.
   double standard_error = 0;
   uint32_t label = 0;  // the class the leaf votes for
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
@@ -39,18 +40,29 @@ struct LeafPrediction {
 
 struct Prediction {
   uint32_t label = 0;
-  std::vector<double> probabilities;  // mean over the trees
-  // Of the winning class' mean probability: trees independent, or the mean of their leaves' if
-  // additive, where each leaf's is that of the whole at its rows.
+  std::vector<double> probabilities;  // one an output, sum 1
+  // Of the label's probability. Trees of probabilities and of weights count as independent; of
+  // additive ones it is the mean of their leaves', where each is that of the whole at its rows.
   double standard_error = 0;
+  // Regression: the number, and its standard error.
+  double value = 0;
+  double value_error = 0;
 };
 
 // How likely it is that the label is the most probable class, by the lead that its probability has
 // and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
 double Confidence(const Prediction& prediction);
 
-// Whether leaves hold probabilities, or terms of a mean (see above).
-enum class LeafKind : uint8_t { kProbabilities, kAdditive };
+// What leaves hold. The numbers are stable.
+enum class LeafKind : uint8_t {
+  // Probabilities, in [0, 1] with sum 1. A row's are the mean over the trees.
+  kProbabilities = 0,
+  // Terms of a mean, with sum 1: only their mean over the trees, cut to [0, 1], is a probability.
+  kAdditive = 1,
+  // Weights, such as noisy counts; negative ones are allowed. A row's probabilities are its sums
+  // over the trees, cut at 0, as parts of their total.
+  kWeights = 2,
+};
 
 class Model {
  public:
@@ -66,7 +78,7 @@ class Model {
   const Certificate& certificate() const { return certificate_; }
   LeafKind leaf_kind() const { return leaf_kind_; }
 
-  // With one tree of probabilities its leaf's label and probabilities; else the trees' mean
+  // With one tree of probabilities its leaf's label and probabilities; else the trees'
   // probabilities and the most probable class (the lower class on a tie). `row` must fit the
   // schema.
   Prediction Predict(RowView row) const;
@@ -76,6 +88,8 @@ class Model {
  private:
   Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
         Certificate certificate, LeafKind leaf_kind);
+
+  Prediction PredictOutputs(RowView row) const;
 
   Schema schema_;
   Forest forest_;

@@ -15,7 +15,7 @@ std::string Quote(absl::string_view text) {
 std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
   const uint32_t label = view.prediction(leaf).label;
   const std::string pruned = PrunedTo(view, leaf);
-  std::string text = absl::StrCat(ClassName(view, leaf), " ", Probability(view.prediction(leaf)));
+  std::string text = absl::StrCat(Answer(view, leaf), " ", Certainty(view, leaf));
   if (!pruned.empty()) absl::StrAppend(&text, " (pruned to ", pruned, ")");
   return absl::StrCat("label=", Quote(text), ", style=\"rounded,filled",
                       pruned.empty() ? "" : ",dashed", "\", fillcolor=\"", ClassColor(label, 0.85),

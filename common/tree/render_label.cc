@@ -76,6 +76,10 @@ std::string PrivacyLine(const Model& model) {
   const Certificate& c = model.certificate();
   if (c.mechanism.empty()) return "";
   const std::string epsilon = ShortestNumber(static_cast<double>(c.epsilon_nanos) / 1e9);
+  if (c.reports == 0 && c.public_rows == 0) {  // not of a study
+    return absl::StrCat("ε = ", epsilon, ", ", Printable(c.mechanism),
+                        ", neighbours: ", Printable(c.neighbouring));
+  }
   return absl::StrCat("ε = ", epsilon, " a report, ", Printable(c.mechanism), ", ", c.reports,
                       " reports, ", c.public_rows, " public rows");
 }
@@ -101,8 +105,25 @@ std::string Question(const TreeView& view, uint32_t node) {
   return question;
 }
 
-std::string Probability(const LeafPrediction& leaf) {
-  const double p = leaf.probabilities[leaf.label];
+double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
+  const std::vector<double>& numbers = view.prediction(leaf).probabilities;
+  if (view.model.leaf_kind() != LeafKind::kWeights) return numbers[output];
+  double total = 0;
+  for (const double x : numbers) total += std::max(x, 0.0);
+  return total > 0 ? std::max(numbers[output], 0.0) / total
+                   : 1 / static_cast<double>(numbers.size());
+}
+
+std::string Certainty(const TreeView& view, uint32_t number) {
+  const LeafPrediction& leaf = view.prediction(number);
+  const std::optional<Target>& target = view.model.schema().target();
+  const bool weights = view.model.leaf_kind() == LeafKind::kWeights;
+  if (target) {
+    if (weights || !std::isfinite(leaf.standard_error)) return "";
+    return absl::StrFormat("± %.3g", leaf.standard_error * target->span());
+  }
+  const double p = ShareOf(view, number, leaf.label);
+  if (weights) return absl::StrFormat("%.2f", p);
   if (!std::isfinite(leaf.standard_error)) return absl::StrFormat("%.2f ± ?", p);
   return absl::StrFormat("%.2f ± %.2f", p, leaf.standard_error);
 }
@@ -113,7 +134,10 @@ std::string PrunedTo(const TreeView& view, uint32_t leaf) {
   return absl::StrCat("depth ", view.tree().node_depth(source));
 }
 
-std::string ClassName(const TreeView& view, uint32_t leaf) {
+std::string Answer(const TreeView& view, uint32_t leaf) {
+  if (const auto& target = view.model.schema().target()) {
+    return absl::StrFormat("%.4g", target->min + target->span() * ShareOf(view, leaf, 1));
+  }
   return Printable(view.model.schema().classes()[view.prediction(leaf).label]);
 }
 

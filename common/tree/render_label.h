@@ -37,12 +37,16 @@ std::string PrivacyLine(const Model& model);
 // added where a missing value can still come and takes the yes branch; elsewhere it takes no.
 std::string Question(const TreeView& view, uint32_t node);
 
-// "0.83 ± 0.02" of the leaf's label, and how the leaf was pruned: "depth 2", or "" if it was not.
-std::string Probability(const LeafPrediction& leaf);
+// What the leaf alone answers: its class by name, or its number for regression.
+std::string Answer(const TreeView& view, uint32_t leaf);
+
+// How sure that is: "0.83 ± 0.02" of the leaf's label, "± 1.2" of its number. And how the leaf was
+// pruned: "depth 2". Either may be "".
+std::string Certainty(const TreeView& view, uint32_t leaf);
 std::string PrunedTo(const TreeView& view, uint32_t leaf);
 
-// The leaf's class by name.
-std::string ClassName(const TreeView& view, uint32_t leaf);
+// The part of the leaf's answer that output number `output` has, from 0 to 1.
+double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output);
 
 // "#rrggbb" for a class: hues a golden angle apart, so neighbours differ and none repeats. Light
 // enough at 0.85 for dark text (contrast above 10:1).

@@ -65,10 +65,10 @@ struct Box {
 
 Box LeafBox(const TreeView& view, uint32_t leaf) {
   Box box;
-  const std::string name = ClassName(view, leaf);
+  const std::string name = Answer(view, leaf);
   const std::string pruned = PrunedTo(view, leaf);
   box.text = Shorten(name, kMaxCharacters / 2);
-  box.detail = Probability(view.prediction(leaf));
+  box.detail = Certainty(view, leaf);
   if (!pruned.empty()) absl::StrAppend(&box.detail, ", pruned to ", pruned);
   box.hover = absl::StrCat("leaf ", leaf, ": ", name, " ", box.detail);
   // Bold is wider by about a tenth.
@@ -134,13 +134,16 @@ std::string DrawBox(const Box& box, absl::string_view attributes) {
 }
 
 std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
-  const uint32_t label = view.prediction(leaf).label;
-  return absl::StrFormat("fill=\"%s\" stroke=\"%s\"%s", ClassColor(label, 0.85),
+  const bool number = view.model.schema().target().has_value();
+  const uint32_t label = number ? 0 : view.prediction(leaf).label;
+  const double lightness =
+      number ? 0.96 - 0.2 * std::clamp(ShareOf(view, leaf, 1), 0.0, 1.0) : 0.85;
+  return absl::StrFormat("fill=\"%s\" stroke=\"%s\"%s", ClassColor(label, lightness),
                          ClassColor(label, 0.45),
                          PrunedTo(view, leaf).empty() ? "" : " stroke-dasharray=\"5 3\"");
 }
 
-// A colour swatch and a name for each class; returns the right end.
+// A colour swatch and a name for each class, if there are classes; returns the right end.
 double Legend(const TreeView& view, std::string& out) {
   double x = kMargin;
   const std::vector<std::string>& classes = view.model.schema().classes();

@@ -15,7 +15,7 @@ struct Line {
 };
 
 Line LeafLine(const TreeView& view, uint32_t leaf, const std::string& indent) {
-  Line line{absl::StrCat(indent, "▸ ", ClassName(view, leaf)), Probability(view.prediction(leaf))};
+  Line line{absl::StrCat(indent, "▸ ", Answer(view, leaf)), Certainty(view, leaf)};
   const std::string pruned = PrunedTo(view, leaf);
   if (!pruned.empty()) absl::StrAppend(&line.right, "  (pruned to ", pruned, ")");
   return line;

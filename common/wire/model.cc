@@ -96,17 +96,19 @@ v1::Model ToProto(const Model& model) {
     for (const LeafPrediction& leaf : leaves) *tree->add_leaves() = ToProto(leaf);
   }
   *proto.mutable_certificate() = ToProto(model.certificate());
-  proto.set_additive(model.leaf_kind() == LeafKind::kAdditive);
+  proto.set_leaf_kind(static_cast<v1::LeafKind>(model.leaf_kind()));
   return proto;
 }
 
 absl::StatusOr<Model> FromProto(const v1::Model& proto) {
+  if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
+    return FieldError("model.leaf_kind", "is none that this version knows");
+  }
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
   absl::StatusOr<Model> model =
       Model::Create(std::move(schema), std::move(forest), FromProto(proto.predictions()),
-                    FromProto(proto.certificate()),
-                    proto.additive() ? LeafKind::kAdditive : LeafKind::kProbabilities);
+                    FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()));
   if (!model.ok()) return InField("model", model.status());
   return model;
 }
@@ -118,6 +120,8 @@ v1::Prediction ToProto(const Prediction& prediction) {
                                         prediction.probabilities.end());
   proto.set_standard_error(prediction.standard_error);
   proto.set_confidence(Confidence(prediction));
+  proto.set_value(prediction.value);
+  proto.set_value_error(prediction.value_error);
   return proto;
 }
 

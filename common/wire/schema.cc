@@ -47,6 +47,10 @@ v1::Schema ToProto(const Schema& schema) {
   for (const Feature& feature : schema.features()) *proto.add_features() = ToProto(feature);
   proto.set_label(schema.label());
   proto.mutable_classes()->Assign(schema.classes().begin(), schema.classes().end());
+  if (schema.target()) {
+    proto.mutable_target()->set_min(schema.target()->min);
+    proto.mutable_target()->set_max(schema.target()->max);
+  }
   return proto;
 }
 
@@ -60,8 +64,15 @@ absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
     }
     features.push_back(*std::move(feature));
   }
-  absl::StatusOr<Schema> schema = Schema::Create(std::move(features), proto.label(),
-                                                 {proto.classes().begin(), proto.classes().end()});
+  if (proto.has_target() && proto.classes_size() > 0) {
+    return absl::InvalidArgumentError("schema: must have classes or a target, not both");
+  }
+  absl::StatusOr<Schema> schema =
+      proto.has_target()
+          ? Schema::CreateRegression(std::move(features), proto.label(),
+                                     {.min = proto.target().min(), .max = proto.target().max()})
+          : Schema::Create(std::move(features), proto.label(),
+                           {proto.classes().begin(), proto.classes().end()});
   if (!schema.ok()) return InField("schema", schema.status());
   return schema;
 }

@@ -121,7 +121,7 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
     return SyntheticRows(options);
   }
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
-                           ReadSchema(flags.schema_file));
+                           ReadClassSchema(flags.schema_file));
   const auto read = [&](const std::string& path) {
     return ReadRows(path, schema, flags.strict, warn);
   };

@@ -256,7 +256,7 @@ absl::Status CheckPlanFlags(const PlanFlags& flags) {
 
 absl::Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
-                           ReadSchema(flags.schema_file));
+                           ReadClassSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const TableFile file,
                            ReadTable(flags.public_file, schema, {.strict = flags.strict}));
   const std::string notes = file.notes.Summary();

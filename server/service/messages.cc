@@ -104,6 +104,9 @@ absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
 absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
+  if (schema->target()) {
+    return FieldError("schema", "a study needs classes; a number is predicted from a dataset");
+  }
   if (request.public_rows_size() != request.public_labels_size()) {
     return FieldError("public_labels",
                       absl::StrCat("must be one a public row (", request.public_rows_size(),

@@ -42,6 +42,35 @@ MATCHER_P(IsRefused, message, "") {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), arg, result_listener);
 }
 
+TEST(ReadCsvTest, AnEmptyClassIsUnlabelledWhereThatIsAllowed) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       ReadBody("30,clerk,\n40,clerk,high\n", {.allow_unlabelled = true}));
+  EXPECT_THAT(file.table.labels(), ElementsAre(kUnlabelled, 1u));
+  EXPECT_THAT(ReadBody("30,clerk,\n"), IsRefused("income"));
+}
+
+absl::StatusOr<TableFile> ReadRings(absl::string_view body, const ReadOptions& options = {}) {
+  const TempFile file(".csv", absl::StrCat("x,rings\n", body));
+  return ReadTable(file.path(),
+                   std::make_shared<const Schema>(*Schema::CreateRegression(
+                       {Numeric("x", 0, 1)}, "rings", {.min = 1, .max = 29})),
+                   options);
+}
+
+TEST(ReadCsvTest, ReadsNumbersToPredictAndClampsThem) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadRings("0.5,7.5\n1,100\n"));
+  EXPECT_EQ(file.table.num_rows(), 2u);
+  EXPECT_THAT(file.table.targets(), ElementsAre(7.5, 29));
+  EXPECT_EQ(file.notes.clamped_targets, 1u);
+  EXPECT_THAT(file.notes.Summary(), HasSubstr("1 field to predict clamped"));
+  EXPECT_THAT(file.table.Select({1}).targets(), ElementsAre(29));
+}
+
+TEST(ReadCsvTest, RefusesANumberToPredictThatIsNoneOrStrictlyOutside) {
+  for (const char* bad : {"0.5,\n", "0.5,many\n"}) EXPECT_THAT(ReadRings(bad), IsRefused("rings"));
+  EXPECT_THAT(ReadRings("0.5,100\n", {.strict = true}), IsRefused("must be in [1, 29]"));
+}
+
 TEST(ReadCsvTest, ReadsRowsInOrder) {
   ASSERT_OK_AND_ASSIGN(const TableFile file, ReadBody("30,clerk,low\n40,clerk,high\n"));
   EXPECT_THAT(file.table.column(0), ElementsAre(30, 40));

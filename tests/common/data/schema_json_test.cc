@@ -39,6 +39,25 @@ TEST(SchemaJsonTest, ReadsFeaturesLabelAndClassesAndIgnoresTheRest) {
   EXPECT_THAT(schema->features()[1].values, ElementsAre("Female", "Male"));
 }
 
+TEST(SchemaJsonTest, ATargetWithBoundsStandsInForClasses) {
+  ASSERT_OK_AND_ASSIGN(const auto schema, ParseSchema(R"({
+    "label": "rings", "target_min": 1, "target_max": 29,
+    "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})"));
+  EXPECT_EQ(schema->target(), (Target{.min = 1, .max = 29}));
+  EXPECT_THAT(R"({"label": "y", "target_min": 1})", IsRefused("\"target_max\""));
+  EXPECT_THAT(R"({"label": "y", "target_min": 1, "target_max": 2, "classes": ["a", "b"]})",
+              IsRefused("not both"));
+}
+
+TEST(SchemaJsonTest, StudiesNeedClasses) {
+  const TempFile file(".json", R"({
+    "label": "rings", "target_min": 1, "target_max": 29,
+    "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})");
+  EXPECT_OK(ReadSchema(file.path()));
+  EXPECT_THAT(ReadClassSchema(file.path()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"classes\"")));
+}
+
 TEST(SchemaJsonTest, RefusesWhatIsNoJsonObject) {
   EXPECT_THAT("", IsRefused("not valid JSON"));
   EXPECT_THAT("{\"label\": ", IsRefused("not valid JSON"));

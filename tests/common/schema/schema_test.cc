@@ -74,6 +74,29 @@ TEST(SchemaTest, CreateRejectsEmptyAndRepeatedVocabularies) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));
 }
 
+TEST(SchemaTest, RegressionHasATargetAndNoClasses) {
+  ASSERT_OK_AND_ASSIGN(const Schema schema, Schema::CreateRegression({Numeric("x", 0, 1)}, "rings",
+                                                                     {.min = 1, .max = 29}));
+  EXPECT_EQ(schema.num_classes(), 0u);
+  EXPECT_EQ(schema.num_outputs(), 2u) << "the ends of the range";
+  ASSERT_OK_AND_ASSIGN(const EncodedField inside, schema.EncodeTarget("7.5"));
+  EXPECT_EQ(inside.value, 7.5);
+  ASSERT_OK_AND_ASSIGN(const EncodedField above, schema.EncodeTarget("40"));
+  EXPECT_EQ(above.value, 29);
+  EXPECT_EQ(above.note, FieldNote::kClamped);
+  for (const char* bad : {"", "many", "nan"}) {
+    EXPECT_THAT(schema.EncodeTarget(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rings")));
+  }
+}
+
+TEST(SchemaTest, TargetBoundsMustIncreaseAndBeFinite) {
+  for (const Target bad : {Target{1, 1}, Target{2, 1}, Target{0, kInf}, Target{-1e308, 1e308}}) {
+    EXPECT_THAT(Schema::CreateRegression({Numeric("x", 0, 1)}, "rings", bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rings")));
+  }
+}
+
 TEST(SchemaTest, EncodeClampsNumbersAndNotesIt) {
   const Schema schema = MakeSchema();
   EXPECT_EQ(schema.Encode(0, "40")->value, 40);

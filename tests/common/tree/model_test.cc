@@ -79,6 +79,52 @@ TEST(ModelTest, AdditiveLeavesAreTermsOfAMeanCutToProbabilities) {
   EXPECT_THAT(model.Predict({60, 0}).probabilities, ElementsAre(0, 1)) << "cut";
 }
 
+TEST(ModelTest, WeightsAreSummedOverTheTrees) {
+  const auto counts = [](double low, double high) {
+    return std::vector<LeafPrediction>{Leaf({low, high}, 2, 0, 1), Leaf({-1, 3}, 2, 1, 2)};
+  };
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       Model::Create(IncomeSchema(), {Stump(30), Stump(50)},
+                                     {counts(5, 0), counts(9, 1)}, {}, LeafKind::kWeights));
+  const Prediction middle = model.Predict({40, 0});  // (-1, 3) and (9, 1)
+  EXPECT_THAT(middle.probabilities, ElementsAre(8.0 / 12, 4.0 / 12));
+  EXPECT_EQ(middle.label, 0u);
+  // Noise of variance 8 on each of 8 and 4 counts, and 12 rows: p (1 - p) / 12.
+  const double noise = 8 * (1.0 / 9 + 4.0 / 9) / 144, sampling = 2.0 / 9 / 12;
+  EXPECT_NEAR(middle.standard_error, std::sqrt(noise + sampling), 1e-12);
+  EXPECT_THAT(model.Predict({60, 0}).probabilities, ElementsAre(0, 1)) << "cut at 0";
+}
+
+TEST(ModelTest, WeightsThatAreAllNegativeSayNothing) {
+  ASSERT_OK_AND_ASSIGN(
+      const Model model,
+      Model::Create(IncomeSchema(), {Stump(30)}, {{Leaf({-2, -1}, 2, 0, 1), Leaf({1, 2}, 2, 1, 2)}},
+                    {}, LeafKind::kWeights));
+  const Prediction nothing = model.Predict({20, 0});
+  EXPECT_THAT(nothing.probabilities, ElementsAre(0.5, 0.5));
+  EXPECT_EQ(nothing.label, 1u) << "the largest of them";
+  EXPECT_EQ(nothing.standard_error, kInf);
+}
+
+TEST(ModelTest, WeightsMustBeFinite) {
+  for (const double bad : {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT(Model::Create(IncomeSchema(), {Tree::SingleLeaf()}, {{Leaf({1, bad}, 2, 0, 0)}}, {},
+                              LeafKind::kWeights),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+  }
+}
+
+TEST(ModelTest, ANumberIsTheMeanOfTheEndsOfItsRange) {
+  ASSERT_OK_AND_ASSIGN(
+      const Schema schema,
+      Schema::CreateRegression(IncomeSchema().features(), "wage", {.min = 100, .max = 300}));
+  ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(schema, {Stump(30), Stump(50)},
+                                                        {TwoLeaves(), TwoLeaves()}, {}));
+  const Prediction middle = model.Predict({40, 0});  // p(max) = 0.375
+  EXPECT_EQ(middle.value, 175);
+  EXPECT_NEAR(middle.value_error, 200 * 0.025, 1e-12);
+}
+
 TEST(ModelTest, OneAdditiveTreeIsCutToo) {
   ASSERT_OK_AND_ASSIGN(const Model model,
                        Model::Create(IncomeSchema(), {Stump(30)},

@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include <array>
 #include <random>
 
@@ -12,7 +14,9 @@ using ::coppice::testing::MakeModel;
 using ::coppice::testing::MakeSchema;
 using ::coppice::testing::MakeTerms;
 using ::coppice::testing::MakeTree;
+using ::coppice::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // `splits` splits, each in place of a leaf of the tree so far, of a random kind.
 Tree RandomTree(std::mt19937& random, size_t splits) {
@@ -115,10 +119,35 @@ TEST(RoundTripTest, ModelLeavesNameStudyAndTimeToTheCurator) {
 }
 
 TEST(ToProtoTest, Prediction) {
-  const v1::Prediction proto = ToProto(Prediction{1, {0.25, 0.75}, 0.5});
+  const v1::Prediction proto = ToProto(Prediction{.label = 1,
+                                                  .probabilities = {0.25, 0.75},
+                                                  .standard_error = 0.5,
+                                                  .value = 7,
+                                                  .value_error = 2});
   EXPECT_EQ(proto.label(), 1u);
   EXPECT_THAT(proto.probabilities(), ElementsAre(0.25, 0.75));
   EXPECT_EQ(proto.standard_error(), 0.5);
+  EXPECT_EQ(proto.value(), 7);
+  EXPECT_EQ(proto.value_error(), 2);
+}
+
+TEST(RoundTripTest, RegressionModelOfWeights) {
+  const Schema schema =
+      *Schema::CreateRegression(MakeModel().schema().features(), "wage", {.min = -1, .max = 3});
+  const Model model = *Model::Create(
+      schema, {Tree::SingleLeaf()},
+      {{{.probabilities = {-2.5, 7}, .standard_error = 1, .label = 1}}}, {}, LeafKind::kWeights);
+  v1::Model proto;
+  ASSERT_TRUE(proto.ParseFromString(ToProto(model).SerializeAsString()));
+  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+  EXPECT_EQ(read, model);
+}
+
+TEST(RoundTripTest, ASchemaHasClassesOrATarget) {
+  v1::Schema proto = ToProto(MakeModel().schema());
+  proto.mutable_target()->set_max(1);
+  EXPECT_THAT(FromProto(proto),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not both")));
 }
 
 TEST(NameTest, ReadsBackWhatItMakes) {
