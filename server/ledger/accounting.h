@@ -4,7 +4,7 @@
 //            is for zero-concentrated privacy: a pure epsilon-DP release is epsilon^2/2-zCDP.
 // Guarantee  costs are exact or rounded up, caps rounded down; no sum wraps around. While costs
 //            fit, all jobs together are (epsilon, delta)-DP for the cap's neighbours, each job
-//            chosen after seeing the others' results (docs/mechanisms.md#the-ledgers-sums).
+//            chosen after seeing the others' results (docs/mechanisms.md#ledger).
 // Which      basic: epsilons and deltas add up. zcdp: rhos add up, which is far less for many small
 //            releases, and more for a few large ones: at (1, 1e-6) one release may have epsilon 1
 //            under basic and 0.22 under zcdp, but 200 of epsilon 0.0156 fit against 64. Advanced

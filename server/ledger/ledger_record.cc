@@ -27,8 +27,9 @@ static_assert(static_cast<int>(Composition::kBasic) == v1::LEDGER_COMPOSITION_BA
 static_assert(static_cast<int>(Composition::kZeroConcentrated) == v1::LEDGER_COMPOSITION_ZCDP);
 
 absl::Status Corrupt(absl::string_view key, absl::string_view why) {
-  return absl::DataLossError(
-      absl::StrCat("ledger entry \"", key, "\" ", why, "; restore a copy of the data directory"));
+  return absl::DataLossError(absl::StrCat(
+      "ledger entry \"", key, "\" ", why,
+      "; restore the newest sound copy of the data directory (docs/storage.md#copies)"));
 }
 
 std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
