@@ -6,20 +6,6 @@
 
 namespace coppice {
 
-absl::string_view EntryKindName(EntryKind kind) {
-  switch (kind) {
-    case EntryKind::kOpen:
-      return "open";
-    case EntryKind::kReserve:
-      return "reserve";
-    case EntryKind::kSettle:
-      return "settle";
-    case EntryKind::kReturn:
-      break;
-  }
-  return "return";
-}
-
 absl::StatusOr<Cost> AccountBook::ReservedFor(absl::string_view job) const {
   const auto it = jobs_.find(job);
   if (it == jobs_.end()) {

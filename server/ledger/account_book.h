@@ -26,7 +26,6 @@ namespace coppice {
 
 // Stable numbers: records hold them.
 enum class EntryKind : uint8_t { kOpen = 1, kReserve = 2, kSettle = 3, kReturn = 4 };
-absl::string_view EntryKindName(EntryKind kind);  // "open", "reserve", "settle", "return"
 
 struct LedgerEntry {
   uint64_t sequence = 0;

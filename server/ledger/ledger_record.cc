@@ -90,9 +90,10 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
   return entry;
 }
 
+// `book` is that of record.dataset().
 absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view value,
                                     const v1::LedgerRecord& record, const AccountBook& book) {
-  if (record.dataset() != book.dataset() || record.sequence() != book.next_sequence() ||
+  if (record.sequence() != book.next_sequence() ||
       key != LedgerKey(book.dataset(), book.next_sequence())) {
     return Corrupt(key, absl::StrCat("is not entry ", book.next_sequence(),
                                      ", which comes next: one is missing or out of place"));

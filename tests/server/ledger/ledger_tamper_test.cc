@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
+#include "coppice/v1/storage.pb.h"
 #include "server/ledger/ledger_record.h"
 #include "tests/server/ledger/ledger_fixture.h"
 #include "tests/support/memory_store.h"
@@ -50,6 +51,12 @@ class LedgerTamperTest : public ::testing::Test {
   static std::string Sealed(const std::string& record) {
     const Sha256Digest hash = Sha256({record});
     return std::string(hash.begin(), hash.end()) + record;
+  }
+
+  v1::LedgerRecord Record(const std::string& key) {
+    v1::LedgerRecord record;
+    EXPECT_TRUE(record.ParseFromString(pairs_[key].substr(32)));
+    return record;
   }
 
   static auto Found(absl::string_view key) {
@@ -127,6 +134,35 @@ TEST_F(LedgerTamperTest, ARecordHashedAnewIsFoundByTheNext) {
   Pairs changed = pairs_;
   changed[LedgerKey("d", 1)] = Sealed(record);
   EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", 2)));
+}
+
+// Forged records with a right hash, where no next one gives them away.
+TEST_F(LedgerTamperTest, ALastRecordOfAnotherPlaceIsFound) {
+  v1::LedgerRecord record = Record(LedgerKey("d", 4));
+  Pairs changed = pairs_;
+  record.set_sequence(5);
+  changed[LedgerKey("d", 4)] = Sealed(record.SerializeAsString());
+  EXPECT_THAT(Reopen(changed), Found(LedgerKey("d", 4)));
+  record.set_sequence(4);
+  changed[LedgerKey("d", 4)] = Sealed(record.SerializeAsString());
+  EXPECT_OK(Reopen(changed));
+}
+
+TEST_F(LedgerTamperTest, ACapThatNoLedgerTakesIsFound) {
+  const auto forged = [this](const v1::LedgerCap& cap) {
+    v1::LedgerRecord record = Record(LedgerKey("d", 0));
+    *record.mutable_cap() = cap;
+    return Reopen({{LedgerKey("d", 0), Sealed(record.SerializeAsString())}});
+  };
+  const v1::LedgerCap good = Record(LedgerKey("d", 0)).cap();
+  EXPECT_OK(forged(good));
+  v1::LedgerCap composition = good, neighbours = good, epsilon = good;
+  composition.set_composition(v1::LEDGER_COMPOSITION_UNSPECIFIED);
+  neighbours.set_neighbours(static_cast<v1::LedgerNeighbours>(3));
+  epsilon.set_epsilon_nanos(0);
+  for (const v1::LedgerCap& bad : {composition, neighbours, epsilon}) {
+    EXPECT_THAT(forged(bad), Found(LedgerKey("d", 0)));
+  }
 }
 
 // Even a chain that is whole must be of entries that the ledger would have allowed.
