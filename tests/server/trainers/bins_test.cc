@@ -36,7 +36,8 @@ const std::pair<double, double> kBounds[] = {{0, 1},
                                              {1e-12, 1.5e-12},
                                              {-kLargest / 2, kLargest / 2},
                                              {1, std::nextafter(1, 2)},
-                                             {1e300, 2e300}};
+                                             {1e300, 2e300},
+                                             {0, 1e-306}};
 
 TEST(PublicBinsTest, CutsIncreaseAndDivideTheRange) {
   for (const auto& [min, max] : kBounds) {
