@@ -2,7 +2,6 @@
 // neighbours can be told apart by more than the release claims, by any output.
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -52,26 +51,6 @@ std::vector<WalkedRelease> BrokenTwins() {
          return Show(PermuteAndFlip(scores, epsilon, 1, random));
        }},
       {"two medians that each take all of epsilon", "1", kRow, 4, 1e-7, 1, TwoMedians},
-      {"groups of fixed sizes, shuffled and cut", "1", kRow, 3, 1e-7, 1,
-       [](const TinyTable& table, const Budget& epsilon,
-          PrivateRandom& random) -> absl::StatusOr<std::string> {
-         TinyTable rest = table;
-         std::array<TinyTable, 2> groups;
-         while (!rest.empty()) {
-           const auto drawn = random.UniformBelow(rest.size());
-           if (!drawn.ok()) return drawn.status();
-           const bool first = groups[0].size() < table.size() / 2;
-           groups[first ? 0 : 1].push_back(rest[*drawn]);
-           rest.erase(rest.begin() + static_cast<ptrdiff_t>(*drawn));
-         }
-         return MediansOfGroups(groups, epsilon, random);
-       }},
-      {"label changes taken to move one count", "2", Neighbours::kChangeLabel, 2, 1e-6, 1,
-       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
-         std::vector<int64_t> classes(2);
-         for (const TinyRow& row : table) ++classes[row.y];
-         return Show(ReleaseSums(classes, 1, epsilon, random));
-       }},
       {"a leaf mean whose noise shrinks with a private count", "1", kRow, 4, 1e-7, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          int64_t sum = 0;

@@ -34,10 +34,11 @@ struct TinySchema {
   }
 };
 
-inline TinySchema OneNumber() {
-  return {
-      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"})),
-      {{0}, {1}, {kMissingValue}}};
+inline TinySchema OneNumber(uint32_t classes = 2) {
+  std::vector<std::string> names = {"no", "yes", "perhaps"};
+  names.resize(classes);
+  return {std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", names)),
+          {{0}, {1}, {kMissingValue}}};
 }
 
 inline TinySchema TwoNumbers() {
@@ -46,14 +47,20 @@ inline TinySchema TwoNumbers() {
           {{0, 0}, {1, 0}, {1, 1}}};
 }
 
+inline std::string TreeText(const Tree& tree) {
+  std::string text;
+  for (const Node& node : tree.nodes()) {
+    absl::StrAppend(&text, static_cast<int>(node.kind), ":", node.feature, "<", node.threshold,
+                    " ");
+  }
+  return text;
+}
+
 // All of a model that depends on rows.
 inline std::string ModelText(const Model& model) {
   std::string text;
   for (size_t t = 0; t < model.forest().size(); ++t) {
-    for (const Node& node : model.forest()[t].nodes()) {
-      absl::StrAppend(&text, static_cast<int>(node.kind), ":", node.feature, "<", node.threshold,
-                      " ");
-    }
+    absl::StrAppend(&text, TreeText(model.forest()[t]));
     for (const LeafPrediction& leaf : model.leaves()[t]) {
       for (const double weight : leaf.probabilities) absl::StrAppend(&text, weight, ",");
     }

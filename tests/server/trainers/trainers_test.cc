@@ -319,6 +319,18 @@ TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
   }
 }
 
+// A node has no more medians than there are features, and more are not paid for.
+TEST(DiPriMeTest, MediansThatThereCannotBeAreNotPaidFor) {
+  const Trainer& diprime = **FindTrainer("diprime");
+  const auto plan = [&](uint32_t features, const char* k) {
+    return *diprime.Plan(*ManyCuts(features),
+                         {.epsilon = *Budget::Parse("1"), .settings = {{"features", k}}});
+  };
+  EXPECT_EQ(plan(2, "5"), plan(2, "2"));
+  EXPECT_EQ(plan(1, "5"), plan(1, "1"));
+  EXPECT_NE(plan(6, "5"), plan(6, "2"));
+}
+
 TEST(AllTrainersTest, NamesAreDistinctAndOthersAreNotFound) {
   std::vector<std::string> names;
   for (const Trainer* trainer : AllTrainers()) names.push_back(trainer->info().name);
