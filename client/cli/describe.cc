@@ -9,11 +9,6 @@
 namespace coppice {
 namespace {
 
-// "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
-std::string EnumText(absl::string_view name, absl::string_view prefix) {
-  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
-}
-
 std::string StateText(v1::StudyState state) {
   return EnumText(v1::StudyState_Name(state), "STUDY_STATE_");
 }
@@ -35,8 +30,6 @@ std::string PartitionText(const v1::PartitionOptions& partition) {
   return text;
 }
 
-double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
-
 void AddCounts(const v1::Study& study, Json& json) {
   json["accepted"] = 0;
   json["duplicate"] = 0;
@@ -49,7 +42,7 @@ void AddCounts(const v1::Study& study, Json& json) {
 }
 
 void AddTerms(const v1::Study& study, Json& json) {
-  json["epsilon"] = Epsilon(study.terms().epsilon_nanos());
+  json["epsilon"] = EpsilonNumber(study.terms().epsilon_nanos());
   json["mechanism"] = MechanismText(study.terms().mechanism());
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
@@ -69,6 +62,12 @@ void AddAlarms(const v1::Study& study, Json& json) {
 
 }  // namespace
 
+std::string EnumText(absl::string_view name, absl::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
+}
+
+double EpsilonNumber(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+
 std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
 
 uint64_t CountLeaves(const v1::Forest& forest) {
@@ -82,6 +81,14 @@ uint64_t CountLeaves(const v1::Forest& forest) {
 std::string TimeText(int64_t unix_seconds) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
                           absl::UTCTimeZone());
+}
+
+Json DescribeRelease(const v1::Release& release) {
+  return {{"what", release.what()},
+          {"mechanism", release.mechanism()},
+          {"epsilon", EpsilonNumber(release.epsilon_nanos())},
+          {"times", release.times()},
+          {"part", release.part().empty() ? "all" : release.part()}};
 }
 
 Json DescribeNewStudy(const v1::Study& study) {
@@ -146,7 +153,7 @@ Json DescribeModelBriefly(const v1::Model& model) {
           {"estimator", certificate.estimator()},
           {"reports", certificate.reports()},
           {"public_rows", certificate.public_rows()},
-          {"epsilon", Epsilon(certificate.epsilon_nanos())},
+          {"epsilon", EpsilonNumber(certificate.epsilon_nanos())},
           {"mechanism", certificate.mechanism()},
           {"created", TimeText(model.created_unix_seconds())}};
 }
