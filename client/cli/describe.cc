@@ -17,6 +17,11 @@ std::string MechanismText(v1::Mechanism mechanism) {
   return EnumText(v1::Mechanism_Name(mechanism), "MECHANISM_");
 }
 
+std::string LeafKindText(v1::LeafKind kind) {
+  return kind == v1::LEAF_KIND_UNSPECIFIED ? "probabilities"
+                                           : EnumText(v1::LeafKind_Name(kind), "LEAF_KIND_");
+}
+
 // "hybrid, at least 8 rows a leaf", ...
 std::string PartitionText(const v1::PartitionOptions& partition) {
   std::string text = EnumText(v1::SplitRule_Name(partition.rule()), "SPLIT_RULE_");
@@ -133,6 +138,10 @@ Json DescribeStudyBriefly(const v1::Study& study) {
 Json DescribeModel(const v1::Model& model) {
   const v1::Certificate& certificate = model.certificate();
   Json json = DescribeModelBriefly(model);
+  const bool of_a_study = !model.study().empty();
+  if (!of_a_study) {
+    for (const char* absent : {"study", "reports", "public_rows"}) json.erase(absent);
+  }
   json["leaves"] = CountLeaves(model.forest());
   json["trees"] = model.forest().trees_size();
   if (!certificate.diagnosis().empty()) json["diagnosis"] = certificate.diagnosis();
@@ -141,7 +150,9 @@ Json DescribeModel(const v1::Model& model) {
   for (const std::string& input : certificate.public_inputs()) {
     json["public_inputs"].push_back(input);
   }
-  json["fingerprint"] = certificate.fingerprint();
+  if (of_a_study) json["fingerprint"] = certificate.fingerprint();
+  json["releases"] = certificate.releases_size();
+  json["leaf_kind"] = LeafKindText(model.leaf_kind());
   json["code_version"] = certificate.code_version();
   return json;
 }
