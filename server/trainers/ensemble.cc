@@ -170,9 +170,13 @@ absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& en
   for (const std::vector<uint32_t>& group : groups) {
     COPPICE_RETURN_IF_ERROR(
         progress(static_cast<double>(trees.size()) / static_cast<double>(groups.size())));
-    COPPICE_ASSIGN_OR_RETURN(const GrownTree grown, grow(binned, group, releaser));
+    // A group's rows are drawn together; where every tree sees all rows they are already.
+    const bool apart = ensemble.groups && ensemble.trees > 1;
+    const BinnedRows own = apart ? binned.Select(group) : BinnedRows();
+    const BinnedRows& seen = apart ? own : binned;
+    COPPICE_ASSIGN_OR_RETURN(const GrownTree grown, grow(seen, AllRows(seen.num_rows()), releaser));
     COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
-                             TrainLeaves(binned, grown, info.neighbours, leaves, releaser));
+                             TrainLeaves(seen, grown, info.neighbours, leaves, releaser));
   }
   return MakeModel(rows.schema(), std::move(trees), ensemble.average, info, options,
                    std::move(releases));
