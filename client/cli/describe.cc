@@ -139,7 +139,9 @@ Json DescribeModel(const v1::Model& model) {
   const v1::Certificate& certificate = model.certificate();
   Json json = DescribeModelBriefly(model);
   const bool of_a_study = !model.study().empty();
-  if (!of_a_study) {
+  if (of_a_study) {
+    json.erase("job");
+  } else {
     for (const char* absent : {"study", "reports", "public_rows"}) json.erase(absent);
   }
   json["leaves"] = CountLeaves(model.forest());
@@ -161,6 +163,7 @@ Json DescribeModelBriefly(const v1::Model& model) {
   const v1::Certificate& certificate = model.certificate();
   return {{"model", IdOf(model.name())},
           {"study", IdOf(model.study())},
+          {"job", IdOf(model.job())},
           {"estimator", certificate.estimator()},
           {"reports", certificate.reports()},
           {"public_rows", certificate.public_rows()},

@@ -37,7 +37,7 @@ Json DescribeStudyForPeople(const v1::Study& study);
 // A line of a list: what a study has without its terms.
 Json DescribeStudyBriefly(const v1::Study& study);
 
-// Without what only a model of a study has, if it is of none.
+// Without what only a model of a study has, if a job made it, and the other way round.
 Json DescribeModel(const v1::Model& model);
 // A line of a list. The same members for every model.
 Json DescribeModelBriefly(const v1::Model& model);

@@ -56,6 +56,11 @@ std::string RangeText(const v1::Parameter& parameter) {
       parameter.min(), " to ", parameter.max());
 }
 
+std::string MeaningText(const v1::Parameter& parameter) {
+  if (parameter.description().empty()) return RangeText(parameter);
+  return absl::StrCat(RangeText(parameter), ": ", parameter.description());
+}
+
 // `text` in lines of at most 78 characters, each after `indent` spaces.
 std::string Wrap(absl::string_view text, size_t indent) {
   constexpr size_t kWidth = 78;
@@ -149,7 +154,7 @@ std::string AlgorithmText(const v1::Algorithm& algorithm) {
                   2));
   for (const v1::Parameter& parameter : algorithm.parameters()) {
     absl::StrAppend(&text, "    --set ", parameter.name(), "=", parameter.default_value(), "\n",
-                    Wrap(absl::StrCat(RangeText(parameter), ": ", parameter.description()), 8));
+                    Wrap(MeaningText(parameter), 8));
   }
   return text;
 }

@@ -129,7 +129,7 @@ TEST_F(TrainTest, AlgorithmsAreOneParagraphOrOneObjectEach) {
   EXPECT_THAT(Run({"train", "algorithms"}).out, AllOf(HasSubstr("spe\n"), HasSubstr("pte\n")));
   const Outcome json = Run({"train", "algorithms", "--json"});
   EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 2);
-  EXPECT_THAT(Run({"train", "algorithms", "--algorithm", "pte"}).out, Not(HasSubstr("spe")));
+  EXPECT_THAT(Run({"train", "algorithms", "--algorithm", "pte"}).out, Not(HasSubstr("spe\n")));
   const Outcome unknown = Run({"train", "algorithms", "--algorithm", "magic"});
   EXPECT_EQ(unknown.code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("spe, pte"));
