@@ -30,10 +30,16 @@ bool Cell::HasSplit(const Part& part) const {
 
 bool Cell::CanSplit(uint32_t feature) const { return HasSplit(PartOf(feature)); }
 
+// Of thousands of features a cell has split a few: those that are used up are taken out of all.
 std::vector<uint32_t> Cell::SplittableFeatures() const {
   std::vector<uint32_t> features;
+  features.reserve(bins_->size());
   for (uint32_t f = 0; f < bins_->size(); ++f) {
-    if (CanSplit(f)) features.push_back(f);
+    if ((*bins_)[f].known >= 2) features.push_back(f);
+  }
+  for (const Part& part : parts_) {
+    if (HasSplit(part)) continue;
+    features.erase(std::lower_bound(features.begin(), features.end(), part.feature));
   }
   return features;
 }

@@ -80,12 +80,15 @@ TEST(CellTest, EveryCellHasTheSplitsOfItsPartOfTheDomain) {
     }
     while (true) {
       std::vector<BinSplit> all;
+      std::vector<uint32_t> splittable;
       for (uint32_t f = 0; f < bins.size(); ++f) {
         ASSERT_EQ(SplitsOf(cell, f), SplitsOf(bins[f], f, possible[f]));
         ASSERT_EQ(cell.CanSplit(f), !cell.Splits(f).empty());
         const std::vector<BinSplit> splits = cell.Splits(f);
         all.insert(all.end(), splits.begin(), splits.end());
+        if (!splits.empty()) splittable.push_back(f);
       }
+      ASSERT_EQ(cell.SplittableFeatures(), splittable);
       if (all.empty()) break;
       const BinSplit split = all[engine() % all.size()];
       const bool left = engine() % 2 == 0;
