@@ -50,15 +50,19 @@ Settings SmallSettings(const AlgorithmInfo& info) {
   return settings;
 }
 
-std::string Summarize(const Model& model) {
+// Without the weights that are the same sums of the same rows in both tables: their noise says
+// nothing, and would make many outcomes of one.
+std::string Summarize(const Model& model, Neighbours neighbours) {
   std::string summary;
   for (size_t t = 0; t < model.forest().size(); ++t) {
     for (const Node& node : model.forest()[t].nodes()) {
       summary.push_back(static_cast<char>('a' + static_cast<int>(node.kind)));
     }
     for (const LeafPrediction& leaf : model.leaves()[t]) {
-      for (const double weight : leaf.probabilities) {
-        summary.push_back(static_cast<char>('1' + std::lround(std::clamp(weight, -1.0, 2.0))));
+      const uint32_t first = neighbours == Neighbours::kChangeLabel ? kNo : kYes;
+      for (uint32_t label = first; label <= kYes; ++label) {
+        const double weight = std::clamp(leaf.probabilities[label], -1.0, 2.0);
+        summary.push_back(static_cast<char>('1' + std::lround(weight)));
       }
     }
   }
@@ -84,7 +88,7 @@ absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& eps
         COPPICE_ASSIGN_OR_RETURN(
             const Model model,
             trainer.Train(tables[input], options, random, [](double) { return absl::OkStatus(); }));
-        return Summarize(model);
+        return Summarize(model, trainer.info().neighbours);
       }};
 }
 

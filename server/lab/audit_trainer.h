@@ -10,11 +10,11 @@
 
 namespace coppice {
 
-// One tree of one level over one feature, of which the observer sees the split and the leaves'
-// weights, held within -1..2. The row that the tables differ in pulls the scores of the tree's two
-// splits apart as far as their range, and may be alone in its leaf: as much is told of it as there
-// is to tell. InvalidArgument for an algorithm that is not private, or too small an epsilon.
-// `trainer` must outlive the subject.
+// One tree of one level over one feature, of which the observer sees the split and those of the
+// leaves' weights that the tables differ in, held within -1..2. The row that the tables differ in
+// pulls the scores of the tree's two splits apart as far as their range, and may be alone in its
+// leaf: as much is told of it as there is to tell. InvalidArgument for an algorithm that is not
+// private, or too small an epsilon. `trainer` must outlive the subject.
 absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& epsilon);
 
 }  // namespace coppice

@@ -245,14 +245,14 @@ TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
   ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
   const double bound = LowerBound(subject, 100'000);
   EXPECT_LE(bound, 2);
-  EXPECT_GE(bound, 1.2);
+  EXPECT_GE(bound, 1.3);  // Gini impurity moves by three quarters of its range here
 }
 
 // Planted: all noise is for twice the epsilon that is claimed.
 TEST_P(TrainerAuditTest, HalfTheNoiseIsFoundOut) {
-  constexpr double kClaimed = 1;
-  ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
-  EXPECT_GT(LowerBound(subject, 40'000), 1.1 * kClaimed);
+  constexpr double kClaimed = 1.5;
+  ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("3")));
+  EXPECT_GT(LowerBound(subject, 40'000), kClaimed);
 }
 
 TEST(TrainerSubjectTest, RefusesWhatIsNotPrivateAndTooSmallAnEpsilon) {
