@@ -1,0 +1,232 @@
+#include "server/ledger/accounting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/budget.h"
+
+namespace coppice {
+namespace {
+
+using ::absl::uint128;
+
+// rho = epsilon^2 / 2: the square of nanos is in 1e-18, and a half of it, in 1e-12, is a
+// 2,000,000th.
+constexpr uint64_t kSquaresPerRho = 2'000'000;
+
+uint64_t AddHeld(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+uint64_t Minus(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+
+std::string Decimal(uint64_t amount, uint64_t unit) {
+  std::string text = absl::StrCat(amount / unit);
+  if (amount % unit == 0) return text;
+  // A leading one keeps the fraction's zeros; a unit is at most 1e18, so the sum fits.
+  std::string digits = absl::StrCat(unit + amount % unit).substr(1);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return absl::StrCat(text, ".", digits);
+}
+
+// The rho of the releases, by the rule of TotalCost().
+uint64_t RhoOf(absl::Span<const Release> releases) {
+  // Squares of epsilon, held where their rho passes 64 bits.
+  constexpr uint128 kTooMuch = uint128(kSquaresPerRho) << 64;
+  uint128 of_all = 0;
+  std::map<absl::string_view, uint128> of_part;
+  for (const Release& release : releases) {
+    if (release.times == 0) continue;
+    uint128& sum = release.part.empty() ? of_all : of_part[release.part];
+    const uint128 square = uint128(release.epsilon_nanos) * release.epsilon_nanos;
+    sum = square > kTooMuch / release.times ? kTooMuch
+                                            : std::min(kTooMuch, sum + square * release.times);
+  }
+  uint128 most = 0;
+  for (const auto& [part, sum] : of_part) most = std::max(most, sum);
+  const uint128 squares = std::min(kTooMuch, of_all + most);
+  const uint128 rho = (squares + (kSquaresPerRho - 1)) / kSquaresPerRho;
+  return absl::Uint128Low64(std::min(rho, uint128(UINT64_MAX)));
+}
+
+// The largest E with E^2 / 2 at most rho: as a release of that cost is rounded up to a whole rho,
+// it fits.
+uint64_t LargestRelease(uint64_t rho_pico) {
+  const uint128 squares = uint128(rho_pico) * kSquaresPerRho;  // below 2^85
+  uint64_t root = 0;
+  for (uint64_t bit = uint64_t{1} << 42; bit != 0; bit >>= 1) {
+    const uint64_t tried = root | bit;
+    if (uint128(tried) * tried <= squares) root = tried;
+  }
+  return root;
+}
+
+// rho-zCDP implies (epsilon, delta)-DP if, for any u > 0 (Renyi order 1 + u),
+//   ln delta >= u ((1 + u) rho - epsilon) + u ln u - (1 + u) ln(1 + u),
+// that is if rho <= (ln delta + u epsilon + h) / (u (1 + u)) with
+//   h = (1 + u) ln(1 + u) - u ln u = ln(1 + u) + u ln(1 + 1/u),
+// whose terms are all positive. This is the numerator.
+struct Numerator {
+  double value = 0;
+  double error = 0;  // at most this much too large
+
+  Numerator(double epsilon, double log_delta, double u) {
+    const double gain = u * epsilon + std::log1p(u) + u * std::log1p(1 / u);
+    value = gain + log_delta;
+    // A dozen operations, each good to two units in the last place (2^-52), on terms no larger than
+    // these; delta itself is rounded, which moves its logarithm by at most 2^-53. Hundred times
+    // that.
+    constexpr double kMargin = 1e-13;
+    error = kMargin * (1 + gain - log_delta);
+  }
+};
+
+// Rounded down.
+double RhoAtOrder(double epsilon, double log_delta, double u) {
+  const Numerator numerator(epsilon, log_delta, u);
+  return (numerator.value - numerator.error) / (u * (1 + u));
+}
+
+// The numerator is concave and grows with u, the denominator convex and positive: the quotient has
+// one peak. Where the search ends is not what makes the bound valid; every u does.
+double BestRho(double epsilon, double log_delta) {
+  double low = -50;  // of ln u
+  double high = 50;
+  for (int i = 0; i < 100; ++i) {
+    const double left = low + (high - low) / 3;
+    const double right = high - (high - low) / 3;
+    if (RhoAtOrder(epsilon, log_delta, std::exp(left)) <
+        RhoAtOrder(epsilon, log_delta, std::exp(right))) {
+      low = left;
+    } else {
+      high = right;
+    }
+  }
+  return RhoAtOrder(epsilon, log_delta, std::exp(low));
+}
+
+absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
+  const Left left = LeftOf(cap, spent);
+  if (cap.composition == Composition::kBasic) {
+    const std::string deltas =
+        cap.delta_atto == 0 && more.delta_atto == 0
+            ? ""
+            : absl::StrCat("; of delta it asks ", DeltaText(more.delta_atto), " and ",
+                           DeltaText(left.delta_atto), " is left of ", DeltaText(cap.delta_atto));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the job asks for epsilon ", EpsilonText(more.epsilon_nanos), ", but ",
+                     EpsilonText(left.epsilon_nanos), " is left of the dataset's ",
+                     EpsilonText(cap.epsilon_nanos), deltas));
+  }
+  const std::string asked = more.rho_pico == UINT64_MAX ? "more" : RhoText(more.rho_pico);
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the job asks for rho ", asked, " (its epsilons add up to ", EpsilonText(more.epsilon_nanos),
+      "), but ", RhoText(left.rho_pico), " is left of the dataset's ", RhoText(RhoCap(cap)),
+      " (epsilon ", EpsilonText(cap.epsilon_nanos), ", delta ", DeltaText(cap.delta_atto),
+      "); one release may have epsilon ", EpsilonText(left.epsilon_nanos)));
+}
+
+}  // namespace
+
+absl::string_view NeighboursName(Neighbours neighbours) {
+  return neighbours == Neighbours::kAddOrRemoveRow ? "add_or_remove_row" : "change_label";
+}
+
+absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name) {
+  for (const Neighbours neighbours : {Neighbours::kAddOrRemoveRow, Neighbours::kChangeLabel}) {
+    if (name == NeighboursName(neighbours)) return neighbours;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no neighbouring relation is called \"", name,
+                                                 "\"; there are add_or_remove_row, change_label"));
+}
+
+absl::string_view CompositionName(Composition composition) {
+  return composition == Composition::kBasic ? "basic" : "zcdp";
+}
+
+absl::StatusOr<Composition> ParseComposition(absl::string_view name) {
+  for (const Composition composition : {Composition::kBasic, Composition::kZeroConcentrated}) {
+    if (name == CompositionName(composition)) return composition;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no composition is called \"", name, "\"; there are basic, zcdp"));
+}
+
+absl::Status Validate(const BudgetCap& cap) {
+  COPPICE_RETURN_IF_ERROR(Budget::FromNanos(cap.epsilon_nanos).status());
+  if (cap.delta_atto >= BudgetCap::kDeltaOne) {
+    return absl::InvalidArgumentError("delta must be below 1: at 1 nothing would be private");
+  }
+  if (cap.composition == Composition::kBasic) return absl::OkStatus();
+  if (cap.delta_atto == 0) {
+    return absl::InvalidArgumentError(
+        "composition zcdp needs a delta above 0, well below one in the number of rows; without one "
+        "use basic");
+  }
+  if (RhoCap(cap) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("epsilon ", EpsilonText(cap.epsilon_nanos),
+                                                   " with delta ", DeltaText(cap.delta_atto),
+                                                   " leaves no room for any release under zcdp"));
+  }
+  return absl::OkStatus();
+}
+
+Cost Plus(const Cost& a, const Cost& b) {
+  return {.epsilon_nanos = AddHeld(a.epsilon_nanos, b.epsilon_nanos),
+          .delta_atto = AddHeld(a.delta_atto, b.delta_atto),
+          .rho_pico = AddHeld(a.rho_pico, b.rho_pico)};
+}
+
+absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t epsilon_nanos, TotalCost(releases));
+  return Cost{.epsilon_nanos = epsilon_nanos, .delta_atto = 0, .rho_pico = RhoOf(releases)};
+}
+
+uint64_t RhoCap(const BudgetCap& cap) {
+  if (cap.delta_atto == 0) return 0;
+  constexpr double kPico = 1e12;
+  constexpr double kRoundDown = 1 - 1e-13;
+  // Both conversions are to the nearest double, which the margin allows for.
+  const double epsilon = static_cast<double>(cap.epsilon_nanos) / Budget::kNanosPerEpsilon;
+  const double delta = static_cast<double>(cap.delta_atto) / BudgetCap::kDeltaOne;
+  const double rho = BestRho(epsilon, std::log(delta)) * kPico * kRoundDown;
+  // At most about epsilon + ln(1/u), so far below 2^64.
+  return rho < 1 ? 0 : static_cast<uint64_t>(rho);
+}
+
+bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made) {
+  if (made.delta_atto > reserved.delta_atto) return false;
+  if (cap.composition == Composition::kBasic) return made.epsilon_nanos <= reserved.epsilon_nanos;
+  return made.rho_pico <= reserved.rho_pico;
+}
+
+absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
+  if (cap.composition == Composition::kZeroConcentrated && more.delta_atto != 0) {
+    return absl::InvalidArgumentError(
+        "under zcdp a job's releases must be pure epsilon: this one has a delta of its own");
+  }
+  const Cost all = Plus(spent, more);
+  const bool fits = cap.composition == Composition::kBasic
+                        ? all.epsilon_nanos <= cap.epsilon_nanos && all.delta_atto <= cap.delta_atto
+                        : all.rho_pico <= RhoCap(cap);
+  return fits ? absl::OkStatus() : DoesNotFit(cap, spent, more);
+}
+
+Left LeftOf(const BudgetCap& cap, const Cost& spent) {
+  if (cap.composition == Composition::kBasic) {
+    return {.epsilon_nanos = Minus(cap.epsilon_nanos, spent.epsilon_nanos),
+            .delta_atto = Minus(cap.delta_atto, spent.delta_atto)};
+  }
+  const uint64_t rho = Minus(RhoCap(cap), spent.rho_pico);
+  return {.epsilon_nanos = LargestRelease(rho), .rho_pico = rho};
+}
+
+std::string EpsilonText(uint64_t epsilon_nanos) {
+  return Decimal(epsilon_nanos, Budget::kNanosPerEpsilon);
+}
+std::string DeltaText(uint64_t delta_atto) { return Decimal(delta_atto, BudgetCap::kDeltaOne); }
+std::string RhoText(uint64_t rho_pico) { return Decimal(rho_pico, 1'000'000'000'000); }
+
+}  // namespace coppice

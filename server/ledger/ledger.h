@@ -1,0 +1,93 @@
+// The privacy budgets of datasets: what each may cost, what its jobs were charged, every release.
+//
+// Life       a dataset's account is opened with a cap. A job's planned releases are charged in full
+//            by Reserve() before it starts, and listed as made by Settle() when it ends; a job that
+//            fails, is cancelled or vanishes while running is charged all the same. Only a job that
+//            never began may be given back, by Return(): its caller must have made durable that a
+//            job begins before it draws noise, or a crash makes one that drew look as if it had
+//            not. Nothing closes an account: a deleted dataset keeps its ledger, and its name.
+// Guarantee  what is reserved and not returned never passes the cap, whatever runs at the same time
+//            and whenever the process or the machine stops. An entry and the caller's puts in
+//            `with` are on disk together, or neither, when OK is returned. Entries are only added.
+// Planned    costs must not depend on private rows: refusing a job is public. That releases are
+//            private for the account's neighbours is for the caller to see to.
+// Chain      each entry holds the hash of the one before it, and all are verified by Open(). That
+//            finds damage and edits, but not entries missing from the end, nor a ledger rewritten
+//            from some entry on: the head hash that Get() shows stands for all entries, so an owner
+//            who noted it can tell, by looking for it among the entries' hashes.
+// Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
+//            otherwise. After one of those nothing has changed; but what was to be written may be
+//            found, whole, with `with`, once the store works again: an entry then counts, and
+//            trying again answers AlreadyExists or FailedPrecondition. Budget may be wasted so,
+//            never overspent.
+// Threads    safe to share. One write at a time; reading does not wait for the disk.
+
+#ifndef COPPICE_SERVER_LEDGER_LEDGER_H_
+#define COPPICE_SERVER_LEDGER_LEDGER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/tree/certificate.h"
+#include "server/ledger/account_book.h"
+#include "server/ledger/accounting.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+struct Account {
+  std::string dataset;
+  BudgetCap cap;
+  Cost spent;  // reserved and not returned
+  Left left;
+  std::vector<LedgerEntry> entries;  // all, in order
+  Sha256Digest head{};               // the last entry's hash
+};
+
+struct Quote {
+  Cost cost;
+  absl::Status fits;  // as Reserve() would answer
+  Left left;          // after the job if it fits; else as it is
+};
+
+class Ledger {
+ public:
+  // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
+  // seconds since 1970 and dates entries, no more.
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(Store& store, std::function<int64_t()> clock);
+  virtual ~Ledger() = default;
+
+  // `with` holds other writes, none of them to keys of the ledger, that become durable in the same
+  // atomic batch.
+
+  // AlreadyExists if the dataset has or had an account.
+  virtual absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
+                                   StoreBatch with) = 0;
+  // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
+  virtual absl::Status Reserve(absl::string_view dataset, absl::string_view job,
+                               absl::Span<const Release> planned, StoreBatch with) = 0;
+  // The charge stays what was reserved, also if `made` costs less. Internal if it costs more: then
+  // nothing is written, the reservation stays, and the job's result must not be shown.
+  // FailedPrecondition unless the job has a reservation that is neither settled nor returned.
+  virtual absl::Status Settle(absl::string_view dataset, absl::string_view job,
+                              absl::Span<const Release> made, StoreBatch with) = 0;
+  // Only for a job that never began. FailedPrecondition as above.
+  virtual absl::Status Return(absl::string_view dataset, absl::string_view job,
+                              StoreBatch with) = 0;
+
+  virtual absl::StatusOr<Account> Get(absl::string_view dataset) const = 0;
+  // What a job would cost. Reserves nothing.
+  virtual absl::StatusOr<Quote> Preview(absl::string_view dataset,
+                                        absl::Span<const Release> planned) const = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LEDGER_LEDGER_H_

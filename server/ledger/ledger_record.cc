@@ -1,0 +1,165 @@
+#include "server/ledger/ledger_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "coppice/v1/storage.pb.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kHashBytes = sizeof(Sha256Digest);
+
+// The enums of the records have the numbers of ours.
+static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPEN);
+static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVE);
+static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLE);
+static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURN);
+static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) ==
+              v1::LEDGER_NEIGHBOURS_ADD_OR_REMOVE_ROW);
+static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::LEDGER_NEIGHBOURS_CHANGE_LABEL);
+static_assert(static_cast<int>(Composition::kBasic) == v1::LEDGER_COMPOSITION_BASIC);
+static_assert(static_cast<int>(Composition::kZeroConcentrated) == v1::LEDGER_COMPOSITION_ZCDP);
+
+absl::Status Corrupt(absl::string_view key, absl::string_view why) {
+  return absl::DataLossError(absl::StrCat(
+      "ledger entry \"", key, "\" ", why,
+      "; restore the newest sound copy of the data directory (docs/storage.md#copies)"));
+}
+
+std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
+
+v1::LedgerCap ToProto(const BudgetCap& cap) {
+  v1::LedgerCap proto;
+  proto.set_epsilon_nanos(cap.epsilon_nanos);
+  proto.set_delta_atto(cap.delta_atto);
+  proto.set_composition(static_cast<v1::LedgerComposition>(cap.composition));
+  proto.set_neighbours(static_cast<v1::LedgerNeighbours>(cap.neighbours));
+  return proto;
+}
+
+absl::StatusOr<BudgetCap> CapOf(absl::string_view key, const v1::LedgerRecord& record) {
+  const v1::LedgerCap& cap = record.cap();
+  const bool known = (cap.composition() == v1::LEDGER_COMPOSITION_BASIC ||
+                      cap.composition() == v1::LEDGER_COMPOSITION_ZCDP) &&
+                     (cap.neighbours() == v1::LEDGER_NEIGHBOURS_ADD_OR_REMOVE_ROW ||
+                      cap.neighbours() == v1::LEDGER_NEIGHBOURS_CHANGE_LABEL);
+  if (!known) return Corrupt(key, "has an unknown composition or neighbouring relation");
+  return BudgetCap{.epsilon_nanos = cap.epsilon_nanos(),
+                   .delta_atto = cap.delta_atto(),
+                   .composition = static_cast<Composition>(cap.composition()),
+                   .neighbours = static_cast<Neighbours>(cap.neighbours())};
+}
+
+absl::StatusOr<v1::LedgerRecord> Parse(absl::string_view key, absl::string_view value) {
+  if (value.size() < kHashBytes) return Corrupt(key, "is cut short");
+  const absl::string_view bytes = value.substr(kHashBytes);
+  if (value.substr(0, kHashBytes) != Bytes(Sha256({bytes}))) {
+    return Corrupt(key, "does not have its hash");
+  }
+  v1::LedgerRecord record;
+  if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Corrupt(key, "does not parse");
+  }
+  return record;
+}
+
+// Of the record that `value` holds, whose hash has been checked.
+LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
+  LedgerEntry entry{.sequence = record.sequence(),
+                    .kind = static_cast<EntryKind>(record.kind()),
+                    .unix_seconds = record.unix_seconds(),
+                    .job = record.job(),
+                    .cost = {.epsilon_nanos = record.cost().epsilon_nanos(),
+                             .delta_atto = record.cost().delta_atto(),
+                             .rho_pico = record.cost().rho_pico()},
+                    .releases = {}};
+  for (const v1::Release& release : record.releases()) {
+    entry.releases.push_back({.what = release.what(),
+                              .mechanism = release.mechanism(),
+                              .epsilon_nanos = release.epsilon_nanos(),
+                              .times = release.times(),
+                              .part = release.part()});
+  }
+  std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
+  return entry;
+}
+
+// `book` is that of record.dataset().
+absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view value,
+                                    const v1::LedgerRecord& record, const AccountBook& book) {
+  if (record.sequence() != book.next_sequence() ||
+      key != LedgerKey(book.dataset(), book.next_sequence())) {
+    return Corrupt(key, absl::StrCat("is not entry ", book.next_sequence(),
+                                     ", which comes next: one is missing or out of place"));
+  }
+  if (record.previous_hash() != Bytes(book.head())) {
+    return Corrupt(key, "does not follow the entry before it");
+  }
+  if (record.kind() < v1::LEDGER_ENTRY_KIND_OPEN || record.kind() > v1::LEDGER_ENTRY_KIND_RETURN) {
+    return Corrupt(key, "is of an unknown kind");
+  }
+  return ToEntry(record, value);
+}
+
+}  // namespace
+
+std::string LedgerKey(absl::string_view dataset, uint64_t sequence) {
+  return absl::StrCat(kLedgerPrefix, dataset, "/", absl::Dec(sequence, absl::kZeroPad16));
+}
+
+std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
+  v1::LedgerRecord record;
+  record.set_dataset(book.dataset());
+  record.set_sequence(book.next_sequence());
+  record.set_previous_hash(Bytes(book.head()));
+  record.set_kind(static_cast<v1::LedgerEntryKind>(entry.kind));
+  record.set_unix_seconds(entry.unix_seconds);
+  if (entry.kind == EntryKind::kOpen) *record.mutable_cap() = ToProto(book.cap());
+  record.set_job(entry.job);
+  if (entry.cost != Cost()) {
+    record.mutable_cost()->set_epsilon_nanos(entry.cost.epsilon_nanos);
+    record.mutable_cost()->set_delta_atto(entry.cost.delta_atto);
+    record.mutable_cost()->set_rho_pico(entry.cost.rho_pico);
+  }
+  for (const Release& release : entry.releases) {
+    v1::Release& proto = *record.add_releases();
+    proto.set_what(release.what);
+    proto.set_mechanism(release.mechanism);
+    proto.set_epsilon_nanos(release.epsilon_nanos);
+    proto.set_times(release.times);
+    proto.set_part(release.part);
+  }
+  const std::string bytes = record.SerializeAsString();
+  return absl::StrCat(Bytes(Sha256({bytes})), bytes);
+}
+
+absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
+                                        const AccountBook& book) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record, Parse(key, value));
+  return EntryOf(key, value, record, book);
+}
+
+absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::LedgerRecord record, Parse(key, value));
+  const auto it = books.find(record.dataset());
+  AccountBook fresh(record.dataset(), BudgetCap());
+  AccountBook& book = it != books.end() ? it->second : fresh;
+  COPPICE_ASSIGN_OR_RETURN(LedgerEntry entry, EntryOf(key, value, record, book));
+  if (it == books.end() && entry.kind == EntryKind::kOpen) {
+    COPPICE_ASSIGN_OR_RETURN(const BudgetCap cap, CapOf(key, record));
+    fresh = AccountBook(record.dataset(), cap);
+  }
+  const absl::Status allowed = book.Check(entry);
+  if (!allowed.ok()) return Corrupt(key, absl::StrCat("cannot come here: ", allowed.message()));
+  book.Append(std::move(entry));
+  if (it == books.end()) books.emplace(record.dataset(), std::move(fresh));
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

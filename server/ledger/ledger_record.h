@@ -1,0 +1,40 @@
+// How ledger entries are stored, and read back. docs/storage.md has the format.
+//
+// Key        ledger/DATASET/NNNNNNNNNNNNNNNN, the entry's place in decimal.
+// Value      the SHA-256 of the rest, then a serialized LedgerRecord, which holds the dataset, the
+//            place and the hash of the entry before: the hash is of the very bytes that are stored.
+// Errors     DataLoss for anything that was not written so, naming the key.
+
+#ifndef COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
+#define COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/ledger/account_book.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+inline constexpr absl::string_view kLedgerPrefix = "ledger/";
+std::string LedgerKey(absl::string_view dataset, uint64_t sequence);
+
+// `entry` as the next of `book`, its hash apart.
+std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry);
+
+// Adds the entry stored as (key, value) to the book of its dataset, which is made if there is none.
+// Everything is verified: place, hash, chain, and that the entry may come next.
+using AccountBooks = absl::btree_map<std::string, AccountBook>;
+absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books);
+
+// The entry that `value` would be next in `book`. Not checked against what the book holds.
+absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
+                                        const AccountBook& book);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_

@@ -1,0 +1,64 @@
+// A Store over another one, the disk, whose chosen write fails as a lost or a late sync does.
+
+#ifndef COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
+#define COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/store.h"
+
+namespace coppice::testing {
+
+struct WriteFault {
+  size_t write = 0;    // the one that fails: 0 is the first
+  bool kept = false;   // its batch is on the disk all the same
+  bool fatal = false;  // nothing works afterwards: the process is as good as dead
+};
+
+class CrashingStore final : public Store {
+ public:
+  CrashingStore(Store& disk, const WriteFault& fault) : disk_(disk), fault_(fault) {}
+
+  bool dead() const { return dead_; }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    if (dead_) return Failed();
+    return disk_.Get(key);
+  }
+
+  absl::Status Apply(const StoreBatch& batch) override {
+    if (dead_) return Failed();
+    if (writes_++ != fault_.write) return disk_.Apply(batch);
+    if (fault_.kept) {
+      const absl::Status kept = disk_.Apply(batch);
+      if (!kept.ok()) return kept;
+    }
+    dead_ = fault_.fatal;
+    return Failed();
+  }
+
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override {
+    if (dead_) return Failed();
+    return disk_.Scan(prefix, visit);
+  }
+
+ private:
+  static absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
+
+  Store& disk_;
+  const WriteFault fault_;
+  size_t writes_ = 0;
+  bool dead_ = false;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
