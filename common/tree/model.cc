@@ -91,8 +91,9 @@ void CutToProbabilities(std::vector<double>& p) {
   for (double& x : p) x /= total;
 }
 
-// `sums` are the weights of a row, summed over the trees, and `variance` that of each by its noise.
-Prediction OfWeights(std::vector<double> sums, double variance) {
+}  // namespace
+
+Prediction PredictFromWeights(std::vector<double> sums, double variance) {
   Prediction result;
   result.label = LargestOf(sums);
   for (double& x : sums) x = std::max(x, 0.0);
@@ -108,8 +109,6 @@ Prediction OfWeights(std::vector<double> sums, double variance) {
       total > 0 ? std::sqrt(noise + sampling) : std::numeric_limits<double>::infinity();
   return result;
 }
-
-}  // namespace
 
 Model::Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
              Certificate certificate, LeafKind leaf_kind)
@@ -166,7 +165,8 @@ Prediction Model::PredictOutputs(RowView row) const {
     errors += leaf.standard_error;
     variance += leaf.standard_error * leaf.standard_error;
   }
-  if (leaf_kind_ == LeafKind::kWeights) return OfWeights(std::move(mean.probabilities), variance);
+  if (leaf_kind_ == LeafKind::kWeights)
+    return PredictFromWeights(std::move(mean.probabilities), variance);
   const bool additive = leaf_kind_ == LeafKind::kAdditive;
   const double trees = static_cast<double>(forest_.size());
   for (double& p : mean.probabilities) p /= trees;

@@ -49,6 +49,10 @@ struct Prediction {
   double value_error = 0;
 };
 
+// The prediction that a row's weights make, summed over the trees; `variance` is that of each by
+// its noise. See LeafKind::kWeights.
+Prediction PredictFromWeights(std::vector<double> sums, double variance);
+
 // How likely it is that the label is the most probable class, by the lead that its probability has
 // and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
 double Confidence(const Prediction& prediction);

@@ -130,10 +130,6 @@ absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& mor
 
 }  // namespace
 
-absl::string_view NeighboursName(Neighbours neighbours) {
-  return neighbours == Neighbours::kAddOrRemoveRow ? "add_or_remove_row" : "change_label";
-}
-
 absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name) {
   for (const Neighbours neighbours : {Neighbours::kAddOrRemoveRow, Neighbours::kChangeLabel}) {
     if (name == NeighboursName(neighbours)) return neighbours;

@@ -24,16 +24,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/privacy/neighbours.h"
 #include "common/tree/certificate.h"
 
 namespace coppice {
 
-// What two datasets differ by that must not be told apart. Stable numbers: records hold them.
-enum class Neighbours : uint8_t {
-  kAddOrRemoveRow = 1,
-  kChangeLabel = 2,  // features are public, and one row's label differs
-};
-absl::string_view NeighboursName(Neighbours neighbours);  // "add_or_remove_row", "change_label"
 absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name);
 
 // How the costs of jobs add up. Stable numbers: records hold them.

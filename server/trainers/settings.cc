@@ -85,7 +85,6 @@ absl::StatusOr<CheckedSettings> CheckedSettings::Create(absl::Span<const Paramet
   for (const auto& [name, value] : settings) {
     if (!checked.values_.contains(name)) return Unknown(name, parameters);
   }
-  checked.given_ = settings;
   return checked;
 }
 
@@ -107,6 +106,6 @@ const std::string& CheckedSettings::Choice(absl::string_view name) const {
   return values_.find(name)->second;
 }
 
-bool CheckedSettings::IsSet(absl::string_view name) const { return given_.contains(name); }
+bool CheckedSettings::Has(absl::string_view name) const { return !Choice(name).empty(); }
 
 }  // namespace coppice

@@ -27,8 +27,8 @@ struct Parameter {
   double min = 0;  // of numbers, both ends allowed
   double max = 0;
   std::vector<std::string> choices{};
-  std::string default_value;
-  std::string description;  // what it does, to accuracy and to what the budget is spent on
+  std::string default_value;  // empty: chosen from the schema and epsilon, as described
+  std::string description;    // what it does, to accuracy and to what the budget is spent on
 };
 
 Parameter IntegerParameter(std::string name, int64_t min, int64_t max, std::string default_value,
@@ -42,7 +42,7 @@ Parameter ChoiceParameter(std::string name, std::vector<std::string> choices,
 using Settings = absl::btree_map<std::string, std::string>;
 
 // Settings that were checked against the parameters; those not given have their defaults. What is
-// read must be stated, and of the type it is read as.
+// read must be stated, have a value, and be of the type it is read as.
 class CheckedSettings {
  public:
   static absl::StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,
@@ -51,11 +51,11 @@ class CheckedSettings {
   int64_t Integer(absl::string_view name) const;
   double Real(absl::string_view name) const;
   const std::string& Choice(absl::string_view name) const;
-  bool IsSet(absl::string_view name) const;  // given, and not by default
+  // Whether it has a value: it was given, or its default is not empty.
+  bool Has(absl::string_view name) const;
 
  private:
   Settings values_;
-  Settings given_;
 };
 
 }  // namespace coppice

@@ -1,0 +1,53 @@
+#include "server/trainers/shares.h"
+
+#include <cmath>
+
+#include "absl/numeric/int128.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+absl::uint128 Power(uint64_t base, uint32_t exponent) {
+  absl::uint128 power = 1;
+  for (uint32_t i = 0; i < exponent; ++i) power *= base;
+  return power;
+}
+
+absl::StatusOr<Share> OfNanos(absl::uint128 nanos) {
+  const absl::StatusOr<Budget> budget = Budget::FromNanos(absl::Uint128Low64(nanos));
+  if (budget.ok()) return Share(*budget);
+  return absl::InvalidArgumentError(
+      "epsilon is too small to be divided this often: take a larger one, or fewer levels");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels) {
+  if (!whole.is_private()) return std::vector<Share>(levels, Share::WithoutPrivacy());
+  std::vector<Share> shares;
+  const absl::uint128 all = Power(3, levels) - Power(2, levels);
+  for (uint32_t i = 0; i < levels; ++i) {
+    const absl::uint128 part = Power(3, i) * Power(2, levels - 1 - i);
+    COPPICE_ASSIGN_OR_RETURN(const Share share, OfNanos(whole.nanos() * part / all));
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts) {
+  if (!whole.is_private()) return whole;
+  return OfNanos(whole.nanos() / parts);
+}
+
+absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {
+  if (!whole.is_private()) return TwoShares{whole, whole};
+  constexpr uint64_t kMillion = 1'000'000;
+  const auto millionths = static_cast<uint64_t>(std::floor(share * kMillion));
+  const absl::uint128 nanos = absl::uint128(whole.nanos()) * millionths / kMillion;
+  COPPICE_ASSIGN_OR_RETURN(const Share part, OfNanos(nanos));
+  COPPICE_ASSIGN_OR_RETURN(const Share rest, OfNanos(whole.nanos() - nanos));
+  return TwoShares{part, rest};
+}
+
+}  // namespace coppice
