@@ -50,6 +50,11 @@ class CrashingStore final : public Store {
     return disk_.Scan(prefix, visit);
   }
 
+  absl::Status Purge(absl::string_view prefix) override {
+    if (dead_) return Failed();
+    return disk_.Purge(prefix);
+  }
+
  private:
   static absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
 

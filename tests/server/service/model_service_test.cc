@@ -20,7 +20,8 @@ using ::testing::SizeIs;
 class ModelServiceTest : public ServiceTest {
  protected:
   ModelServiceTest() {
-    studies_.AddModel(MakeModelInfo("m1", "s1"));
+    studies_.AddModel(MakeModelInfo("m1", "studies/s1"));
+    models_.Publish(MakeModelInfo("m1", "studies/s1"));
     build_.set_study("studies/s1");
     build_.set_model_id("m1");
     build_.mutable_prune();
@@ -87,12 +88,12 @@ TEST_F(ModelServiceTest, GetFindsItOrNot) {
   request.set_name("models/m2");
   grpc::ClientContext context;
   EXPECT_THAT(stub_->GetModel(&context, request, &response),
-              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("none")));
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m2")));
 }
 
 TEST_F(ModelServiceTest, ListShowsOneStudysModelsByPageAndBriefly) {
-  studies_.AddModel(MakeModelInfo("m2", "s2"));
-  studies_.AddModel(MakeModelInfo("m3", "s1"));
+  models_.Publish(MakeModelInfo("m2", "studies/s2"));
+  models_.Publish(MakeModelInfo("m3", "studies/s1"));
   v1::ListModelsRequest request;
   request.set_study("studies/s1");
   request.set_page_size(1);
