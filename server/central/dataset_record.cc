@@ -20,10 +20,9 @@ static_assert(static_cast<int>(DatasetState::kDeleted) == v1::DATASET_STATE_DELE
 std::string HashRequest(const DatasetSpec& spec) {
   const std::string schema = ToProto(*spec.schema).SerializeAsString();
   // The sizes keep one part from passing for the end of another.
-  const std::string rest =
-      absl::StrCat(schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ",
-                   spec.cap.delta_atto, " ", static_cast<int>(spec.cap.composition), " ",
-                   static_cast<int>(spec.cap.neighbours));
+  const std::string rest = absl::StrCat(
+      schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ", spec.cap.delta_atto, " ",
+      static_cast<int>(spec.cap.composition), " ", static_cast<int>(spec.cap.neighbours));
   const Sha256Digest digest = Sha256({schema, rest});
   return std::string(digest.begin(), digest.end());
 }

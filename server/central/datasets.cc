@@ -46,7 +46,8 @@ class StoredDatasets final : public Datasets {
     for (const auto& [id, dataset] : datasets_) {
       const DatasetFacts& facts = dataset.facts;
       // If it fails it is done at the next start; the daemon serves meanwhile.
-      if (facts.state == DatasetState::kDeleted && !facts.purged) EndDeletion(id, facts).IgnoreError();
+      if (facts.state == DatasetState::kDeleted && !facts.purged)
+        EndDeletion(id, facts).IgnoreError();
     }
     return absl::OkStatus();
   }
@@ -57,8 +58,7 @@ class StoredDatasets final : public Datasets {
     const std::string hash = HashRequest(spec);
     const std::lock_guard change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(SettleDoubts());
-    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
-                             MadeBy(spec.request_id, hash));
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made, MadeBy(spec.request_id, hash));
     if (made.has_value()) return Get(*made);
     COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(spec.id));
     COPPICE_RETURN_IF_ERROR(CheckUnused(id));
@@ -145,9 +145,8 @@ class StoredDatasets final : public Datasets {
       return absl::FailedPreconditionError(
           absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
     }
-    return DatasetUse{.schema = dataset.facts.schema,
-                      .neighbours = account.cap.neighbours,
-                      .pin = dataset.pin};
+    return DatasetUse{
+        .schema = dataset.facts.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
   }
 
   absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) override {
@@ -325,7 +324,7 @@ class StoredDatasets final : public Datasets {
   std::vector<Doubt> doubts_;  // by change_mutex_
   // Never held while the disk is waited for.
   mutable std::mutex mutex_;
-  absl::btree_map<std::string, Dataset> datasets_;          // by mutex_; nothing is ever removed
+  absl::btree_map<std::string, Dataset> datasets_;         // by mutex_; nothing is ever removed
   absl::flat_hash_map<std::string, std::string> made_by_;  // request id to id; by mutex_
 };
 

@@ -16,8 +16,7 @@ void CopyRow(const v1::RowBlock& block, size_t row, Row& out) {
 // One feature has a column, and all have as many values as there are rows.
 absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schema) {
   const bool regression = schema.target().has_value();
-  const auto rows =
-      static_cast<size_t>(regression ? block.targets_size() : block.labels_size());
+  const auto rows = static_cast<size_t>(regression ? block.targets_size() : block.labels_size());
   if (block.columns_size() == 0 && block.labels_size() == 0 && block.targets_size() == 0) return 0;
   if ((regression ? block.labels_size() : block.targets_size()) > 0) {
     return regression ? FieldError("rows.labels", "must be empty: the schema has a target")

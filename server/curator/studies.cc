@@ -9,8 +9,8 @@
 #include "common/study/random_id.h"
 #include "common/wire/convert.h"
 #include "server/curator/catalog.h"
-#include "server/curator/intake.h"
 #include "server/curator/estimate_model.h"
+#include "server/curator/intake.h"
 #include "server/curator/smooth_basis.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
@@ -177,8 +177,8 @@ class StoredStudies final : public Studies {
       return existing;
     }
     return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
-                                                 " already, of ", existing.source,
-                                                 " by estimator ", estimator));
+                                                 " already, of ", existing.source, " by estimator ",
+                                                 estimator));
   }
 
   absl::StatusOr<ModelInfo> MakeModel(const Study& study, std::string id,
@@ -232,7 +232,8 @@ absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& mod
                                                        std::function<int64_t()> clock) {
   COPPICE_RETURN_IF_ERROR(CheckFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
-  auto studies = std::make_unique<StoredStudies>(store, models, std::move(clock), std::move(authority));
+  auto studies =
+      std::make_unique<StoredStudies>(store, models, std::move(clock), std::move(authority));
   COPPICE_RETURN_IF_ERROR(studies->Load());
   return studies;
 }

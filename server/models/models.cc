@@ -25,15 +25,14 @@ ModelClaim::~ModelClaim() {
 
 absl::Status Models::Load(const Store& store) {
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
-    COPPICE_RETURN_IF_ERROR(
-        store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
-          COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
-          const std::lock_guard lock(mutex_);
-          if (!models_.try_emplace(info.id, info).second) {
-            return CorruptRecord(key, "has the id of another model");
-          }
-          return absl::OkStatus();
-        }));
+    COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
+      COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
+      const std::lock_guard lock(mutex_);
+      if (!models_.try_emplace(info.id, info).second) {
+        return CorruptRecord(key, "has the id of another model");
+      }
+      return absl::OkStatus();
+    }));
   }
   return absl::OkStatus();
 }
@@ -42,8 +41,8 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
   const std::lock_guard lock(mutex_);
   const auto it = models_.find(id);
   if (it != models_.end()) {
-    return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", id,
-                                                 " already, of ", it->second.source));
+    return absl::AlreadyExistsError(
+        absl::StrCat("model_id: there is a model ", id, " already, of ", it->second.source));
   }
   if (!claimed_.emplace(id).second) {
     return absl::AlreadyExistsError(

@@ -54,7 +54,8 @@ inline StudyInfo MakeStudy(const std::string& id) {
 }
 
 inline ModelInfo MakeModelInfo(const std::string& id, const std::string& source) {
-  ModelInfo info{.id = id, .source = source, .created_unix_seconds = 1'700'000'001, .model = nullptr};
+  ModelInfo info{
+      .id = id, .source = source, .created_unix_seconds = 1'700'000'001, .model = nullptr};
   Certificate certificate;
   certificate.estimator = "prune";
   info.model = std::make_shared<const Model>(*Model::Create(
