@@ -15,7 +15,7 @@ namespace {
 // Noise of a release below this hides nearly everything.
 constexpr uint64_t kUsefulEpsilonNanos = 1'000'000;
 
-absl::StatusOr<const Trainer*> FindTrainer(const std::string& name,
+absl::StatusOr<const Trainer*> FindOffered(const std::string& name,
                                            absl::Span<const Trainer* const> trainers) {
   std::vector<std::string> names;
   for (const Trainer* trainer : trainers) {
@@ -62,7 +62,7 @@ std::vector<std::string> WarningsOf(absl::Span<const Release> releases) {
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
                                 absl::Span<const Trainer* const> trainers) {
   JobPlan plan;
-  COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindTrainer(spec.algorithm, trainers));
+  COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered(spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, neighbours));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());

@@ -1,41 +1,14 @@
 #include "server/lab/grid.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cmath>
-#include <mutex>
-#include <numeric>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
-#include "common/privacy/openssl_random.h"
 #include "server/curator/public_random.h"
+#include "server/lab/repetitions.h"
 
 namespace coppice {
 namespace {
-
-// Time since its creation: on the clock, and of this thread on the processor.
-class Stopwatch {
- public:
-  double clock_seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - clock_start_).count();
-  }
-  double cpu_seconds() const { return CpuNow() - cpu_start_; }
-
- private:
-  static double CpuNow() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
-
-  std::chrono::steady_clock::time_point clock_start_ = std::chrono::steady_clock::now();
-  double cpu_start_ = CpuNow();
-};
 
 std::vector<Cell> EmptyCells(const RunOptions& options) {
   std::vector<Cell> cells;
@@ -144,43 +117,11 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
   result.majority.resize(options.repeats);
   Runner runner(rows, options, result);
 
-  std::atomic<uint32_t> next{0};
-  std::mutex mutex;
-  uint32_t finished = 0;
-  absl::Status status;
-  const auto work = [&] {
-    OpenSslRandom noise;
-    for (uint32_t r = next++; r < options.repeats; r = next++) {
-      const absl::Status done = runner.RunOne(r, noise);
-      const std::lock_guard<std::mutex> lock(mutex);
-      status.Update(done);
-      if (!status.ok()) return;
-      progress(++finished);
-    }
-  };
-  std::vector<std::thread> workers;
-  for (uint32_t t = 1; t < std::min(options.threads, options.repeats); ++t) {
-    workers.emplace_back(work);
-  }
-  work();
-  for (std::thread& worker : workers) worker.join();
-  if (!status.ok()) return status;
+  COPPICE_RETURN_IF_ERROR(RunRepetitions(
+      options.repeats, options.threads,
+      [&](uint32_t repetition, PrivateRandom& noise) { return runner.RunOne(repetition, noise); },
+      progress));
   return result;
-}
-
-double Summary::standard_error() const {
-  return n == 0 ? 0 : deviation / std::sqrt(static_cast<double>(n));
-}
-
-Summary Summarize(absl::Span<const double> values) {
-  Summary summary{.n = values.size()};
-  if (values.empty()) return summary;
-  const auto n = static_cast<double>(values.size());
-  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
-  if (values.size() > 1) summary.deviation = std::sqrt(squares / (n - 1));
-  return summary;
 }
 
 const Cell& BestCell(const RunResult& result) { return BestOver(result, 0, 1); }

@@ -65,16 +65,6 @@ struct RunResult {
 absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& options,
                                   const std::function<void(uint32_t)>& progress);
 
-// Mean, standard deviation (n - 1) and number of `values`.
-struct Summary {
-  double mean = 0;
-  double deviation = 0;
-  size_t n = 0;
-
-  double standard_error() const;
-};
-Summary Summarize(absl::Span<const double> values);
-
 // The cell with the best mean accuracy; the first one on a tie.
 const Cell& BestCell(const RunResult& result);
 

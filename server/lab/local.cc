@@ -1,10 +1,7 @@
 #include "server/lab/local.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -15,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "server/curator/forest_size.h"
+#include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 
 namespace coppice {
@@ -141,11 +139,6 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
   COPPICE_ASSIGN_OR_RETURN(rows.private_rows, read(flags.private_file));
   if (rows.test_rows != nullptr) return FixedRows(std::move(rows));
   return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
-}
-
-void ShowProgress(uint32_t finished, uint32_t repeats) {
-  std::fprintf(stderr, "\r%u of %u repetitions%s", finished, repeats,
-               finished == repeats ? "\n" : "");
 }
 
 }  // namespace
@@ -344,9 +337,8 @@ absl::Status RunLocal(const LocalFlags& flags) {
                              std::cerr << note << "\n";
                            }));
   COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveRun(flags));
-  const bool terminal = isatty(STDERR_FILENO) == 1;
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
-                             if (terminal) ShowProgress(finished, options.repeats);
+                             ShowRepetitions(finished, options.repeats);
                            }));
   const nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "server/lab/audit_command.h"
+#include "server/lab/central.h"
 #include "server/lab/local.h"
 #include "server/lab/plan_command.h"
 #include "server/lab/synthesize.h"
@@ -45,6 +46,10 @@ int main(int argc, char** argv) {
   coppice::LocalFlags flags;
   CLI::App* local = app.add_subcommand("local", "accuracy of a study under local privacy");
   coppice::AddLocalFlags(*local, flags);
+  coppice::CentralFlags central_flags;
+  CLI::App* central =
+      app.add_subcommand("central", "accuracy of a model that is trained on a whole table");
+  coppice::AddCentralFlags(*central, central_flags);
   coppice::SynthesizeFlags synthesize_flags;
   CLI::App* synthesize =
       app.add_subcommand("synthesize", "the synthetic pair as files, to try the daemon on");
@@ -71,6 +76,7 @@ int main(int argc, char** argv) {
     const absl::Status usage = coppice::CheckPlanFlags(plan_flags);
     return usage.ok() ? ExitWith(coppice::RunPlan(plan_flags)) : ExitWrongUsage(usage);
   }
+  if (central->parsed()) return ExitWith(coppice::RunCentral(central_flags));
   if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
   if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
     return ExitWrongUsage(usage);

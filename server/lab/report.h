@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/lab/grid.h"
+#include "server/lab/repetitions.h"
 
 namespace coppice {
 

@@ -1,6 +1,7 @@
 #include "server/trainers/bins.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -34,20 +35,57 @@ std::vector<double> CutsOf(const Feature& feature, uint32_t most) {
   return cuts;
 }
 
-// How many of `cuts` are at most `value`.
-uint16_t BinOf(const std::vector<double>& cuts, double value) {
-  return static_cast<uint16_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
-}
+// Finds how many cuts are at most a value: a guess from an even grid, then step by step.
+class CutFinder {
+ public:
+  explicit CutFinder(const std::vector<double>& cuts) : cuts_(cuts) {
+    if (cuts.empty()) return;
+    low_ = cuts.front();
+    const double span = cuts.back() - low_;
+    scale_ = span > 0 ? (kCells - 1) / span : 0;
+    for (size_t cell = 0; cell < kCells; ++cell) {
+      const double value = scale_ > 0 ? low_ + static_cast<double>(cell) / scale_ : low_;
+      guesses_[cell] =
+          static_cast<uint16_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
+    }
+  }
+
+  uint16_t BinOf(double value) const {
+    if (cuts_.empty()) return 0;
+    const double at = std::clamp((value - low_) * scale_, 0.0, static_cast<double>(kCells - 1));
+    size_t bin = guesses_[static_cast<size_t>(at)];
+    while (bin > 0 && cuts_[bin - 1] > value) --bin;
+    while (bin < cuts_.size() && cuts_[bin] <= value) ++bin;
+    return static_cast<uint16_t>(bin);
+  }
+
+ private:
+  static constexpr size_t kCells = 1024;
+
+  const std::vector<double>& cuts_;
+  double low_ = 0, scale_ = 0;
+  std::array<uint16_t, kCells> guesses_{};
+};
 
 std::vector<uint16_t> BinColumn(absl::Span<const double> values, const FeatureBins& bins) {
   const auto missing = static_cast<uint16_t>(bins.missing());
+  const CutFinder finder(bins.cuts);
   std::vector<uint16_t> column(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     column[i] = IsMissing(values[i])                     ? missing
                 : bins.type == FeatureType::kCategorical ? static_cast<uint16_t>(values[i])
-                                                         : BinOf(bins.cuts, values[i]);
+                                                         : finder.BinOf(values[i]);
   }
   return column;
+}
+
+template <typename T>
+std::vector<T> At(const std::vector<T>& values, absl::Span<const uint32_t> positions) {
+  std::vector<T> selected;
+  if (values.empty()) return selected;
+  selected.reserve(positions.size());
+  for (const uint32_t position : positions) selected.push_back(values[position]);
+  return selected;
 }
 
 uint32_t StepsOf(double value, const Target& target) {
@@ -88,6 +126,19 @@ absl::StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<Fea
     binned.targets_.push_back(StepsOf(target, *rows.schema().target()));
   }
   return binned;
+}
+
+BinnedRows BinnedRows::Select(absl::Span<const uint32_t> positions) const {
+  BinnedRows selected;
+  selected.bins_ = bins_;
+  for (const std::vector<uint16_t>& column : columns_) {
+    selected.columns_.push_back(At(column, positions));
+  }
+  selected.labels_ = At(labels_, positions);
+  selected.targets_ = At(targets_, positions);
+  selected.num_classes_ = num_classes_;
+  selected.num_rows_ = positions.size();
+  return selected;
 }
 
 }  // namespace coppice

@@ -43,6 +43,7 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
 
 class BinnedRows {
  public:
+  BinnedRows() = default;  // no row
   static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
 
   const std::vector<FeatureBins>& bins() const { return bins_; }
@@ -56,12 +57,13 @@ class BinnedRows {
   uint32_t num_classes() const { return num_classes_; }
   bool regression() const { return num_classes_ == 0; }
 
+  // The rows at `positions`, in that order, side by side: what one tree sees fits the cache then.
+  BinnedRows Select(absl::Span<const uint32_t> positions) const;
+
   // Answers with `labels` instead of its own, one a row.
   void Relabel(std::vector<uint32_t> labels) { labels_ = std::move(labels); }
 
  private:
-  BinnedRows() = default;
-
   std::vector<FeatureBins> bins_;
   std::vector<std::vector<uint16_t>> columns_;
   std::vector<uint32_t> labels_;

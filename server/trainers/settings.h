@@ -53,6 +53,7 @@ class CheckedSettings {
   const std::string& Choice(absl::string_view name) const;
   // Whether it has a value: it was given, or its default is not empty.
   bool Has(absl::string_view name) const;
+  bool HasParameter(absl::string_view name) const { return values_.contains(name); }
 
  private:
   Settings values_;

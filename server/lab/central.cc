@@ -1,0 +1,210 @@
+#include "server/lab/central.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "server/curator/public_random.h"
+#include "server/lab/repetitions.h"
+#include "server/lab/report.h"
+#include "server/lab/rows.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kNoPrivacy[] = "inf";
+
+struct Scores {
+  std::vector<double> accuracy, mse, rmse;  // one a repetition; of the task's kind
+  std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
+  double epsilon_spent = 0;
+  size_t trees = 0;
+};
+
+absl::StatusOr<std::optional<Budget>> ParseEpsilon(const std::string& text) {
+  if (text == kNoPrivacy) return std::optional<Budget>();
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
+  return std::optional<Budget>(epsilon);
+}
+
+absl::StatusOr<Settings> ParseSettings(const std::vector<std::string>& texts) {
+  Settings settings;
+  for (const std::string& text : texts) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    if (parts.first.empty() || !settings.emplace(parts).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set ", text, ": must be name=value, each name once"));
+    }
+  }
+  return settings;
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> ReadRows(const std::string& path,
+                                                      const std::shared_ptr<const Schema>& schema,
+                                                      const CentralFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(
+      TableFile file,
+      ReadTable(path, schema, {.strict = flags.strict, .allow_unlabelled = flags.unlabelled}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) std::cerr << path << ": " << notes << "\n";
+  return std::make_shared<const Table>(std::move(file.table));
+}
+
+absl::StatusOr<RowSource> ResolveRows(const CentralFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const auto rows, ReadRows(flags.data_file, schema, flags));
+  if (flags.test_file.empty()) return HoldOut(nullptr, rows, flags.holdout);
+  COPPICE_ASSIGN_OR_RETURN(const auto test, ReadRows(flags.test_file, schema, flags));
+  return FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
+}
+
+double AccuracyOf(const Model& model, const Table& test) {
+  size_t right = 0, labelled = 0;
+  Row row;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    if (test.label(i) == kUnlabelled) continue;
+    test.CopyRow(i, row);
+    ++labelled;
+    right += model.Predict(row).label == test.label(i) ? 1 : 0;
+  }
+  return labelled == 0 ? 0 : static_cast<double>(right) / static_cast<double>(labelled);
+}
+
+double SquaredErrorOf(const Model& model, const Table& test) {
+  double sum = 0;
+  Row row;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    test.CopyRow(i, row);
+    sum += std::pow(model.Predict(row).value - test.target(i), 2);
+  }
+  return sum / static_cast<double>(test.num_rows());
+}
+
+absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions& options,
+                                     const RowSource& source, const CentralFlags& flags) {
+  Scores scores;
+  for (auto* values : {&scores.accuracy, &scores.mse, &scores.rmse, &scores.fit_seconds,
+                       &scores.fit_cpu_seconds, &scores.leaves}) {
+    values->resize(flags.repeats);
+  }
+  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
+    PublicRandom seeds(flags.seed, repetition);
+    const LabRows rows = source(seeds.Next());
+    const Stopwatch fitting;
+    COPPICE_ASSIGN_OR_RETURN(
+        const Model model,
+        trainer.Train(*rows.private_rows, options, noise, [](double) { return absl::OkStatus(); }));
+    scores.fit_seconds[repetition] = fitting.clock_seconds();
+    scores.fit_cpu_seconds[repetition] = fitting.cpu_seconds();
+    double leaves = 0;
+    for (const Tree& tree : model.forest()) leaves += tree.num_leaves();
+    scores.leaves[repetition] = leaves;
+    if (model.schema().target()) {
+      scores.mse[repetition] = SquaredErrorOf(model, *rows.test_rows);
+      scores.rmse[repetition] = std::sqrt(scores.mse[repetition]);
+    } else {
+      scores.accuracy[repetition] = AccuracyOf(model, *rows.test_rows);
+    }
+    if (repetition == 0) {
+      scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
+      scores.trees = model.forest().size();
+    }
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(RunRepetitions(flags.repeats, flags.threads, run, [&](uint32_t finished) {
+    ShowRepetitions(finished, flags.repeats);
+  }));
+  return scores;
+}
+
+nlohmann::ordered_json ReportOf(const CentralFlags& flags, bool regression, const Scores& scores) {
+  const auto describe = [](const std::vector<double>& values) -> nlohmann::ordered_json {
+    const Summary summary = Summarize(values);
+    return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
+  };
+  nlohmann::ordered_json report;
+  if (regression) {
+    report["mse"] = describe(scores.mse);
+    report["rmse"] = describe(scores.rmse);
+  } else {
+    report["accuracy"] = describe(scores.accuracy);
+  }
+  report["standard_error"] = Summarize(regression ? scores.rmse : scores.accuracy).standard_error();
+  report["algorithm"] = flags.algorithm;
+  report["epsilon"] = flags.epsilon;
+  report["epsilon_spent"] = scores.epsilon_spent;
+  report["settings"] = absl::StrJoin(flags.settings, " ");
+  report["trees"] = scores.trees;
+  report["leaves"] = Summarize(scores.leaves).mean;
+  report["fit_seconds"] = Summarize(scores.fit_seconds).mean;
+  report["fit_cpu_seconds"] = Summarize(scores.fit_cpu_seconds).mean;
+  return report;
+}
+
+}  // namespace
+
+void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
+  command.add_option("--data", flags.data_file, "rows to train on (CSV, LIBSVM)")->required();
+  command.add_option("--schema", flags.schema_file, "schema of all files (JSON)")->required();
+  command
+      .add_option("--algorithm", flags.algorithm,
+                  absl::StrCat("one of ", absl::StrJoin(AllTrainers(), ", ",
+                                                        [](std::string* out, const Trainer* t) {
+                                                          absl::StrAppend(out, t->info().name);
+                                                        })))
+      ->required()
+      ->check([](const std::string& name) {
+        return std::string(FindTrainer(name).status().message());
+      });
+  command.add_option("--epsilon", flags.epsilon, "privacy of the whole model, or inf for none")
+      ->required()
+      ->check([](const std::string& text) {
+        return std::string(ParseEpsilon(text).status().message());
+      });
+  command.add_option("--set", flags.settings,
+                     "name=value, a parameter of the algorithm; --algorithm NAME --parameters "
+                     "lists them");
+  auto* test = command.add_option("--test", flags.test_file, "rows to score on");
+  command.add_option("--holdout", flags.holdout, "share of the rows to score on instead")
+      ->check(CLI::Range(0.0, 1.0))
+      ->excludes(test)
+      ->capture_default_str();
+  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
+  command.add_flag("--unlabelled", flags.unlabelled, "an empty label is a row without one");
+  command.add_option("--repeats", flags.repeats, "repetitions")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->capture_default_str();
+  command.add_option("--threads", flags.threads, "repetitions at a time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  command.add_option("--seed", flags.seed, "of how rows are split; never of noise or groups")
+      ->capture_default_str();
+  command.add_flag("--json", flags.json, "one JSON object on stdout");
+}
+
+absl::Status RunCentral(const CentralFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
+  TrainOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.epsilon, ParseEpsilon(flags.epsilon));
+  COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_RETURN_IF_ERROR(trainer->Plan(*schema, options).status());
+  COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Scores scores, TrainAndScore(*trainer, options, rows, flags));
+  const nlohmann::ordered_json report = ReportOf(flags, schema->target().has_value(), scores);
+  std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
+  if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,65 @@
+#include "server/lab/repetitions.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "common/privacy/openssl_random.h"
+
+namespace coppice {
+
+absl::Status RunRepetitions(
+    uint32_t repeats, uint32_t threads,
+    const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
+    const std::function<void(uint32_t finished)>& progress) {
+  std::atomic<uint32_t> next{0};
+  std::mutex mutex;
+  uint32_t finished = 0;
+  absl::Status status;
+  const auto work = [&] {
+    OpenSslRandom noise;
+    for (uint32_t r = next++; r < repeats; r = next++) {
+      const absl::Status done = run(r, noise);
+      const std::lock_guard<std::mutex> lock(mutex);
+      status.Update(done);
+      if (!status.ok()) return;
+      progress(++finished);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (uint32_t t = 1; t < std::min(threads, repeats); ++t) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  return status;
+}
+
+void ShowRepetitions(uint32_t finished, uint32_t repeats) {
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!terminal) return;
+  std::fprintf(stderr, "\r%u of %u repetitions%s", finished, repeats,
+               finished == repeats ? "\n" : "");
+}
+
+double Summary::standard_error() const {
+  return n == 0 ? 0 : deviation / std::sqrt(static_cast<double>(n));
+}
+
+Summary Summarize(absl::Span<const double> values) {
+  Summary summary{.n = values.size()};
+  if (values.empty()) return summary;
+  const auto n = static_cast<double>(values.size());
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
+  if (values.size() > 1) summary.deviation = std::sqrt(squares / (n - 1));
+  return summary;
+}
+
+}  // namespace coppice

@@ -1,0 +1,28 @@
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/trainers/algorithms.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+
+absl::Span<const Trainer* const> AllTrainers() {
+  static const std::array kTrainers = {&Spe(),     &Sspe1(),        &Sspe2(),     &Pte(),
+                                       &DiPriMe(), &Rdt(),          &Dpert(),     &MaxTree(),
+                                       &Dpdf(),    &RandomForest(), &ExtraTrees()};
+  return kTrainers;
+}
+
+absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name) {
+  for (const Trainer* trainer : AllTrainers()) {
+    if (trainer->info().name == name) return trainer;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no algorithm \"", name, "\"; there are ",
+                   absl::StrJoin(AllTrainers(), ", ", [](std::string* out, const Trainer* trainer) {
+                     absl::StrAppend(out, trainer->info().name);
+                   })));
+}
+
+}  // namespace coppice

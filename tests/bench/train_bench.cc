@@ -1,0 +1,106 @@
+// Time and memory of one training on synthetic rows of numeric features, as rows become more: one
+// process a size, so that each has a peak of its own. Prints rows, seconds of the processor, and
+// the peak of memory as a multiple of the table's columns.
+//
+//   train_bench [--algorithm spe] [--features 18] [--rows 50000,500000,5000000]
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "common/privacy/openssl_random.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+namespace {
+
+struct Flags {
+  std::string algorithm = "spe";
+  size_t features = 18;
+  std::vector<size_t> rows = {50'000, 160'000, 500'000, 1'600'000, 5'000'000};
+};
+
+// Uniform numbers; the class is whether the first two add up to more than one, one time in five
+// not.
+Table MakeRows(size_t features, size_t rows) {
+  std::vector<Feature> columns(features);
+  for (size_t f = 0; f < features; ++f) {
+    columns[f].name = "x" + std::to_string(f);
+    columns[f].max = 1;
+  }
+  Table table(std::make_shared<const Schema>(*Schema::Create(columns, "y", {"no", "yes"})));
+  table.Reserve(rows);
+  uint64_t state = 1;
+  Row row(features);
+  for (size_t i = 0; i < rows; ++i) {
+    for (double& x : row) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      x = static_cast<double>(state >> 11) * 0x1p-53;
+    }
+    const bool above = row[0] + row[1 % features] > 1;
+    table.Append(row, (state >> 32) % 5 == 0 ? !above : above);
+  }
+  return table;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+int Measure(const Flags& flags, size_t rows) {
+  const Table table = MakeRows(flags.features, rows);
+  OpenSslRandom random;
+  const double start = CpuSeconds();
+  const auto model = (*FindTrainer(flags.algorithm))
+                         ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {}}, random,
+                                 [](double) { return absl::OkStatus(); });
+  const double seconds = CpuSeconds() - start;
+  if (!model.ok()) {
+    std::cerr << model.status() << "\n";
+    return 1;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double table_kib = static_cast<double>(rows * flags.features * sizeof(double)) / 1024;
+  std::printf("%zu %.3f %.2f\n", rows, seconds, static_cast<double>(usage.ru_maxrss) / table_kib);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Time and memory of training as rows become more", "train_bench");
+  app.add_option("--algorithm", flags.algorithm)->capture_default_str();
+  app.add_option("--features", flags.features)->capture_default_str();
+  app.add_option("--rows", flags.rows)->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+  std::printf("rows seconds memory\n");
+  for (const size_t rows : flags.rows) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      const int failed = Measure(flags, rows);
+      std::fflush(stdout);
+      _exit(failed);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }
