@@ -3,6 +3,7 @@
 #ifndef COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
 #define COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -60,8 +61,8 @@ class CrashingStore final : public Store {
 
   Store& disk_;
   const WriteFault fault_;
-  size_t writes_ = 0;
-  bool dead_ = false;
+  std::atomic<size_t> writes_{0};
+  std::atomic<bool> dead_{false};
 };
 
 }  // namespace coppice::testing

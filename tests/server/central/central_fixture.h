@@ -58,6 +58,17 @@ inline JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEps
 
 // Everything over one store; what goes first is named last.
 struct Central {
+  Central() = default;
+  Central(Central&&) = default;
+  // Whatever uses another part goes before it.
+  Central& operator=(Central&& other) noexcept {
+    jobs = std::move(other.jobs);
+    datasets = std::move(other.datasets);
+    ledger = std::move(other.ledger);
+    models = std::move(other.models);
+    return *this;
+  }
+
   std::unique_ptr<Models> models = std::make_unique<Models>();
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Datasets> datasets;

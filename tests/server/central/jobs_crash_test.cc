@@ -1,6 +1,8 @@
 // Every write may be the last: what is on the disk afterwards keeps what the ledger promises.
 
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/central/central_keys.h"
@@ -45,6 +47,15 @@ void CheckBooks(MemoryStore& disk, const std::string& context) {
   }
 }
 
+// A dead store keeps the job waiting; any other is got over.
+void AwaitEndOrDeath(Jobs& jobs, const std::string& id, const CrashingStore& store) {
+  const auto recorder = std::make_shared<Recorder>();
+  ASSERT_OK(jobs.Watch(id, recorder));
+  recorder->Await([&store](const JobInfo& told) {
+    return HasEnded(told.state) || (store.dead() && !told.reason.empty());
+  });
+}
+
 struct Fault {
   size_t write;
   bool kept;
@@ -72,13 +83,8 @@ TEST_P(JobsCrashTest, AJobRunsAtMostOnceAndItsModelComesWithItsCharge) {
     if (!store.dead()) {
       ASSERT_OK(job);
     }
-    // A dead store keeps the job waiting; any other is got over.
     if (job.ok()) {
-      const auto recorder = std::make_shared<Recorder>();
-      ASSERT_OK(central.jobs->Watch("j", recorder));
-      recorder->Await([&store](const JobInfo& told) {
-        return HasEnded(told.state) || (store.dead() && !told.reason.empty());
-      });
+      AwaitEndOrDeath(*central.jobs, "j", store);
       if (!store.dead()) {
         EXPECT_EQ(central.jobs->Get("j")->state, JobState::kDone);
         EXPECT_EQ(central.ledger->Get("d")->spent.epsilon_nanos, kEpsilon);
@@ -114,7 +120,7 @@ TEST_P(JobsCrashTest, ACancelledJobIsGivenBackOnceOrRuns) {
     for (const char* id : {"front", "j"}) {
       auto job = central.jobs->Submit(RequestOf(id));
       if (!job.ok() && !store.dead()) job = central.jobs->Submit(RequestOf(id));
-      if (job.ok() && id[0] == 'f' && !store.dead()) trainer.AwaitRuns(1);
+      while (job.ok() && trainer.runs() == 0 && !store.dead()) std::this_thread::yield();
     }
     auto cancelled = central.jobs->Cancel("j");
     if (!cancelled.ok() && !store.dead()) cancelled = central.jobs->Cancel("j");
@@ -123,7 +129,7 @@ TEST_P(JobsCrashTest, ACancelledJobIsGivenBackOnceOrRuns) {
       EXPECT_EQ(cancelled->state, JobState::kCancelled);
     }
     trainer.Let();
-    if (!store.dead()) AwaitEnd(*central.jobs, "front");
+    if (!store.dead()) AwaitEndOrDeath(*central.jobs, "front", store);
   }
   CheckBooks(disk, "after the crash");
   {

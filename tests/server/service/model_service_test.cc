@@ -128,6 +128,30 @@ TEST_F(ModelServiceTest, PredictAnswersEveryRow) {
   EXPECT_EQ(predicted_.predictions(2).standard_error(), 0.5);
 }
 
+TEST_F(ModelServiceTest, PredictAnswersWithANumberIfTheModelIsOfOne) {
+  Feature age;
+  age.name = "age";
+  age.max = 100;
+  const Schema schema = *Schema::CreateRegression({age}, "price", {.min = 10, .max = 20});
+  models_.Publish(
+      {.id = "m1",
+       .source = "jobs/j",
+       .created_unix_seconds = 1,
+       .model = std::make_shared<const Model>(*Model::Create(
+           schema, {Tree::SingleLeaf()}, {{{{0.25, 0.75}, 0.5, 1, 0}}}, Certificate()))});
+  predict_.add_rows()->add_values(1);
+  ASSERT_THAT(Predict(), IsGrpcOk());
+  EXPECT_THAT(predicted_.classes(), SizeIs(0));
+  EXPECT_EQ(predicted_.predictions(0).value(), 17.5);
+  v1::GetModelRequest request;
+  request.set_name("models/m1");
+  v1::GetModelResponse response;
+  grpc::ClientContext context;
+  ASSERT_THAT(stub_->GetModel(&context, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.model().job(), "jobs/j");
+  EXPECT_EQ(response.model().study(), "");
+}
+
 TEST_F(ModelServiceTest, PredictNamesTheRowThatDoesNotFitButNotItsValue) {
   predict_.add_rows()->add_values(1);
   predict_.add_rows()->add_values(4711);
