@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/study/random_id.h"
 #include "common/study/terms.h"
+#include "server/models/random_id.h"
 
 namespace coppice {
 

@@ -6,7 +6,6 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/study/random_id.h"
 #include "common/wire/convert.h"
 #include "server/curator/catalog.h"
 #include "server/curator/estimate_model.h"
@@ -18,6 +17,7 @@
 #include "server/curator/submission.h"
 #include "server/curator/ticket_authority.h"
 #include "server/models/model_record.h"
+#include "server/models/random_id.h"
 
 namespace coppice {
 namespace {

@@ -41,7 +41,7 @@ class CentralServiceTest : public ::testing::Test {
 
   static v1::CreateDatasetRequest CreateRequest(const std::string& id) {
     v1::CreateDatasetRequest request;
-    request.set_request_id("request of " + id);
+    request.set_request_id(absl::StrCat("request of ", id));
     request.set_dataset_id(id);
     *request.mutable_schema() = ToProto(*CentralSchema());
     request.mutable_cap()->set_epsilon_nanos(10 * kEpsilon);

@@ -1,4 +1,4 @@
-#include "common/study/random_id.h"
+#include "server/models/random_id.h"
 
 #include <openssl/rand.h>
 

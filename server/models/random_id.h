@@ -1,7 +1,7 @@
 // Ids for studies, models, datasets and jobs whose maker does not name them.
 
-#ifndef COPPICE_COMMON_STUDY_RANDOM_ID_H_
-#define COPPICE_COMMON_STUDY_RANDOM_ID_H_
+#ifndef COPPICE_SERVER_MODELS_RANDOM_ID_H_
+#define COPPICE_SERVER_MODELS_RANDOM_ID_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ absl::StatusOr<std::string> MakeRandomId();
 
 }  // namespace coppice
 
-#endif  // COPPICE_COMMON_STUDY_RANDOM_ID_H_
+#endif  // COPPICE_SERVER_MODELS_RANDOM_ID_H_
