@@ -31,11 +31,6 @@ class ChannelClock final : public RetryClock {
   grpc::Channel& channel_;
 };
 
-bool IsRetryable(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
-         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
-}
-
 // Uniform in [0, 1]; 1 if OpenSSL fails, which only costs the jitter.
 double UnitInterval() {
   uint32_t word = 0;
@@ -64,6 +59,11 @@ bool IsAboutTls(absl::string_view detail) {
 }
 
 }  // namespace
+
+bool IsRetryable(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
+         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
+}
 
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
                            absl::FunctionRef<absl::Status(absl::Time deadline)> attempt) {

@@ -37,6 +37,9 @@ class RetryClock {
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
                            absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
 
+// Whether a call that failed with this code may succeed when it is repeated.
+bool IsRetryable(absl::StatusCode code);
+
 // The same code. Where the connection is at fault the message says where `server` was looked for
 // and what to check.
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);

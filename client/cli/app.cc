@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/collect.h"
+#include "client/cli/dataset.h"
 #include "client/cli/flags.h"
 #include "client/cli/model.h"
 #include "client/cli/output.h"
 #include "client/cli/study.h"
+#include "client/cli/train.h"
 
 namespace coppice {
 namespace {
@@ -41,6 +43,8 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddStudyCommands(app, action);
   AddCollectCommands(app, action);
   AddModelCommands(app, action);
+  AddDatasetCommands(app, action);
+  AddTrainCommands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,17 +9,17 @@
 namespace coppice {
 namespace {
 
-// "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
-std::string EnumText(absl::string_view name, absl::string_view prefix) {
-  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
-}
-
 std::string StateText(v1::StudyState state) {
   return EnumText(v1::StudyState_Name(state), "STUDY_STATE_");
 }
 
 std::string MechanismText(v1::Mechanism mechanism) {
   return EnumText(v1::Mechanism_Name(mechanism), "MECHANISM_");
+}
+
+std::string LeafKindText(v1::LeafKind kind) {
+  return kind == v1::LEAF_KIND_UNSPECIFIED ? "probabilities"
+                                           : EnumText(v1::LeafKind_Name(kind), "LEAF_KIND_");
 }
 
 // "hybrid, at least 8 rows a leaf", ...
@@ -35,8 +35,6 @@ std::string PartitionText(const v1::PartitionOptions& partition) {
   return text;
 }
 
-double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
-
 void AddCounts(const v1::Study& study, Json& json) {
   json["accepted"] = 0;
   json["duplicate"] = 0;
@@ -49,7 +47,7 @@ void AddCounts(const v1::Study& study, Json& json) {
 }
 
 void AddTerms(const v1::Study& study, Json& json) {
-  json["epsilon"] = Epsilon(study.terms().epsilon_nanos());
+  json["epsilon"] = EpsilonNumber(study.terms().epsilon_nanos());
   json["mechanism"] = MechanismText(study.terms().mechanism());
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
@@ -69,6 +67,12 @@ void AddAlarms(const v1::Study& study, Json& json) {
 
 }  // namespace
 
+std::string EnumText(absl::string_view name, absl::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
+}
+
+double EpsilonNumber(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+
 std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
 
 uint64_t CountLeaves(const v1::Forest& forest) {
@@ -82,6 +86,14 @@ uint64_t CountLeaves(const v1::Forest& forest) {
 std::string TimeText(int64_t unix_seconds) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
                           absl::UTCTimeZone());
+}
+
+Json DescribeRelease(const v1::Release& release) {
+  return {{"what", release.what()},
+          {"mechanism", release.mechanism()},
+          {"epsilon", EpsilonNumber(release.epsilon_nanos())},
+          {"times", release.times()},
+          {"part", release.part().empty() ? "all" : release.part()}};
 }
 
 Json DescribeNewStudy(const v1::Study& study) {
@@ -126,6 +138,12 @@ Json DescribeStudyBriefly(const v1::Study& study) {
 Json DescribeModel(const v1::Model& model) {
   const v1::Certificate& certificate = model.certificate();
   Json json = DescribeModelBriefly(model);
+  const bool of_a_study = !model.study().empty();
+  if (of_a_study) {
+    json.erase("job");
+  } else {
+    for (const char* absent : {"study", "reports", "public_rows"}) json.erase(absent);
+  }
   json["leaves"] = CountLeaves(model.forest());
   json["trees"] = model.forest().trees_size();
   if (!certificate.diagnosis().empty()) json["diagnosis"] = certificate.diagnosis();
@@ -134,7 +152,9 @@ Json DescribeModel(const v1::Model& model) {
   for (const std::string& input : certificate.public_inputs()) {
     json["public_inputs"].push_back(input);
   }
-  json["fingerprint"] = certificate.fingerprint();
+  if (of_a_study) json["fingerprint"] = certificate.fingerprint();
+  json["releases"] = certificate.releases_size();
+  json["leaf_kind"] = LeafKindText(model.leaf_kind());
   json["code_version"] = certificate.code_version();
   return json;
 }
@@ -143,10 +163,11 @@ Json DescribeModelBriefly(const v1::Model& model) {
   const v1::Certificate& certificate = model.certificate();
   return {{"model", IdOf(model.name())},
           {"study", IdOf(model.study())},
+          {"job", IdOf(model.job())},
           {"estimator", certificate.estimator()},
           {"reports", certificate.reports()},
           {"public_rows", certificate.public_rows()},
-          {"epsilon", Epsilon(certificate.epsilon_nanos())},
+          {"epsilon", EpsilonNumber(certificate.epsilon_nanos())},
           {"mechanism", certificate.mechanism()},
           {"created", TimeText(model.created_unix_seconds())}};
 }

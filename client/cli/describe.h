@@ -12,12 +12,19 @@
 
 namespace coppice {
 
+// "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
+std::string EnumText(absl::string_view name, absl::string_view prefix);
+// Of billionths.
+double EpsilonNumber(uint64_t nanos);
 // "ID" of "collection/ID".
 std::string IdOf(absl::string_view name);
 // Of all trees together.
 uint64_t CountLeaves(const v1::Forest& forest);
 // "2026-01-31T12:00:00Z".
 std::string TimeText(int64_t unix_seconds);
+
+// what, mechanism, epsilon of one time, times, part.
+Json DescribeRelease(const v1::Release& release);
 
 // study, leaves, fingerprint first; then what the study was made of.
 Json DescribeNewStudy(const v1::Study& study);
@@ -30,7 +37,9 @@ Json DescribeStudyForPeople(const v1::Study& study);
 // A line of a list: what a study has without its terms.
 Json DescribeStudyBriefly(const v1::Study& study);
 
+// Without what only a model of a study has, if a job made it, and the other way round.
 Json DescribeModel(const v1::Model& model);
+// A line of a list. The same members for every model.
 Json DescribeModelBriefly(const v1::Model& model);
 
 }  // namespace coppice

@@ -7,8 +7,10 @@
 #define COPPICE_CLIENT_CLI_FLAGS_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -47,7 +49,7 @@ void AddServerFlags(CLI::App& verb, ServerFlags& flags);
 // Throws CLI::ValidationError, naming the flag, unless the connection flags make sense together.
 void CheckServerFlags(const ServerFlags& flags);
 
-// --study or --model.
+// --study, --model, --dataset or --job.
 void AddIdFlag(CLI::App& verb, const std::string& flag, std::string& id,
                const std::string& description, bool required = true);
 
@@ -56,6 +58,21 @@ CLI::Option* AddEpsilonFlag(CLI::App& verb, const std::string& flag, std::string
                             const std::string& description);
 // Of text that passed the flag's check.
 Budget EpsilonOf(const std::string& text);
+
+// A flag that takes one of a few names.
+template <typename Value, typename Target>
+CLI::Option* AddChoice(CLI::App& verb, const std::string& flag, Target& value,
+                       const std::map<std::string, Value>& choices,
+                       const std::string& description) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices) names.push_back(name);
+  return verb
+      .add_option_function<std::string>(
+          flag, [&value, choices](const std::string& name) { value = choices.at(name); },
+          description)
+      ->type_name("NAME")
+      ->check(CLI::IsMember(names));
+}
 
 // Makes `verb` run `run` on `flags`, once its flags are checked.
 template <typename Flags>

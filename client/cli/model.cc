@@ -396,13 +396,16 @@ void AddVerify(CLI::App& noun, Action& action) {
 }  // namespace
 
 void AddModelCommands(CLI::App& app, Action& action) {
-  CLI::App* noun = app.add_subcommand("model", "Models: built from a study's sums");
+  CLI::App* noun =
+      app.add_subcommand("model", "Models: built from a study's sums, or trained by a job");
   noun->require_subcommand(1);
   AddBuild(*noun, action);
   AddList(*noun, action);
   AddShow(*noun, action);
-  AddRowsVerb(*noun, action, "predict", "Predict the class of every row of a table", Predict);
-  AddRowsVerb(*noun, action, "evaluate", "Compare predictions with a table's own labels", Evaluate);
+  AddRowsVerb(*noun, action, "predict", "Predict the class, or the number, of every row of a table",
+              Predict);
+  AddRowsVerb(*noun, action, "evaluate", "Compare predictions with a table's own labels or numbers",
+              Evaluate);
   AddExport(*noun, action);
   AddVerify(*noun, action);
 }

@@ -91,17 +91,21 @@ void PrintRows(absl::Span<const Json> rows, bool json) {
 
 void Note(absl::string_view text) { std::cerr << text << std::endl; }
 
-Progress::Progress(std::string label, uint64_t total)
-    : label_(std::move(label)), total_(total), visible_(isatty(STDERR_FILENO) == 1) {}
+UpdatingLine::UpdatingLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
+UpdatingLine::~UpdatingLine() {
   if (shown_) std::cerr << std::endl;
 }
 
-void Progress::Show(uint64_t done) {
+void UpdatingLine::Show(absl::string_view text) {
   if (!visible_) return;
-  std::cerr << '\r' << label_ << ' ' << done << " of " << total_ << std::flush;
+  constexpr absl::string_view kClearToEnd = "\033[K";
+  std::cerr << '\r' << text << kClearToEnd << std::flush;
   shown_ = true;
 }
+
+Progress::Progress(std::string label, uint64_t total) : label_(std::move(label)), total_(total) {}
+
+void Progress::Show(uint64_t done) { line_.Show(absl::StrCat(label_, " ", done, " of ", total_)); }
 
 }  // namespace coppice

@@ -33,21 +33,33 @@ void PrintRows(absl::Span<const Json> rows, bool json);
 // A line for people, on stderr.
 void Note(absl::string_view text);
 
-// "label 1200 of 45000" on stderr, rewritten in place.
+// A line on stderr that is rewritten in place, and ended when this is. Nothing unless stderr is a
+// terminal.
+class UpdatingLine {
+ public:
+  UpdatingLine();
+  ~UpdatingLine();
+  UpdatingLine(const UpdatingLine&) = delete;
+  UpdatingLine& operator=(const UpdatingLine&) = delete;
+
+  void Show(absl::string_view text);
+
+ private:
+  bool visible_;
+  bool shown_ = false;
+};
+
+// "label 1200 of 45000" as such a line.
 class Progress {
  public:
   Progress(std::string label, uint64_t total);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   void Show(uint64_t done);
 
  private:
   std::string label_;
   uint64_t total_;
-  bool visible_;
-  bool shown_ = false;
+  UpdatingLine line_;
 };
 
 }  // namespace coppice

@@ -10,8 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
+#include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
+#include "coppice/v1/training.grpc.pb.h"
 
 namespace coppice {
 
@@ -21,18 +23,28 @@ class Remote {
 
   v1::StudyService::Stub& studies() const { return *studies_; }
   v1::ModelService::Stub& models() const { return *models_; }
+  v1::DatasetService::Stub& datasets() const { return *datasets_; }
+  v1::TrainingService::Stub& training() const { return *training_; }
 
-  // One unary call on one of the stubs, with deadline and an error that helps.
+  // One call on one of the stubs, with deadline and an error that helps.
   absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
+  // The same, again and again while the server cannot be reached. Only for what may be repeated.
+  absl::Status CallPatiently(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
+  // Once, with a deadline of its own: for streams that last.
+  absl::Status CallWithin(absl::Duration deadline,
+                          absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
 
  private:
   Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel);
 
   std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
-  RetryOptions retry_;
+  RetryOptions once_;
+  RetryOptions patient_;
   std::unique_ptr<v1::StudyService::Stub> studies_;
   std::unique_ptr<v1::ModelService::Stub> models_;
+  std::unique_ptr<v1::DatasetService::Stub> datasets_;
+  std::unique_ptr<v1::TrainingService::Stub> training_;
 };
 
 }  // namespace coppice

@@ -91,19 +91,6 @@ absl::Status Create(const CreateFlags& flags) {
   return absl::OkStatus();
 }
 
-// A flag that takes one of a few names.
-template <typename Value, typename Target>
-void AddChoice(CLI::App& verb, const std::string& flag, Target& value,
-               const std::map<std::string, Value>& choices, const std::string& description) {
-  std::vector<std::string> names;
-  for (const auto& [name, choice] : choices) names.push_back(name);
-  verb.add_option_function<std::string>(
-          flag, [&value, choices](const std::string& name) { value = choices.at(name); },
-          description)
-      ->type_name("NAME")
-      ->check(CLI::IsMember(names));
-}
-
 void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
   const std::map<std::string, v1::SplitRule> rules = {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},

@@ -11,19 +11,6 @@
 #include "common/wire/convert.h"
 
 namespace coppice {
-namespace {
-
-double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
-
-Json DescribeRelease(const Release& release) {
-  return {{"what", release.what},
-          {"mechanism", release.mechanism},
-          {"epsilon", Epsilon(release.epsilon_nanos)},
-          {"times", release.times},
-          {"part", release.part.empty() ? "all" : release.part}};
-}
-
-}  // namespace
 
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -45,11 +32,11 @@ Verdict VerifyModel(const v1::Model& model) {
   verdict.status = cost.ok() ? FromProto(model).status() : cost.status();
   verdict.json = {{"model", IdOf(model.name())},
                   {"verified", verdict.status.ok()},
-                  {"epsilon", Epsilon(certificate.epsilon_nanos)},
-                  {"epsilon_of_releases", cost.ok() ? Json(Epsilon(*cost)) : Json()},
+                  {"epsilon", EpsilonNumber(certificate.epsilon_nanos)},
+                  {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()},
                   {"neighbouring", certificate.neighbouring},
                   {"releases", Json::array()}};
-  for (const Release& release : certificate.releases) {
+  for (const v1::Release& release : model.certificate().releases()) {
     verdict.json["releases"].push_back(DescribeRelease(release));
   }
   if (!verdict.status.ok()) {

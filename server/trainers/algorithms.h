@@ -14,6 +14,7 @@ const Trainer& Sspe1();         // sspe1.cc
 const Trainer& Sspe2();         // public_medians.cc
 const Trainer& Pte();           // public_medians.cc
 const Trainer& DiPriMe();       // diprime.cc
+const Trainer& MedianForest();  // diprime.cc
 const Trainer& Rdt();           // random_trees.cc
 const Trainer& Dpert();         // random_trees.cc
 const Trainer& MaxTree();       // greedy_trees.cc

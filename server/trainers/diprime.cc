@@ -27,6 +27,8 @@ struct Resolved {
 
 class DiPriMeTrainer final : public Trainer {
  public:
+  explicit DiPriMeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
+
   const AlgorithmInfo& info() const override { return info_; }
 
   absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
@@ -95,30 +97,52 @@ class DiPriMeTrainer final : public Trainer {
     return absl::OkStatus();
   }
 
-  AlgorithmInfo info_ = {
-      .name = "diprime",
-      .summary = "forest of median trees, each split the best of several features' medians",
-      .source = "Consul, Williamson 2021, Algorithms 1 and 2",
-      .regression = true,
-      .parameters = [] {
-        std::vector<Parameter> parameters = EnsembleParameters({.vote = "mean"});
-        parameters.push_back(DepthParameter("5", "levels of each tree"));
-        parameters.push_back(StructureParameter("0.5"));
-        parameters.push_back(IntegerParameter(
-            "features", 1, 1024, "5",
-            "K: how many random features a split is chosen from. Each median is paid for"));
-        parameters.push_back(RealParameter(
-            "medians", 0.01, 0.99, "0.5",
-            "part of a level's share that goes to its medians; the rest chooses among them"));
-        parameters.push_back(ScoreParameter("gini"));
-        return parameters;
-      }()};
+  AlgorithmInfo info_;
 };
+
+// What is set where the user sets nothing.
+struct Defaults {
+  const char* trees;
+  const char* depth;
+  const char* structure;
+  const char* features;
+};
+
+std::vector<Parameter> Parameters(const Defaults& defaults) {
+  std::vector<Parameter> parameters = EnsembleParameters({.trees = defaults.trees, .vote = "mean"});
+  parameters.push_back(DepthParameter(defaults.depth, "levels of each tree"));
+  parameters.push_back(StructureParameter(defaults.structure));
+  parameters.push_back(IntegerParameter(
+      "features", 1, 1024, defaults.features,
+      "K: how many random features a split is chosen from. Each median is paid for"));
+  parameters.push_back(RealParameter(
+      "medians", 0.01, 0.99, "0.5",
+      "part of a level's share that goes to its medians; the rest chooses among them"));
+  parameters.push_back(ScoreParameter("gini"));
+  return parameters;
+}
 
 }  // namespace
 
 const Trainer& DiPriMe() {
-  static const DiPriMeTrainer kTrainer;
+  static const DiPriMeTrainer kTrainer(
+      {.name = "diprime",
+       .summary = "forest of median trees, each split the best of several features' medians",
+       .source = "Consul, Williamson 2021, Algorithms 1 and 2",
+       .regression = true,
+       .parameters =
+           Parameters({.trees = "10", .depth = "5", .structure = "0.5", .features = "5"})});
+  return kTrainer;
+}
+
+const Trainer& MedianForest() {
+  static const DiPriMeTrainer kTrainer(
+      {.name = "median_forest",
+       .summary = "diprime with fewer, deeper trees: the best median forest here",
+       .source = "docs/reproduction.md, Median forests",
+       .regression = true,
+       .parameters =
+           Parameters({.trees = "5", .depth = "8", .structure = "0.6", .features = "5"})});
   return kTrainer;
 }
 

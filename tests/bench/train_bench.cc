@@ -2,7 +2,7 @@
 // process a size, so that each has a peak of its own. Prints rows, seconds of the processor, and
 // the peak of memory as a multiple of the table's columns.
 //
-//   train_bench [--algorithm spe] [--features 18] [--rows 50000,500000,5000000]
+//   train_bench [--algorithm spe] [--features 18] [--depth 5] [--rows 50000,500000,5000000]
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,6 +26,7 @@ namespace {
 struct Flags {
   std::string algorithm = "spe";
   size_t features = 18;
+  std::string depth = "5";
   std::vector<size_t> rows = {50'000, 160'000, 500'000, 1'600'000, 5'000'000};
 };
 
@@ -63,9 +64,10 @@ int Measure(const Flags& flags, size_t rows) {
   const Table table = MakeRows(flags.features, rows);
   OpenSslRandom random;
   const double start = CpuSeconds();
-  const auto model = (*FindTrainer(flags.algorithm))
-                         ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {}}, random,
-                                 [](double) { return absl::OkStatus(); });
+  const auto model =
+      (*FindTrainer(flags.algorithm))
+          ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {{"depth", flags.depth}}},
+                  random, [](double) { return absl::OkStatus(); });
   const double seconds = CpuSeconds() - start;
   if (!model.ok()) {
     std::cerr << model.status() << "\n";
@@ -83,6 +85,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Time and memory of training as rows become more", "train_bench");
   app.add_option("--algorithm", flags.algorithm)->capture_default_str();
   app.add_option("--features", flags.features)->capture_default_str();
+  app.add_option("--depth", flags.depth)->capture_default_str();
   app.add_option("--rows", flags.rows)->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   std::printf("rows seconds memory\n");

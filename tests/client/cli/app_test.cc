@@ -7,25 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "tests/client/cli/run_coppice.h"
+
 namespace coppice {
 namespace {
 
+using ::coppice::testing::Outcome;
+using ::coppice::testing::RunCoppice;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome RunCoppice(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "coppice");
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = RunCommandLine(static_cast<int>(arguments.size()), arguments.data());
-  return {code, ::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr()};
-}
 
 class AppTest : public ::testing::Test {
  protected:
@@ -47,7 +38,7 @@ TEST_F(AppTest, HelpAndVersionSucceedOnStdout) {
 
 TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
   struct Case {
-    std::vector<const char*> arguments;
+    std::vector<std::string> arguments;
     const char *flag, *wants;
   };
   const std::vector<Case> cases = {
@@ -81,6 +72,25 @@ TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
       {{"collect", "simulate", "--study", "s1", "--data", "d", "--server", "a:1", "--batch", "0"},
        "--batch",
        "1 to 1000"},
+      {{"dataset", "create", "--epsilon-total", "0", "--server", "a:1"}, "--epsilon-total", "0.5"},
+      {{"dataset", "create", "--delta-total", "1", "--server", "a:1"}, "--delta-total", "1e-6"},
+      {{"dataset", "create", "--data", "d", "--schema", "s", "--epsilon-total", "1",
+        "--composition", "zcdp", "--server", "a:1"},
+       "--delta-total",
+       "above 0"},
+      {{"dataset", "create", "--neighbours", "all"}, "--neighbours", "change_label"},
+      {{"dataset", "delete", "--dataset", "d1", "--server", "a:1"}, "--yes", "required"},
+      {{"train", "submit", "--dataset", "d1", "--epsilon", "1", "--server", "a:1"},
+       "--algorithm",
+       "required"},
+      {{"train", "submit", "--epsilon", "1e3"}, "--epsilon", "0.5 or 2"},
+      {{"train", "submit", "--set", "depth"}, "--set", "KEY=VALUE"},
+      {{"train", "preview", "--dataset", "d1", "--algorithm", "spe", "--epsilon", "1", "--server",
+        "a:1", "--set", "depth=1", "--set", "depth=2"},
+       "--set",
+       "depth twice"},
+      {{"train", "submit", "--request-id", ""}, "--request-id", "1 to 128"},
+      {{"train", "watch", "--server", "a:1"}, "--job", "required"},
       {{"study", "show", "--frobnicate"}, "--", "required"},
       {{}, "subcommand", "required"},
   };

@@ -96,9 +96,29 @@ TEST(DescribeTest, ModelShowsItsCertificate) {
   EXPECT_EQ(json.begin().key(), "model");
   EXPECT_EQ(json["model"], "m1");
   EXPECT_EQ(json["epsilon"], 2.0);
+  EXPECT_FALSE(json.contains("job"));
   EXPECT_EQ(json["reports"], 10);
   EXPECT_EQ(json["diagnosis"], "they agree");
   EXPECT_EQ(json["public_inputs"][0], "the partition");
+}
+
+TEST(DescribeTest, ModelOfAJobIsDescribedWithoutAStudysTerms) {
+  v1::Model model;
+  model.set_name("models/m1");
+  model.set_job("jobs/j1");
+  model.set_leaf_kind(v1::LEAF_KIND_WEIGHTS);
+  model.mutable_certificate()->set_estimator("spe trees=10");
+  model.mutable_certificate()->add_releases();
+  model.mutable_certificate()->add_releases();
+  const Json json = DescribeModel(model);
+  for (const char* of_a_study : {"study", "reports", "public_rows", "fingerprint"}) {
+    EXPECT_FALSE(json.contains(of_a_study)) << of_a_study;
+  }
+  EXPECT_EQ(json["job"], "j1");
+  EXPECT_EQ(json["releases"], 2);
+  EXPECT_EQ(json["leaf_kind"], "weights");
+  // A list has the same columns in every line.
+  EXPECT_EQ(DescribeModelBriefly(model)["study"], "");
 }
 
 }  // namespace

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Runs the central experiments of docs/reproduction.md and prints their tables in Markdown.
+#
+#   docs/central.sh DATA_DIR TABLE [REPEATS] > table.md
+#
+# DATA_DIR holds the data sets, a folder each (adult, banknote, ...). TABLE is one of
+#   spe        Table 1 of Huang, Lei, Kaban 2022: epsilon 2, a tenth of the rows held out
+#   sspe       Table 2 of the same: a fifth of the rows keep their labels
+#   diprime    Table 2 of Consul, Williamson 2021 (error), and regression
+#   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
+#              benchmark train_bench)
+# Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
+set -euo pipefail
+
+if [[ $# -lt 2 ]]; then
+  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|scaling [REPEATS]" >&2
+  exit 2
+fi
+data=$1
+table=$2
+repeats=${3:-50}
+docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+bin=$docs/../build/release/bin
+lab=${COPPICE_LAB:-$bin/coppice-lab}
+
+# figure SET ALGORITHM EPSILON FLAGS...: accuracy or root mean squared error, with its standard error.
+figure() {
+  local set=$1 algorithm=$2 epsilon=$3
+  shift 3
+  local -a rows=(--data "$data/$set/$set.csv" --holdout 0.1)
+  if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout 0.1); fi
+  "$lab" central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm" \
+    --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null |
+    jq -r 'def f: . * 10000 | round | "." + ("000" + tostring)[-4:];
+      if .accuracy then (.accuracy.mean | f) + " ± " + (.standard_error | f)
+      else (.rmse.mean * 100 | round | . / 100 | tostring) + " ± "
+        + (.standard_error * 100 | round | . / 100 | tostring) end'
+}
+
+# row NAME ALGORITHM "SETS" "EPSILONS" FLAGS...
+row() {
+  local name=$1 algorithm=$2 sets=$3 epsilons=$4 set epsilon
+  shift 4
+  echo -n "| $name |"
+  for set in $sets; do
+    for epsilon in $epsilons; do echo -n " $(figure "$set" "$algorithm" "$epsilon" "$@") |"; done
+  done
+  echo
+}
+
+header() {  # header FIRST "COLUMNS"
+  local column line="|---|"
+  echo -n "| $1 |"
+  for column in $2; do
+    echo -n " $column |"
+    line+="---|"
+  done
+  echo
+  echo "$line"
+}
+
+spe_sets="adult banknote car credit mushroom occupancy robot4"
+
+case $table in
+  spe)
+    header "ε = 2" "$spe_sets"
+    echo "| SPE, paper | .8205 | .9354 | .7271 | .8022 | .9915 (7 columns) | .9819 | .8743 |"
+    row "**median_forest**" median_forest "$spe_sets" 2
+    row "\`spe\`" spe "$spe_sets" 2
+    row "\`spe\`, \`selection=exponential\`" spe "$spe_sets" 2 --set selection=exponential
+    row "\`diprime\`" diprime "$spe_sets" 2
+    echo "| RDT, paper | .7616 | .7059 | .6938 | .7828 | .9389 | .8287 | .5686 |"
+    row "\`rdt\`" rdt "$spe_sets" 2
+    echo "| MaxTree, paper | .8180 | .8693 | .7142 | .7861 | .9751 | .9707 | .4770 |"
+    row "\`maxtree\`" maxtree "$spe_sets" 2
+    echo "| SRT, paper (no guarantee: not built) | .7689 | .7739 | .7116 | .7780 | .9836 | .9026 | .6150 |"
+    row "\`spe\`, ε = ∞" spe "$spe_sets" inf
+    echo "| random forest, paper | .8547 | .9938 | .9788 | .8248 | 1.0000 | .9971 | .9946 |"
+    row "\`random_forest\`, not private" random_forest "$spe_sets" inf
+    ;;
+  sspe)
+    sets="adult banknote car credit mushroom occupancy robot4"
+    header "ε = 2" "$sets"
+    echo "| SSPE-1, paper | .8053 | .5386 | .7023 | .7879 | .9009 | .9614 | .7730 |"
+    row "\`sspe1\`" sspe1 "$sets" 2
+    echo "| SSPE-2, paper | .8088 | .8967 | .7255 | .7838 | .9596 | .9420 | .8701 |"
+    row "\`sspe2\`" sspe2 "$sets" 2
+    echo "| PTE, paper | .8029 | .9041 | .7111 | .7789 | .9546 | .9277 | .8256 |"
+    row "\`pte\`" pte "$sets" 2
+    ;;
+  diprime)
+    epsilons="1 2 10"
+    header "accuracy" "banknote,ε=1 2 10 credit,ε=1 2 10 robot4,ε=1 2 10"
+    for algorithm in median_forest diprime dpdf dpert; do
+      row "\`$algorithm\`" "$algorithm" "banknote credit robot4" "$epsilons"
+    done
+    echo
+    header "root mean squared error" "parkinsons,ε=1 2 10 appliances,ε=1 2 10 abalone,ε=1 2 10"
+    for algorithm in median_forest diprime dpert; do
+      row "\`$algorithm\`" "$algorithm" "parkinsons appliances abalone" "$epsilons"
+    done
+    echo
+    header "not private" "banknote credit robot4 parkinsons appliances abalone"
+    sets="banknote credit robot4 parkinsons appliances abalone"
+    row "median trees (\`diprime\`, ε = ∞)" diprime "$sets" inf
+    row "\`random_forest\`" random_forest "$sets" inf
+    row "\`extra_trees\`" extra_trees "$sets" inf
+    ;;
+  scaling)
+    for algorithm in spe diprime; do
+      echo "$algorithm"
+      "$bin/train_bench" --algorithm "$algorithm" --depth 5 | tee "/tmp/scaling.$algorithm.$$"
+    done
+    gnuplot << PLOT
+set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'
+set output '$docs/scaling.svg'
+set logscale xy
+set xlabel 'rows of 18 numeric features'
+set ylabel 'seconds of one core'
+set key top left
+set grid lc rgb '#dddddd'
+plot '/tmp/scaling.spe.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'spe', \
+  '/tmp/scaling.diprime.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'diprime', \
+  4e-7 * x with lines dt 2 lc rgb '#555555' title 'proportional to rows'
+PLOT
+    rm -f /tmp/scaling.*."$$"
+    ;;
+  *)
+    echo "docs/central.sh: there is no table $table" >&2
+    exit 2
+    ;;
+esac
