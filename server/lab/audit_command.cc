@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "server/lab/audit_trainer.h"
 
 namespace coppice {
 namespace {
@@ -18,41 +19,72 @@ constexpr uint32_t kMaxAuditCells = 8;
 
 void PrintJson(const AuditFlags& flags, const Budget& claimed, const AuditResult& result) {
   nlohmann::ordered_json json;
-  json["mechanism"] = flags.mechanism;
+  const bool local = flags.algorithm.empty();
+  json[local ? "mechanism" : "algorithm"] = local ? flags.mechanism : flags.algorithm;
   json["epsilon_claimed"] = claimed.epsilon();
   json["epsilon_lower_bound"] = result.epsilon_lower_bound;
   json["confidence"] = result.confidence;
   json["trials"] = result.trials;
-  json["leaves"] = flags.leaves;
-  json["classes"] = flags.classes;
+  if (local) {
+    json["leaves"] = flags.leaves;
+    json["classes"] = flags.classes;
+  }
   json["tested"] = result.tested;
   json["likely_hits"] = result.likely_hits;
   json["unlikely_hits"] = result.unlikely_hits;
   std::cout << json.dump() << "\n";
 }
 
-void PrintText(const AuditFlags& flags, const Budget& claimed, const AuditResult& result) {
+// What the audit told apart.
+std::string InputsText(const AuditFlags& flags, const AuditResult& result) {
+  if (!flags.algorithm.empty()) return "Two tables that are neighbours";
   const auto name = [&](uint32_t input) {
     return absl::StrCat("(leaf ", input / flags.classes, ", class ", input % flags.classes, ")");
   };
+  return absl::StrCat("The rows ", name(result.likely_input), " and ", name(result.unlikely_input));
+}
+
+void PrintText(const AuditFlags& flags, const Budget& claimed, const AuditResult& result) {
   std::cout << absl::StrFormat(
       "%s claims epsilon %s. It loses at least %.4f (%.0f %% of that), with confidence %g.\n"
-      "The rows %s and %s are told apart by an event seen %d and %d times in %d trials each.\n",
-      flags.mechanism, claimed.ToString(), result.epsilon_lower_bound,
-      100 * result.epsilon_lower_bound / claimed.epsilon(), result.confidence,
-      name(result.likely_input), name(result.unlikely_input), result.likely_hits,
-      result.unlikely_hits, result.tested);
+      "%s are told apart by an event seen %d and %d times in %d trials each.\n",
+      flags.algorithm.empty() ? flags.mechanism : flags.algorithm, claimed.ToString(),
+      result.epsilon_lower_bound, 100 * result.epsilon_lower_bound / claimed.epsilon(),
+      result.confidence, InputsText(flags, result), result.likely_hits, result.unlikely_hits,
+      result.tested);
+}
+
+absl::StatusOr<AuditResult> AuditMechanism(const AuditFlags& flags, const Budget& claimed) {
+  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
+  const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
+                           MakeLocalMechanism(kind, claimed, domain));
+  return RunAudit(SubjectOf(*mechanism), flags.options);
+}
+
+absl::StatusOr<AuditResult> AuditAlgorithm(const AuditFlags& flags, const Budget& claimed) {
+  COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
+  COPPICE_ASSIGN_OR_RETURN(const AuditSubject subject, SubjectOf(*trainer, claimed));
+  return RunAudit(subject, flags.options);
 }
 
 }  // namespace
 
 void AddAuditFlags(CLI::App& command, AuditFlags& flags) {
-  command.add_option("--mechanism", flags.mechanism, "the local mechanism to audit")
-      ->required()
+  auto* what = command.add_option_group("what to audit");
+  what->add_option("--mechanism", flags.mechanism, "a local mechanism")
       ->check([](const std::string& name) {
         return std::string(ParseMechanism(name).status().message());
       });
-  command.add_option("--epsilon", flags.epsilon, "what one report claims to cost, 0.01 to 1000")
+  what->add_option("--algorithm", flags.algorithm,
+                   "a central trainer, with one small tree on two tables of a few rows")
+      ->check([](const std::string& name) {
+        return std::string(FindTrainer(name).status().message());
+      });
+  what->require_option(1);
+  command
+      .add_option("--epsilon", flags.epsilon,
+                  "what one report, or one model, claims to cost, 0.01 to 1000")
       ->required()
       ->check([](const std::string& text) {
         return std::string(Budget::Parse(text).status().message());
@@ -93,13 +125,10 @@ absl::Status CheckAuditFlags(const AuditFlags& flags) {
 }
 
 absl::Status RunAuditCommand(const AuditFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const MechanismKind kind, ParseMechanism(flags.mechanism));
   COPPICE_ASSIGN_OR_RETURN(const Budget claimed, Budget::Parse(flags.epsilon));
-  const Domain domain{.leaves = flags.leaves, .classes = flags.classes};
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
-                           MakeLocalMechanism(kind, claimed, domain));
-  COPPICE_ASSIGN_OR_RETURN(const AuditResult result,
-                           RunAudit(SubjectOf(*mechanism), flags.options));
+  COPPICE_ASSIGN_OR_RETURN(const AuditResult result, flags.algorithm.empty()
+                                                         ? AuditMechanism(flags, claimed)
+                                                         : AuditAlgorithm(flags, claimed));
   if (flags.json) {
     PrintJson(flags, claimed, result);
   } else {

@@ -1,4 +1,5 @@
-// coppice-lab audit: how much privacy this binary's mechanisms lose at least, measured.
+// coppice-lab audit: how much privacy this binary's mechanisms and trainers lose at least,
+// measured.
 
 #ifndef COPPICE_SERVER_LAB_AUDIT_COMMAND_H_
 #define COPPICE_SERVER_LAB_AUDIT_COMMAND_H_
@@ -14,7 +15,8 @@
 namespace coppice {
 
 struct AuditFlags {
-  std::string mechanism;
+  std::string mechanism;  // one of the two is set
+  std::string algorithm;
   std::string epsilon;
   uint32_t leaves = 2;
   uint32_t classes = 2;

@@ -42,7 +42,8 @@ class CutFinder {
     if (cuts.empty()) return;
     low_ = cuts.front();
     const double span = cuts.back() - low_;
-    scale_ = span > 0 ? (kCells - 1) / span : 0;
+    scale_ = (kCells - 1) / span;
+    if (!std::isfinite(scale_)) scale_ = 0;  // one cut, or cuts next to each other
     for (size_t cell = 0; cell < kCells; ++cell) {
       const double value = scale_ > 0 ? low_ + static_cast<double>(cell) / scale_ : low_;
       guesses_[cell] =

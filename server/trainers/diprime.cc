@@ -8,6 +8,8 @@
 //            chosen by with their sharp range, and a leaf's mean is that of two noisy sums instead
 //            of a mean whose noise shows the leaf's size (docs/mechanisms.md#diprime).
 
+#include <algorithm>
+
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
@@ -56,7 +58,9 @@ class DiPriMeTrainer final : public Trainer {
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
     const auto depth = static_cast<uint32_t>(settings.Integer("depth"));
-    const auto features = static_cast<uint32_t>(settings.Integer("features"));
+    // A node has no more medians than there are features.
+    const auto features = static_cast<uint32_t>(std::min<uint64_t>(
+        static_cast<uint64_t>(settings.Integer("features")), schema.num_features()));
     COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
     Resolved resolved{

@@ -17,6 +17,12 @@ absl::Status Wants(const Parameter& parameter, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(parameter.name, ": must be ", what));
 }
 
+// Whole numbers in full: 1000000, not 1e+06.
+std::string NumberText(const Parameter& parameter, double number) {
+  if (parameter.type == ParameterType::kReal) return absl::StrCat(number);
+  return absl::StrCat(static_cast<int64_t>(number));
+}
+
 absl::Status CheckNumber(const Parameter& parameter, const std::string& text) {
   const bool whole = parameter.type == ParameterType::kInteger;
   double number = 0;
@@ -25,7 +31,8 @@ absl::Status CheckNumber(const Parameter& parameter, const std::string& text) {
   if (whole) number = static_cast<double>(integer);
   if (reads && number >= parameter.min && number <= parameter.max) return absl::OkStatus();
   return Wants(parameter, absl::StrCat(whole ? "a whole number" : "a number", " from ",
-                                       parameter.min, " to ", parameter.max));
+                                       NumberText(parameter, parameter.min), " to ",
+                                       NumberText(parameter, parameter.max)));
 }
 
 absl::Status CheckValue(const Parameter& parameter, const std::string& text) {

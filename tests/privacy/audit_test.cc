@@ -1,8 +1,9 @@
 // The black-box audit, on real randomness: it never finds more than the mechanisms claim, finds
 // nearly all of it, and finds each planted bug out.
 //
-// A mechanism joins by being in AllMechanismKinds(); a trainer by a subject with two neighbouring
-// tables beside those below. False alarm: 1e-6 for each audit that must stay below its claim.
+// A mechanism joins by being in AllMechanismKinds(); a trainer by being in AllTrainers(), whose
+// tables are those of audit_trainer.h. False alarm: 1e-6 for each audit that must stay below its
+// claim.
 
 #include "server/lab/audit.h"
 
@@ -21,6 +22,7 @@
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/selection.h"
+#include "server/lab/audit_trainer.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -224,6 +226,39 @@ TEST(PlantedBugTest, ANoiseScaleTakenFromTheDataIsFoundOut) {
         return std::to_string(std::clamp<int64_t>(noisy[0] / 10, -5, 5));
       }};
   EXPECT_GT(LowerBound(subject, 200'000), 1.2);
+}
+
+std::vector<const Trainer*> PrivateTrainers() {
+  std::vector<const Trainer*> trainers;
+  for (const Trainer* trainer : AllTrainers()) {
+    if (trainer->info().is_private) trainers.push_back(trainer);
+  }
+  return trainers;
+}
+
+class TrainerAuditTest : public ::testing::TestWithParam<const Trainer*> {};
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerAuditTest, ::testing::ValuesIn(PrivateTrainers()),
+                         [](const auto& test) { return test.param->info().name; });
+
+TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
+  ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
+  const double bound = LowerBound(subject, 100'000);
+  EXPECT_LE(bound, 2);
+  EXPECT_GE(bound, 1.2);
+}
+
+// Planted: all noise is for twice the epsilon that is claimed.
+TEST_P(TrainerAuditTest, HalfTheNoiseIsFoundOut) {
+  constexpr double kClaimed = 1;
+  ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
+  EXPECT_GT(LowerBound(subject, 40'000), 1.1 * kClaimed);
+}
+
+TEST(TrainerSubjectTest, RefusesWhatIsNotPrivateAndTooSmallAnEpsilon) {
+  const auto invalid = testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
+  EXPECT_THAT(SubjectOf(**FindTrainer("random_forest"), *Budget::Parse("2")), invalid);
+  EXPECT_THAT(SubjectOf(**FindTrainer("spe"), *Budget::FromNanos(1)), invalid);
 }
 
 TEST(RunAuditTest, RefusesWhatSaysNothing) {

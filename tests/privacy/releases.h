@@ -7,36 +7,22 @@
 #ifndef COPPICE_TESTS_PRIVACY_RELEASES_H_
 #define COPPICE_TESTS_PRIVACY_RELEASES_H_
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
+#include "common/privacy/neighbours.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
 #include "server/trainers/split_scores.h"
+#include "tests/privacy/enumeration.h"
 #include "tests/privacy/tiny_tables.h"
 #include "tests/support/walking_random.h"
 
 namespace coppice::testing {
-
-enum class Neighbours {
-  kAddOrRemoveRow,
-  kChangeLabel,  // features are public
-};
-
-struct Release {
-  const char* name;
-  const char* epsilon;  // what it claims
-  Neighbours neighbours;
-  size_t rows;     // of the largest tables
-  double cut_off;  // of the walk; larger where there are endless tails
-  double found;    // the share of epsilon that the walk must find to be lost on such small tables
-  // What is released, in any form that tells all of it.
-  std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)> run;
-};
 
 // How many rows have x <= cut, for every public cut.
 inline std::vector<uint64_t> RanksOf(const TinyTable& table) {
@@ -93,7 +79,31 @@ absl::StatusOr<std::string> ChooseSplit(const TinyTable& table, const Budget& ep
   return Show(PermuteAndFlip(SplitScores(table, term), epsilon, range, random));
 }
 
-inline std::vector<Release> AllReleases() {
+// Two medians that each spend `each` on the same rows.
+inline absl::StatusOr<std::string> TwoMedians(const TinyTable& table, const Budget& each,
+                                              PrivateRandom& random) {
+  std::string seen;
+  for (int i = 0; i < 2; ++i) {
+    const auto median = SelectQuantile(RanksOf(table), table.size(), 1, 2, each, random);
+    if (!median.ok()) return median.status();
+    seen += std::to_string(*median);
+  }
+  return seen;
+}
+
+// The median of each of two groups of the rows.
+inline absl::StatusOr<std::string> MediansOfGroups(const std::array<TinyTable, 2>& groups,
+                                                   const Budget& epsilon, PrivateRandom& random) {
+  std::string seen;
+  for (const TinyTable& group : groups) {
+    const auto median = SelectQuantile(RanksOf(group), group.size(), 1, 2, epsilon, random);
+    if (!median.ok()) return median.status();
+    seen += std::to_string(*median);
+  }
+  return seen;
+}
+
+inline std::vector<WalkedRelease> AllReleases() {
   constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
   return {
       {"private median", "1", kRow, 4, 1e-8, 0.99,
@@ -129,6 +139,21 @@ inline std::vector<Release> AllReleases() {
          std::vector<int64_t> classes(2);
          for (const TinyRow& row : table) ++classes[row.y];
          return Show(ReleaseSums(classes, 2, epsilon, random));
+       }},
+      {"two medians at half of epsilon each", "1", kRow, 4, 1e-8, 0.99,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return TwoMedians(table, *epsilon.Share(2), random);
+       }},
+      {"medians of two groups drawn row by row", "1", kRow, 3, 1e-8, 0.6,
+       [](const TinyTable& table, const Budget& epsilon,
+          PrivateRandom& random) -> absl::StatusOr<std::string> {
+         std::array<TinyTable, 2> groups;
+         for (const TinyRow& row : table) {
+           const auto group = random.UniformBelow(2);
+           if (!group.ok()) return group.status();
+           groups[*group].push_back(row);
+         }
+         return MediansOfGroups(groups, epsilon, random);
        }},
   };
 }

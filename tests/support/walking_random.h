@@ -85,6 +85,12 @@ class WalkingRandom final : public PrivateRandom {
     return absl::OkStatus();
   }
 
+  // A draw of a law of the test's own, which `name` tells from its others: the place in `law` that
+  // is drawn.
+  absl::StatusOr<uint64_t> Place(uint64_t name, const std::vector<double>& law) {
+    return Branch({kOwn, name, 0}, [&law] { return law; });
+  }
+
   double probability() const { return probability_; }
 
   // Starts the next path. False when there is none.
@@ -97,7 +103,7 @@ class WalkingRandom final : public PrivateRandom {
   }
 
  private:
-  enum Kind : uint8_t { kUniform, kBernoulli, kBinomial, kGeometric };
+  enum Kind : uint8_t { kUniform, kBernoulli, kBinomial, kGeometric, kOwn };
   struct Draw {
     Kind kind;
     uint64_t a, b;

@@ -102,11 +102,28 @@ TEST(LabCommandTest, AuditPrintsItsBound) {
   EXPECT_GE(report["trials"], 400000);
 }
 
+TEST(LabCommandTest, AuditOfATrainerPrintsItsBound) {
+  const Outcome run = Lab("audit --algorithm rdt --epsilon 1 --trials 20000 --json");
+  EXPECT_EQ(run.exit_code, 0);
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << run.out;
+  EXPECT_EQ(report["algorithm"], "rdt");
+  EXPECT_EQ(report["epsilon_claimed"], 1.0);
+  EXPECT_LE(report["epsilon_lower_bound"], 1.0);
+  EXPECT_GT(report["epsilon_lower_bound"], 0.3);
+  EXPECT_FALSE(report.contains("leaves"));
+  EXPECT_THAT(Lab("audit --algorithm rdt --epsilon 1 --trials 2000").out,
+              HasSubstr("rdt claims epsilon 1."));
+}
+
 TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
   const std::string base = kSmall;
   const std::pair<std::string, std::string> cases[] = {
       {base, "--epsilon"},
       {"audit --epsilon 1", "--mechanism"},
+      {"audit --epsilon 1", "--algorithm"},
+      {"audit --mechanism laplace_split --algorithm spe --epsilon 1", "--algorithm"},
+      {"audit --algorithm cart --epsilon 1", "median_forest"},
       {"audit --mechanism laplace_split --epsilon 2000", "--epsilon"},
       {"audit --mechanism laplace_split --epsilon 1 --leaves 8 --classes 4", "--leaves"},
       {base + "--epsilon 0.001", "--epsilon"},

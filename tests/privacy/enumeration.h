@@ -1,0 +1,103 @@
+// The law of a central release on every table of a few rows, and what neighbours can be told apart
+// by.
+
+#ifndef COPPICE_TESTS_PRIVACY_ENUMERATION_H_
+#define COPPICE_TESTS_PRIVACY_ENUMERATION_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/neighbours.h"
+#include "tests/privacy/privacy_loss.h"
+#include "tests/privacy/tiny_tables.h"
+#include "tests/support/walking_random.h"
+
+namespace coppice::testing {
+
+// What is released, in any form that tells all of it.
+using TinyRelease =
+    std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)>;
+
+struct WalkedRelease {
+  const char* name;
+  const char* epsilon;  // what it claims
+  Neighbours neighbours;
+  size_t rows;     // of the largest tables
+  double cut_off;  // of the walk; larger where there are endless tails
+  double found;    // the share of epsilon that the walk must find to be lost on such small tables
+  TinyRelease run;
+};
+
+inline std::vector<std::pair<TinyTable, TinyTable>> NeighbouringTables(Neighbours neighbours,
+                                                                       size_t rows) {
+  std::vector<std::pair<TinyTable, TinyTable>> pairs;
+  for (const TinyTable& rest : AllTinyTables(rows - 1)) {
+    for (uint32_t kind = 0; kind < kTinyKinds; ++kind) {
+      const TinyRow row = TinyRowOf(kind);
+      if (neighbours == Neighbours::kAddOrRemoveRow) {
+        pairs.push_back({rest, WithRow(rest, row)});
+      } else if (row.y == 0) {
+        pairs.push_back({WithRow(rest, row), WithRow(rest, {row.x, 1})});
+      }
+    }
+  }
+  return pairs;
+}
+
+struct Worst {
+  double loss = 0;
+  double cut = 0;
+};
+
+inline Worst WorstOf(const WalkedRelease& release) {
+  const Budget epsilon = *Budget::Parse(release.epsilon);
+  std::map<TinyTable, Law<std::string>> laws;
+  for (const TinyTable& table : AllTinyTables(release.rows)) {
+    laws[table] = WalkAllBranches<std::string>(
+        {.cut_off = release.cut_off},
+        [&](PrivateRandom& random) { return release.run(table, epsilon, random); });
+  }
+  Worst worst;
+  for (const auto& [table, law] : laws) worst.cut = std::max(worst.cut, law.cut);
+  for (const auto& [one, other] : NeighbouringTables(release.neighbours, release.rows)) {
+    worst.loss = std::max(
+        {worst.loss, ProvenLoss(laws[one], laws[other]), ProvenLoss(laws[other], laws[one])});
+  }
+  std::printf("%s claims %s, loses %.4f (missing mass %.1e)\n", release.name, release.epsilon,
+              worst.loss, worst.cut);
+  return worst;
+}
+
+inline void ExpectAsPrivateAsClaimed(const WalkedRelease& release) {
+  const Worst worst = WorstOf(release);
+  const double epsilon = Budget::Parse(release.epsilon)->epsilon();
+  EXPECT_LE(worst.loss, epsilon + 1e-9);
+  // And the walk sees what there is to see: it would find a release that costs more.
+  EXPECT_GE(worst.loss, epsilon * release.found);
+}
+
+inline void ExpectFoundOut(const WalkedRelease& broken) {
+  EXPECT_GT(WorstOf(broken).loss, 1.05 * Budget::Parse(broken.epsilon)->epsilon());
+}
+
+// As the name of a test.
+inline std::string NameOf(const WalkedRelease& release) {
+  std::string name = release.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !absl::ascii_isalnum(c); }, '_');
+  return name;
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_PRIVACY_ENUMERATION_H_

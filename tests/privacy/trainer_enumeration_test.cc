@@ -1,0 +1,175 @@
+// Whole trainers, walked through every branch on every tiny table: no pair of neighbours can be
+// told apart by more than epsilon, by anything in the model. Noise is one branch (walked_noise.cc).
+//
+// A trainer joins by one line in WalkedTrainers().
+
+#include <array>
+
+#include "common/privacy/noisy_sums.h"
+#include "server/trainers/split_choosers.h"
+#include "tests/privacy/enumeration.h"
+#include "tests/privacy/trainer_releases.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+
+constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
+constexpr Neighbours kLabel = Neighbours::kChangeLabel;
+
+std::vector<WalkedRelease> WalkedTrainers() {
+  return {
+      {"spe", "6", kRow, 2, 1e-6, 0.4, WalkTrainer("spe", OneNumber(), {})},
+      {"rdt", "3", kRow, 2, 1e-6, 0.4, WalkTrainer("rdt", OneNumber(), {})},
+      {"maxtree", "6", kRow, 2, 1e-6, 0.4, WalkTrainer("maxtree", OneNumber(), {})},
+      {"dpdf", "6", kRow, 2, 1e-6, 0.4, WalkTrainer("dpdf", OneNumber(), {})},
+      {"sspe1", "3", kRow, 2, 1e-6, 0.4, WalkTrainer("sspe1", OneNumber(), {{"labelled", "0.5"}})},
+      {"sspe2", "3", kLabel, 2, 1e-6, 0.4,
+       WalkTrainer("sspe2", OneNumber(), {{"labelled", "1"}, {"min_leaf", "0"}})},
+      {"sspe2, three classes", "6", kLabel, 2, 1e-7, 0.4,
+       WalkTrainer("sspe2", OneNumber(3), {{"labelled", "1"}, {"depth", "0"}})},
+      {"pte", "3", kLabel, 2, 1e-6, 0.9,
+       WalkTrainer(
+           "pte", OneNumber(),
+           {{"labelled", "0.5"}, {"min_leaf", "0"}, {"depth", "0"}, {"second_trees", "1"}})},
+      {"diprime", "8", kRow, 2, 1e-6, 0.4,
+       WalkTrainer("diprime", TwoNumbers(), {{"features", "2"}})},
+      {"diprime, one feature", "6", kRow, 2, 1e-6, 0.4,
+       WalkTrainer("diprime", OneNumber(), {{"features", "1"}})},
+      {"median_forest", "8", kRow, 1, 1e-6, 0.35,
+       WalkTrainer("median_forest", TwoNumbers(), {{"features", "2"}})},
+      {"spe, two levels", "9", kRow, 1, 1e-7, 0.4,
+       WalkTrainer("spe", OneNumber(), {{"depth", "2"}})},
+      {"spe, two groups", "6", kRow, 1, 1e-5, 0.25,
+       WalkTrainer("spe", OneNumber(), {{"trees", "2"}})},
+      {"dpert, two groups of two rows", "4", kRow, 2, 1e-6, 0.4,
+       WalkTrainer("dpert", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
+      {"rdt, all rows in two trees", "6", kRow, 2, 1e-6, 0.4,
+       WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
+      {"sspe1, all rows in two trees", "6", kRow, 1, 1e-6, 0.4,
+       WalkTrainer("sspe1", OneNumber(),
+                   {{"trees", "2"}, {"rows", "all"}, {"depth", "0"}, {"labelled", "0.5"}})},
+  };
+}
+
+class TrainerEnumerationTest : public ::testing::TestWithParam<WalkedRelease> {};
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerEnumerationTest, ::testing::ValuesIn(WalkedTrainers()),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_P(TrainerEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
+  ExpectAsPrivateAsClaimed(GetParam());
+}
+
+// Trees grown by a broken rule, without their leaves.
+template <typename Chooser>
+TinyRelease WalkTree(Chooser choose) {
+  return [choose](const TinyTable& tiny, const Budget& epsilon,
+                  PrivateRandom& random) -> absl::StatusOr<std::string> {
+    class Rule final : public SplitChooser {
+     public:
+      Rule(const Chooser& chooser, const Budget& budget, PrivateRandom& coins)
+          : choose_(chooser), share_(budget), releaser_(SelectionRule::kPermuteAndFlip, coins) {}
+      absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t) override {
+        return choose_(node, share_, releaser_);
+      }
+
+     private:
+      const Chooser& choose_;
+      Share share_;
+      Releaser releaser_;
+    };
+    const TinySchema schema = OneNumber();
+    const auto bins = PublicBins(*schema.schema, 3);
+    const auto rows = BinnedRows::Create(schema.ToTable(tiny), *bins);
+    std::vector<uint32_t> all;
+    for (uint32_t r = 0; r < tiny.size(); ++r) all.push_back(r);
+    Rule rule(choose, epsilon, random);
+    const auto grown = GrowTree(*schema.schema, *rows, all, 1, rule);
+    if (!grown.ok()) return grown.status();
+    return TreeText(grown->tree);
+  };
+}
+
+using MaybeSplit = absl::StatusOr<std::optional<BinSplit>>;
+
+MaybeSplit MedianAmong(const NodeRows& node, const std::vector<BinSplit>& splits,
+                       const Share& share, Releaser& releaser) {
+  if (splits.empty()) return std::nullopt;
+  const auto chosen = releaser.Select(MedianScores(node, splits), share, kMedianRange);
+  if (!chosen.ok()) return chosen.status();
+  return splits[*chosen];
+}
+
+// The class counts of two groups of the same size, or of sizes one apart.
+absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& epsilon,
+                                        PrivateRandom& random) {
+  TinyTable rest = table;
+  std::array<std::vector<int64_t>, 2> classes = {std::vector<int64_t>(2), std::vector<int64_t>(2)};
+  while (!rest.empty()) {
+    const auto drawn = random.UniformBelow(rest.size());
+    if (!drawn.ok()) return drawn.status();
+    const size_t group = rest.size() > table.size() / 2 ? 0 : 1;
+    ++classes[group][rest[*drawn].y];
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(*drawn));
+  }
+  std::string seen;
+  for (const std::vector<int64_t>& counts : classes) {
+    const auto noisy = ReleaseSums(counts, 1, epsilon, random);
+    if (!noisy.ok()) return noisy.status();
+    absl::StrAppend(&seen, (*noisy)[0], " ", (*noisy)[1], " ");
+  }
+  return seen;
+}
+
+std::vector<WalkedRelease> BrokenTrainers() {
+  return {
+      {"candidates between the rows of the node", "2", kRow, 3, 1e-7, 1,
+       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+         std::vector<BinSplit> splits = node.cell.Splits(0);
+         const auto rows = static_cast<int64_t>(node.rows.size());
+         std::erase_if(splits, [&](const BinSplit& split) {
+           const int64_t left = CountsLeft(node, {split})[0];
+           return left == 0 || left == rows;
+         });
+         return MedianAmong(node, splits, share, releaser);
+       })},
+      {"a leaf where few rows are", "2", kRow, 3, 1e-7, 1,
+       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+         if (node.rows.size() <= 1) return std::nullopt;
+         return MedianAmong(node, node.cell.Splits(0), share, releaser);
+       })},
+      {"an exact median", "2", kRow, 3, 1e-7, 1,
+       WalkTree([](const NodeRows& node, const Share&, Releaser& releaser) -> MaybeSplit {
+         return MedianAmong(node, node.cell.Splits(0), Share::WithoutPrivacy(), releaser);
+       })},
+      // Spends what the two sides of sspe1 may, because no row is on both.
+      {"rows that grow a tree and fill it for all of epsilon each", "3", kRow, 2, 1e-6, 1,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return WalkTrainer("spe", OneNumber(), {})(table, *epsilon.Plus(epsilon), random);
+       }},
+      {"two trees that see all rows for all of epsilon each", "2", kRow, 1, 1e-7, 1,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})(
+             table, *epsilon.Plus(epsilon), random);
+       }},
+      {"groups of fixed sizes, shuffled and cut", "2", kRow, 2, 1e-6, 1, FixedGroups},
+      {"label changes taken to move one count", "2", kLabel, 2, 1e-6, 1,
+       WalkTrainer("dpert", OneNumber(3), {{"depth", "0"}})},
+      // The relation that sspe2 does not protect.
+      {"sspe2 told one row more", "3", kRow, 2, 1e-6, 1,
+       WalkTrainer("sspe2", OneNumber(), {{"labelled", "1"}, {"min_leaf", "0"}})},
+  };
+}
+
+class BrokenTrainerTest : public ::testing::TestWithParam<WalkedRelease> {};
+
+INSTANTIATE_TEST_SUITE_P(All, BrokenTrainerTest, ::testing::ValuesIn(BrokenTrainers()),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_P(BrokenTrainerTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
+
+}  // namespace
+}  // namespace coppice

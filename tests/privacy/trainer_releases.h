@@ -1,0 +1,90 @@
+// Whole trainers as releases on tiny tables: what an observer of the model sees, as text.
+//
+// Kept small, since the walk follows every branch: one tree of one level and one public cut a
+// feature unless set otherwise.
+
+#ifndef COPPICE_TESTS_PRIVACY_TRAINER_RELEASES_H_
+#define COPPICE_TESTS_PRIVACY_TRAINER_RELEASES_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/data/table.h"
+#include "common/privacy/budget.h"
+#include "server/trainers/trainer.h"
+#include "tests/privacy/enumeration.h"
+#include "tests/privacy/tiny_tables.h"
+#include "tests/support/schemas.h"
+
+namespace coppice::testing {
+
+// A tiny row as a row of a schema: one value of it is missing.
+struct TinySchema {
+  std::shared_ptr<const Schema> schema;
+  std::vector<Row> values;  // of x = 0, 1, 2
+
+  Table ToTable(const TinyTable& tiny) const {
+    Table table(schema);
+    for (const TinyRow& row : tiny) table.Append(values[row.x], row.y);
+    return table;
+  }
+};
+
+inline TinySchema OneNumber(uint32_t classes = 2) {
+  std::vector<std::string> names = {"no", "yes", "perhaps"};
+  names.resize(classes);
+  return {std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", names)),
+          {{0}, {1}, {kMissingValue}}};
+}
+
+inline TinySchema TwoNumbers() {
+  return {std::make_shared<const Schema>(
+              *Schema::Create({Numeric("x", 0, 1), Numeric("z", 0, 1)}, "label", {"no", "yes"})),
+          {{0, 0}, {1, 0}, {1, 1}}};
+}
+
+inline std::string TreeText(const Tree& tree) {
+  std::string text;
+  for (const Node& node : tree.nodes()) {
+    absl::StrAppend(&text, static_cast<int>(node.kind), ":", node.feature, "<", node.threshold,
+                    " ");
+  }
+  return text;
+}
+
+// All of a model that depends on rows.
+inline std::string ModelText(const Model& model) {
+  std::string text;
+  for (size_t t = 0; t < model.forest().size(); ++t) {
+    absl::StrAppend(&text, TreeText(model.forest()[t]));
+    for (const LeafPrediction& leaf : model.leaves()[t]) {
+      for (const double weight : leaf.probabilities) absl::StrAppend(&text, weight, ",");
+    }
+  }
+  return text;
+}
+
+inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const Settings& more) {
+  Settings settings = more;
+  const std::pair<const char*, const char*> small[] = {
+      {"trees", "1"}, {"depth", "1"}, {"cuts", "1"}, {"vote", "pooled"}};
+  for (const auto& [name, value] : small) settings.emplace(name, value);
+  const Trainer* const trainer = *FindTrainer(algorithm);
+  return [trainer, schema = std::move(schema), settings](
+             const TinyTable& tiny, const Budget& epsilon,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const absl::StatusOr<Model> model =
+        trainer->Train(schema.ToTable(tiny), {.epsilon = epsilon, .settings = settings}, random,
+                       [](double) { return absl::OkStatus(); });
+    if (!model.ok()) return model.status();
+    return ModelText(*model);
+  };
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_PRIVACY_TRAINER_RELEASES_H_

@@ -1,0 +1,154 @@
+#include "server/trainers/bins.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/server/trainers/tables.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Schema Of(std::vector<Feature> features) {
+  return *Schema::Create(std::move(features), "label", {"no", "yes"});
+}
+
+std::vector<double> CutsOf(double min, double max, uint32_t cuts) {
+  return (*PublicBins(Of({Numeric("x", min, max)}), cuts))[0].cuts;
+}
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+const std::pair<double, double> kBounds[] = {{0, 1},
+                                             {-1, 1},
+                                             {-1000, 3},
+                                             {5, 6},
+                                             {-6, -5},
+                                             {-1, 0},
+                                             {0, kLargest},
+                                             {0, kLeast},
+                                             {-kLeast, kLeast},
+                                             {1e-12, 1.5e-12},
+                                             {-kLargest / 2, kLargest / 2},
+                                             {1, std::nextafter(1, 2)},
+                                             {1e300, 2e300},
+                                             {0, 1e-306}};
+
+TEST(PublicBinsTest, CutsIncreaseAndDivideTheRange) {
+  for (const auto& [min, max] : kBounds) {
+    for (const uint32_t most : {1u, 2u, 4u, 7u, 8u, 16u, 31u, 255u, 4096u}) {
+      const std::vector<double> cuts = CutsOf(min, max, most);
+      EXPECT_LE(cuts.size(), most);
+      const bool has_inside = std::nextafter(min, max) < max;
+      EXPECT_GE(cuts.size(), has_inside ? 1u : 0u) << min << " to " << max;
+      for (size_t i = 0; i < cuts.size(); ++i) {
+        EXPECT_GT(cuts[i], i == 0 ? min : cuts[i - 1]);
+        EXPECT_LE(cuts[i], max);
+      }
+    }
+  }
+}
+
+TEST(PublicBinsTest, FewCutsAreEven) {
+  EXPECT_THAT(CutsOf(0, 10, 4), ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT(CutsOf(0, 10, 1), ElementsAre(5));
+}
+
+TEST(PublicBinsTest, ManyCutsAlsoHalveTheDistanceToZero) {
+  const auto has = [](const std::vector<double>& cuts, double cut) {
+    return std::binary_search(cuts.begin(), cuts.end(), cut);
+  };
+  const std::vector<double> from_zero = CutsOf(0, 1, 255);
+  const std::vector<double> around = CutsOf(-1, 1, 255);
+  const std::vector<double> above = CutsOf(3, 4, 255);
+  for (int k = 1; k <= 15; ++k) {
+    EXPECT_TRUE(has(from_zero, std::ldexp(1, -k))) << k;
+    EXPECT_TRUE(has(around, std::ldexp(1, -k))) << k;
+    EXPECT_TRUE(has(around, -std::ldexp(1, -k))) << k;
+    EXPECT_TRUE(has(above, 3 + std::ldexp(1, -k))) << k;
+  }
+  EXPECT_GE(from_zero.size(), 230u);
+}
+
+TEST(PublicBinsTest, AConstantFeatureHasNoCut) {
+  ASSERT_OK_AND_ASSIGN(const auto bins, PublicBins(Of({Numeric("x", 7, 7)}), 255));
+  EXPECT_TRUE(bins[0].cuts.empty());
+  EXPECT_EQ(bins[0].known, 1u);
+}
+
+TEST(PublicBinsTest, FeaturesOfTooManyValuesAreRefusedByName) {
+  std::vector<std::string> values;
+  for (uint32_t v = 0; v < kMaxBins - 2; ++v) values.push_back(std::to_string(v));
+  ASSERT_OK_AND_ASSIGN(const auto bins, PublicBins(Of({Categorical("postcode", values)}), 1));
+  EXPECT_EQ(bins[0].size(), kMaxBins);
+  values.push_back("one more");
+  EXPECT_THAT(PublicBins(Of({Categorical("postcode", values)}), 1),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::AllOf(HasSubstr("\"postcode\" has 32767 values"),
+                                        HasSubstr("at most 32766"))));
+}
+
+TEST(BinnedRowsTest, AValuesBinAgreesWithEveryCut) {
+  for (const auto& [min, max] : kBounds) {
+    const auto schema = std::make_shared<const Schema>(Of({Numeric("x", min, max)}));
+    const std::vector<double> cuts = CutsOf(min, max, 255);
+    Table table(schema);
+    std::vector<double> values = {min, max, min / 2 + max / 2};
+    for (const double cut : cuts) {
+      values.insert(values.end(), {cut, std::nextafter(cut, min), std::nextafter(cut, max)});
+    }
+    for (const double value : values) table.Append({value}, 0);
+    const BinnedRows rows = Binned(table, 255);
+    for (size_t r = 0; r < values.size(); ++r) {
+      for (size_t j = 0; j < cuts.size(); ++j) {
+        ASSERT_EQ(values[r] < cuts[j], rows.column(0)[r] <= j) << values[r] << " and " << cuts[j];
+      }
+    }
+  }
+}
+
+TEST(BinnedRowsTest, MissingAndOtherHaveBinsOfTheirOwn) {
+  const auto schema =
+      std::make_shared<const Schema>(Of({Numeric("x", 0, 4), Categorical("c", {"red", "green"})}));
+  Table table(schema);
+  table.Append({kMissingValue, kMissingValue}, kUnlabelled);
+  table.Append({4, schema->features()[1].other()}, 1);
+  table.Append({0, 0}, 0);
+  const BinnedRows rows = Binned(table, 3);
+  EXPECT_THAT(rows.column(0), ElementsAre(4, 3, 0));  // cuts 1, 2, 3
+  EXPECT_THAT(rows.column(1), ElementsAre(3, 2, 0));
+  EXPECT_EQ(rows.bins()[0].missing(), 4u);
+  EXPECT_EQ(rows.bins()[1].missing(), 3u);
+  EXPECT_EQ(rows.bins()[1].ordinary(), 3u);
+  EXPECT_THAT(rows.labels(), ElementsAre(kUnlabelled, 1, 0));
+  EXPECT_FALSE(rows.regression());
+}
+
+TEST(BinnedRowsTest, TargetsAreTheNearestStepOfTheirRange) {
+  const auto schema = MixedRegression();  // -2 to 6
+  Table table(schema);
+  const Row row(schema->num_features(), kMissingValue);
+  const double step = 8.0 / kTargetSteps;
+  for (const double target : {-2.0, 6.0, 2.0, -2 + 0.4 * step, -2 + 0.6 * step, 6 - 0.6 * step}) {
+    table.AppendTarget(row, target);
+  }
+  const BinnedRows rows = Binned(table, 3);
+  EXPECT_TRUE(rows.regression());
+  EXPECT_THAT(rows.targets(),
+              ElementsAre(0, kTargetSteps, kTargetSteps / 2, 0, 1, kTargetSteps - 1));
+}
+
+TEST(BinnedRowsTest, AnEmptyTableHasItsBins) {
+  const BinnedRows rows = Binned(Table(MixedClasses()), 31);
+  EXPECT_EQ(rows.num_rows(), 0u);
+  EXPECT_EQ(rows.num_features(), MixedFeatures().size());
+  EXPECT_EQ(rows.num_classes(), 3u);
+}
+
+}  // namespace
+}  // namespace coppice

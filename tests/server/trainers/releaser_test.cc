@@ -1,0 +1,85 @@
+#include "server/trainers/releaser.h"
+
+#include <map>
+
+#include "tests/support/binomial_plan.h"
+#include "tests/support/scripted_random.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using testing::BinomialPlan;
+using testing::ScriptedRandom;
+using testing::SeededRandom;
+using testing::StatusIs;
+
+constexpr uint64_t kTrials = 20'000;
+
+std::map<size_t, uint64_t> Chosen(SelectionRule rule, const std::vector<int64_t>& scores,
+                                  const Share& share, uint64_t range) {
+  SeededRandom random(7);
+  Releaser releaser(rule, random);
+  std::map<size_t, uint64_t> chosen;
+  for (uint64_t i = 0; i < kTrials; ++i) ++chosen[*releaser.Select(scores, share, range)];
+  return chosen;
+}
+
+TEST(ReleaserTest, WithoutPrivacyOneOfTheBestIsTakenEachAsLikely) {
+  for (const SelectionRule rule : {SelectionRule::kPermuteAndFlip, SelectionRule::kExponential}) {
+    const auto chosen = Chosen(rule, {3, 5, -1, 5, 5}, Share::WithoutPrivacy(), 2);
+    EXPECT_EQ(chosen.size(), 3u);
+    for (const size_t place : {1, 3, 4}) {
+      EXPECT_TRUE((BinomialPlan{1.0 / 3, kTrials}.Accepts(chosen.at(place)))) << place;
+    }
+  }
+}
+
+// Two candidates one apart, with epsilon 1 and range 2: exp(-1/2) = 0.6065 is the odds of the
+// second in the exponential mechanism, and what its coin shows when permute and flip asks it first.
+TEST(ReleaserTest, EachRuleHasItsLaw) {
+  const Share share(*Budget::Parse("1"));
+  const double coin = std::exp(-0.5);
+  const auto flipped = Chosen(SelectionRule::kPermuteAndFlip, {4, 3}, share, 2);
+  const auto exponential = Chosen(SelectionRule::kExponential, {4, 3}, share, 2);
+  const BinomialPlan flips{coin / 2, kTrials}, weighs{coin / (1 + coin), kTrials};
+  EXPECT_TRUE(flips.Accepts(flipped.at(1)));
+  EXPECT_TRUE(weighs.Accepts(exponential.at(1)));
+  // And the plans tell the rules apart.
+  EXPECT_FALSE(flips.Accepts(exponential.at(1)));
+  EXPECT_FALSE(weighs.Accepts(flipped.at(1)));
+}
+
+TEST(ReleaserTest, SumsAreExactWithoutPrivacyAndNoisyWithIt) {
+  ScriptedRandom nothing({});
+  Releaser exact(SelectionRule::kPermuteAndFlip, nothing);
+  EXPECT_EQ(*exact.Sums({3, -4}, 1, Share::WithoutPrivacy()), (std::vector<int64_t>{3, -4}));
+
+  SeededRandom random(8);
+  Releaser noisy(SelectionRule::kPermuteAndFlip, random);
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < kTrials; ++i) {
+    kept += *noisy.Sums({3}, 2, Share(*Budget::Parse("1"))) == std::vector<int64_t>{3} ? 1 : 0;
+  }
+  const double ratio = std::exp(-0.5);
+  EXPECT_TRUE((BinomialPlan{(1 - ratio) / (1 + ratio), kTrials}.Accepts(kept)));
+  EXPECT_FALSE((BinomialPlan{(1 - ratio * ratio) / (1 + ratio * ratio), kTrials}.Accepts(kept)));
+}
+
+TEST(ReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
+  ScriptedRandom random({});
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  const auto unavailable = StatusIs(absl::StatusCode::kUnavailable, ::testing::_);
+  const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
+  const Share share(*Budget::Parse("1"));
+  EXPECT_THAT(releaser.Select({1, 2}, share, 2), unavailable);
+  EXPECT_THAT(releaser.Select({1, 2}, Share::WithoutPrivacy(), 2), unavailable);
+  EXPECT_THAT(releaser.Sums({1}, 1, share), unavailable);
+  EXPECT_THAT(releaser.Below(2), unavailable);
+  EXPECT_THAT(releaser.Select({}, share, 2), invalid);
+  EXPECT_THAT(releaser.Select({}, Share::WithoutPrivacy(), 2), invalid);
+}
+
+}  // namespace
+}  // namespace coppice

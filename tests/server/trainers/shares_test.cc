@@ -1,0 +1,94 @@
+#include "server/trainers/shares.h"
+
+#include <numeric>
+
+#include "absl/numeric/int128.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+Share OfNanos(uint64_t nanos) { return Share(*Budget::FromNanos(nanos)); }
+
+const uint64_t kWholes[] = {1'000'000'000,      999'999'999,       123'456'789,
+                            17'000'000'000'001, Budget::kMaxNanos, 300'000'000'003};
+
+TEST(SharesTest, GeometricSharesNeverExceedTheWholeAndLoseANanoEachAtMost) {
+  for (const uint64_t nanos : kWholes) {
+    for (uint32_t levels = 1; levels <= 16; ++levels) {
+      ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(nanos), levels));
+      ASSERT_EQ(shares.size(), levels);
+      uint64_t sum = 0;
+      for (const Share& share : shares) sum += share.nanos();
+      EXPECT_LE(sum, nanos);
+      EXPECT_GT(sum + levels, nanos);
+    }
+  }
+}
+
+TEST(SharesTest, EachLevelGetsHalfAsMuchAgainAsTheOneAbove) {
+  ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(Budget::kMaxNanos), 10));
+  for (size_t level = 1; level < shares.size(); ++level) {
+    EXPECT_NEAR(static_cast<double>(shares[level].nanos()),
+                1.5 * static_cast<double>(shares[level - 1].nanos()), 3)
+        << level;
+  }
+}
+
+TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
+  ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(Budget::kMaxNanos), 40));
+  absl::uint128 sum = 0;
+  for (const Share& share : shares) sum += share.nanos();
+  EXPECT_LE(sum, Budget::kMaxNanos);
+  EXPECT_GT(sum + 40, Budget::kMaxNanos);
+}
+
+TEST(SharesTest, NoLevelsTakeNoShares) {
+  ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(1), 0));
+  EXPECT_TRUE(shares.empty());
+}
+
+TEST(SharesTest, TooSmallAnEpsilonIsRefused) {
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon is too small"));
+  EXPECT_THAT(GeometricShares(OfNanos(2), 2).status(), refused);
+  EXPECT_THAT(EqualShare(OfNanos(9), 10).status(), refused);
+  EXPECT_THAT(Divide(OfNanos(1), 0.5).status(), refused);
+  EXPECT_OK(EqualShare(OfNanos(10), 10));
+  EXPECT_OK(Divide(OfNanos(2), 0.5));
+}
+
+TEST(SharesTest, EqualSharesAreRoundedDown) {
+  EXPECT_EQ(EqualShare(OfNanos(10), 3)->nanos(), 3u);
+  EXPECT_EQ(EqualShare(OfNanos(10), 1)->nanos(), 10u);
+}
+
+TEST(SharesTest, TheTwoPartsOfADivisionAreTheWhole) {
+  for (const uint64_t nanos : kWholes) {
+    for (int percent = 1; percent <= 99; ++percent) {
+      ASSERT_OK_AND_ASSIGN(const TwoShares two, Divide(OfNanos(nanos), percent / 100.0));
+      EXPECT_EQ(two.part.nanos() + two.rest.nanos(), nanos);
+      EXPECT_EQ(two.part.nanos(),
+                absl::Uint128Low64(absl::uint128(nanos) * static_cast<uint64_t>(percent) / 100))
+          << percent;
+    }
+  }
+}
+
+TEST(SharesTest, WithoutPrivacyEveryShareIsWithout) {
+  const Share none = Share::WithoutPrivacy();
+  ASSERT_OK_AND_ASSIGN(const auto levels, GeometricShares(none, 3));
+  ASSERT_EQ(levels.size(), 3u);
+  for (const Share& share : levels) EXPECT_FALSE(share.is_private());
+  EXPECT_FALSE(EqualShare(none, 1000)->is_private());
+  EXPECT_FALSE(Divide(none, 0.5)->part.is_private());
+  EXPECT_FALSE(Divide(none, 0.5)->rest.is_private());
+  EXPECT_FALSE(Share::Of(std::nullopt).is_private());
+  EXPECT_EQ(Share::Of(*Budget::Parse("2")).nanos(), 2'000'000'000u);
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,344 @@
+// What holds for every algorithm: what it costs, what it refuses, and that no table breaks it.
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/trainers/trainer.h"
+#include "tests/server/trainers/tables.h"
+#include "tests/support/scripted_random.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::HasSubstr;
+
+absl::Status GoOn(double) { return absl::OkStatus(); }
+
+std::shared_ptr<const Schema> ManyCuts(uint32_t features = 4) {
+  return std::make_shared<const Schema>(
+      *Schema::Create(NumericFeatures(features), "label", {"no", "yes"}));
+}
+
+class TrainerTest : public ::testing::TestWithParam<const Trainer*> {
+ protected:
+  const Trainer& trainer() const { return *GetParam(); }
+  const AlgorithmInfo& info() const { return GetParam()->info(); }
+
+  bool Takes(const std::string& parameter) const {
+    return std::any_of(info().parameters.begin(), info().parameters.end(),
+                       [&](const Parameter& p) { return p.name == parameter; });
+  }
+
+  // Without epsilon where the algorithm takes none. Settings that it does not have are left out.
+  TrainOptions Options(const char* epsilon, const Settings& settings = {}) const {
+    TrainOptions options;
+    if (info().is_private && epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
+    for (const auto& [name, value] : settings) {
+      if (Takes(name)) options.settings[name] = value;
+    }
+    return options;
+  }
+
+  absl::StatusOr<Model> Train(const Table& table, const TrainOptions& options,
+                              uint64_t seed = 1) const {
+    SeededRandom random(seed);
+    return trainer().Train(table, options, random, GoOn);
+  }
+
+  // Trains, and looks at every row's prediction.
+  void ExpectAModel(const Table& table, const TrainOptions& options) const {
+    const absl::StatusOr<Model> model = Train(table, options);
+    ASSERT_OK(model);
+    Row missing(table.schema().num_features(), kMissingValue);
+    ExpectAPrediction(*model, missing);
+    for (size_t r = 0; r < table.num_rows(); ++r) ExpectAPrediction(*model, table.row(r));
+  }
+
+ private:
+  static void ExpectAPrediction(const Model& model, RowView row) {
+    const Prediction prediction = model.Predict(row);
+    double total = 0;
+    for (const double p : prediction.probabilities) {
+      EXPECT_GE(p, 0);
+      total += p;
+    }
+    EXPECT_NEAR(total, 1, 1e-9);
+    EXPECT_FALSE(std::isnan(prediction.standard_error));
+    if (model.schema().target()) {
+      EXPECT_GE(prediction.value, model.schema().target()->min);
+      EXPECT_LE(prediction.value, model.schema().target()->max);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerTest, ::testing::ValuesIn(AllTrainers()),
+                         [](const auto& test) { return test.param->info().name; });
+
+const Settings kSmall = {{"trees", "3"}, {"depth", "3"}, {"cuts", "15"}};
+
+TEST_P(TrainerTest, IsFoundByItsNameAndSaysWhatItIs) {
+  EXPECT_EQ(*FindTrainer(info().name), &trainer());
+  EXPECT_FALSE(info().summary.empty());
+  EXPECT_FALSE(info().source.empty());
+  EXPECT_TRUE(info().classification || info().regression);
+  for (const Parameter& parameter : info().parameters) {
+    EXPECT_FALSE(parameter.description.empty()) << parameter.name;
+    if (parameter.default_value.empty()) continue;
+    EXPECT_OK(CheckedSettings::Create({parameter}, {{parameter.name, parameter.default_value}}));
+  }
+}
+
+TEST_P(TrainerTest, PlansToSpendNearlyAllOfEpsilonAndNeverMore) {
+  if (!info().is_private) GTEST_SKIP() << "takes no epsilon";
+  for (const char* epsilon : {"0.01", "0.333333333", "1", "7.000000001", "1000"}) {
+    for (const char* rows : {"groups", "all"}) {
+      for (const char* trees : {"1", "7"}) {
+        for (const char* depth : {"0", "1", "6"}) {
+          const TrainOptions options =
+              Options(epsilon, {{"rows", rows}, {"trees", trees}, {"depth", depth}});
+          ASSERT_OK_AND_ASSIGN(const auto plan, trainer().Plan(*MixedClasses(), options));
+          ASSERT_OK_AND_ASSIGN(const uint64_t cost, TotalCost(plan));
+          EXPECT_LE(cost, options.epsilon->nanos());
+          EXPECT_GT(cost + 1000, options.epsilon->nanos()) << "wasted";
+          EXPECT_FALSE(plan.empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_P(TrainerTest, TheCertificateListsThePlan) {
+  for (const char* rows : {"groups", "all"}) {
+    Settings settings = kSmall;
+    settings["rows"] = rows;
+    const TrainOptions options = Options("2", settings);
+    const Table table = RandomTable(MixedClasses(), {.rows = 60}, 1);
+    ASSERT_OK_AND_ASSIGN(const auto plan, trainer().Plan(table.schema(), options));
+    ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
+    const Certificate& certificate = model.certificate();
+    EXPECT_EQ(certificate.releases, plan);
+    EXPECT_EQ(certificate.epsilon_nanos, *TotalCost(plan));
+    EXPECT_EQ(certificate.mechanism, info().name);
+    EXPECT_EQ(absl::StrContains(certificate.neighbouring, "none"), !info().is_private);
+    // Which rows there were is told by nothing else in it.
+    ASSERT_OK_AND_ASSIGN(const Model of_none, Train(Table(MixedClasses()), options));
+    EXPECT_EQ(of_none.certificate(), certificate);
+  }
+}
+
+TEST_P(TrainerTest, WithoutEpsilonNothingIsListedAndItIsSaid) {
+  const Table table = RandomTable(MixedClasses(), {.rows = 60}, 1);
+  const TrainOptions options = Options(nullptr, kSmall);
+  ASSERT_OK_AND_ASSIGN(const auto plan, trainer().Plan(table.schema(), options));
+  EXPECT_TRUE(plan.empty());
+  ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
+  EXPECT_TRUE(model.certificate().releases.empty());
+  EXPECT_EQ(model.certificate().epsilon_nanos, 0u);
+  EXPECT_THAT(model.certificate().neighbouring, HasSubstr("without privacy"));
+}
+
+TEST_P(TrainerTest, AReferenceTakesNoEpsilon) {
+  if (info().is_private) GTEST_SKIP() << "is private";
+  const TrainOptions options{.epsilon = *Budget::Parse("1"), .settings = {}};
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not private"));
+  EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(), refused);
+  EXPECT_THAT(Train(Table(MixedClasses()), options).status(), refused);
+}
+
+TEST_P(TrainerTest, NoTableBreaksIt) {
+  std::vector<Table> tables;
+  const auto schema = MixedClasses();
+  tables.emplace_back(schema);                                                 // empty
+  tables.push_back(RandomTable(schema, {.rows = 1}, 1));                       // one row
+  tables.push_back(RandomTable(schema, {.rows = 200, .missing = 0.3}, 2));     // of all sorts
+  tables.push_back(RandomTable(schema, {.rows = 50, .missing = 1}, 3));        // only missing
+  tables.push_back(RandomTable(schema, {.rows = 50, .unlabelled = 1}, 4));     // no label
+  tables.push_back(RandomTable(schema, {.rows = 100, .unlabelled = 0.5}, 5));  // some labels
+  Table one_class(schema), one_point(schema);
+  for (int i = 0; i < 50; ++i) {
+    one_class.Append(tables[2].row(static_cast<size_t>(i)), 1);
+    one_point.Append(tables[2].row(0), static_cast<uint32_t>(i % 3));
+  }
+  tables.push_back(std::move(one_class));
+  tables.push_back(std::move(one_point));
+  for (const Table& table : tables) {
+    for (const char* rows : {"groups", "all"}) {
+      for (const char* vote : {"pooled", "mean"}) {
+        Settings settings = kSmall;
+        settings["rows"] = rows;
+        settings["vote"] = vote;
+        ExpectAModel(table, Options("1", settings));
+        ExpectAModel(table, Options(nullptr, settings));
+      }
+    }
+  }
+}
+
+TEST_P(TrainerTest, DefaultsTrain) {
+  ExpectAModel(RandomTable(MixedClasses(), {.rows = 150, .unlabelled = 0.2}, 6), Options("1"));
+  if (info().regression) {
+    ExpectAModel(RandomTable(MixedRegression(), {.rows = 150}, 6), Options("1"));
+  }
+}
+
+TEST_P(TrainerTest, FeaturesWithoutAnySplitMakeALeaf) {
+  const auto schema = std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("constant", 7, 7), Categorical("alone", {"only"})}, "label", {"no", "yes"}));
+  const Table table = RandomTable(schema, {.rows = 30}, 7);
+  ExpectAModel(table, Options("1", kSmall));
+  ASSERT_OK_AND_ASSIGN(const Model model, Train(table, Options("1", kSmall)));
+  for (const Tree& tree : model.forest()) EXPECT_EQ(tree.num_leaves(), 1u);
+}
+
+TEST_P(TrainerTest, TwoThousandColumnsAreFine) {
+  const Table table = RandomTable(ManyCuts(2000), {.rows = 20}, 8);
+  ExpectAModel(table, Options("1", kSmall));
+}
+
+TEST_P(TrainerTest, NumbersAreRefusedWhereClassesArePredicted) {
+  const TrainOptions options = Options("1", kSmall);
+  const Table table = RandomTable(MixedRegression(), {.rows = 100}, 9);
+  if (info().regression) {
+    ExpectAModel(table, options);
+    ExpectAModel(table, Options(nullptr, kSmall));
+    ExpectAModel(Table(MixedRegression()), options);
+    return;
+  }
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr(absl::StrCat(info().name, " predicts classes")));
+  EXPECT_THAT(trainer().Plan(*MixedRegression(), options).status(), refused);
+  EXPECT_THAT(Train(table, options).status(), refused);
+}
+
+TEST_P(TrainerTest, NoLevelsAreOneLeafWhichGetsAllOfEpsilon) {
+  const Table table = RandomTable(MixedClasses(), {.rows = 100}, 10);
+  const TrainOptions options = Options("1", {{"trees", "3"}, {"depth", "0"}});
+  ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
+  for (const Tree& tree : model.forest()) EXPECT_EQ(tree.num_leaves(), 1u);
+  if (!info().is_private) return;
+  uint64_t leaves = 0;
+  for (const Release& release : model.certificate().releases) {
+    EXPECT_EQ(release.mechanism, "discrete_laplace");
+    leaves += release.epsilon_nanos * release.times;
+  }
+  EXPECT_GT(leaves + 10, options.epsilon->nanos());
+}
+
+TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr("depth: must be a whole number from 0 to 16"));
+  for (const char* depth : {"60", "17", "-1"}) {
+    const TrainOptions options = Options("1", {{"depth", depth}});
+    EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(), refused);
+    EXPECT_THAT(Train(Table(MixedClasses()), options).status(), refused);
+  }
+}
+
+TEST_P(TrainerTest, SettingsItDoesNotHaveAreRefused) {
+  TrainOptions options = Options("1");
+  options.settings["leafs"] = "3";
+  EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"leafs\"")));
+}
+
+TEST_P(TrainerTest, TheLeastEpsilonIsUsedOrRefusedCleanly) {
+  for (const uint64_t nanos : {1, 2, 3, 100}) {
+    for (const char* rows : {"groups", "all"}) {
+      TrainOptions options = Options("1", {{"rows", rows}, {"trees", "2"}, {"depth", "2"}});
+      if (info().is_private) options.epsilon = *Budget::FromNanos(nanos);
+      const auto plan = trainer().Plan(*MixedClasses(), options);
+      const auto model = Train(RandomTable(MixedClasses(), {.rows = 50}, 11), options);
+      EXPECT_EQ(model.ok(), plan.ok());
+      if (plan.ok()) continue;
+      EXPECT_THAT(plan.status(),
+                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("epsilon is too small")));
+      EXPECT_EQ(model.status(), plan.status());
+    }
+  }
+}
+
+TEST_P(TrainerTest, AnErrorOfProgressEndsTheTraining) {
+  const Table table = RandomTable(MixedClasses(), {.rows = 50}, 12);
+  const TrainOptions options = Options("1", kSmall);
+  int calls = 0;
+  double last = 0;
+  SeededRandom random(1);
+  ASSERT_OK(trainer().Train(table, options, random, [&](double done) {
+    EXPECT_GE(done, last);
+    EXPECT_LE(done, 1);
+    last = done;
+    ++calls;
+    return absl::OkStatus();
+  }));
+  ASSERT_GE(calls, 3) << "once a tree";
+  for (int end = 1; end <= calls; ++end) {
+    int call = 0;
+    EXPECT_THAT(trainer().Train(table, options, random,
+                                [&](double) {
+                                  return ++call == end ? absl::CancelledError("enough")
+                                                       : absl::OkStatus();
+                                }),
+                StatusIs(absl::StatusCode::kCancelled, "enough"));
+    EXPECT_EQ(call, end);
+  }
+}
+
+TEST_P(TrainerTest, AFailingSourceOfRandomnessIsPassedOn) {
+  ScriptedRandom random({});
+  EXPECT_THAT(trainer().Train(RandomTable(MixedClasses(), {.rows = 50}, 13), Options("1", kSmall),
+                              random, GoOn),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+}
+
+// With many cuts and few levels no cell runs out of splits: then the shape of a tree is its depth,
+// and a tree whose shape were not would show its rows.
+TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
+  if (!info().is_private || info().neighbours != Neighbours::kAddOrRemoveRow) {
+    GTEST_SKIP() << "may look at features";
+  }
+  const auto schema = ManyCuts();
+  Table one_class(schema), one_point(schema);
+  const Table full = RandomTable(schema, {.rows = 300}, 14);
+  for (size_t r = 0; r < full.num_rows(); ++r) {
+    one_class.Append(full.row(r), 0);
+    one_point.Append(full.row(0), static_cast<uint32_t>(r % 2));
+  }
+  const TrainOptions options =
+      Options("50", {{"trees", "4"}, {"depth", "4"}, {"cuts", "255"}, {"features", "2"}});
+  for (const Table& table : {Table(schema), full, one_class, one_point}) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options, seed));
+      ASSERT_EQ(model.forest().size(), 4u);
+      for (const Tree& tree : model.forest()) EXPECT_EQ(tree.num_leaves(), 16u);
+    }
+  }
+}
+
+// A node has no more medians than there are features, and more are not paid for.
+TEST(DiPriMeTest, MediansThatThereCannotBeAreNotPaidFor) {
+  const Trainer& diprime = **FindTrainer("diprime");
+  const auto plan = [&](uint32_t features, const char* k) {
+    return *diprime.Plan(*ManyCuts(features),
+                         {.epsilon = *Budget::Parse("1"), .settings = {{"features", k}}});
+  };
+  EXPECT_EQ(plan(2, "5"), plan(2, "2"));
+  EXPECT_EQ(plan(1, "5"), plan(1, "1"));
+  EXPECT_NE(plan(6, "5"), plan(6, "2"));
+}
+
+TEST(AllTrainersTest, NamesAreDistinctAndOthersAreNotFound) {
+  std::vector<std::string> names;
+  for (const Trainer* trainer : AllTrainers()) names.push_back(trainer->info().name);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+  EXPECT_THAT(FindTrainer("cart"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("spe, sspe1, sspe2")));
+}
+
+}  // namespace
+}  // namespace coppice
