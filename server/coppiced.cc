@@ -1,4 +1,5 @@
-// coppiced, the curator's daemon: flags, certificates, store, studies, services, signals, drain.
+// coppiced, the curator's daemon: flags, certificates, store, studies, datasets, jobs, services,
+// signals, drain.
 
 #include <grpc/support/log.h>
 #include <unistd.h>
@@ -17,13 +18,18 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
 #include "server/coppiced_server.h"
 #include "server/coppiced_signals.h"
 #include "server/coppiced_tls.h"
 #include "server/curator/studies.h"
+#include "server/ledger/ledger.h"
+#include "server/models/models.h"
 #include "server/storage/rocksdb_store.h"
+#include "server/trainers/trainer.h"
 
 namespace coppice {
 namespace {
@@ -96,10 +102,23 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
                                 : tls->client_ca.empty() ? "on"
                                                          : "mutual"}});
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
+  const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
+  Models models;
+  // First, for it finds out whether a newer version made the store.
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
-                           Studies::Open(*store, [] { return absl::ToUnixSeconds(absl::Now()); }));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
-                           DaemonServer::Start(flags.listen, tls ? &*tls : nullptr, *studies));
+                           Studies::Open(*store, models, clock));
+  COPPICE_RETURN_IF_ERROR(models.Load(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger, Ledger::Open(*store, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
+                           Datasets::Open(*store, *ledger, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
+                           Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
+                                      {.threads = flags.training_jobs}));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DaemonServer> server,
+      DaemonServer::Start(
+          flags.listen, tls ? &*tls : nullptr,
+          {.studies = *studies, .models = models, .datasets = *datasets, .jobs = *jobs}));
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());

@@ -18,7 +18,8 @@ namespace coppice {
 namespace {
 
 constexpr char kDescription[] =
-    "The curator of Coppice: opens studies, takes privatized reports and answers with models.";
+    "The curator of Coppice: opens studies, takes privatized reports, trains on datasets under a "
+    "privacy budget, and answers with models.";
 
 constexpr char kFooter[] = R"(
 Examples:
@@ -49,7 +50,7 @@ std::string LevelName(const std::string& name) {
 }
 
 void AddFlags(CLI::App& app, DaemonFlags& flags) {
-  app.add_option("--data-dir", flags.data_dir, "Folder of the studies; made if it is not there")
+  app.add_option("--data-dir", flags.data_dir, "Folder of all its state; made if it is not there")
       ->type_name("DIR")
       ->required();
   app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
@@ -62,6 +63,11 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
                  "Ask clients for a certificate of this authority (mutual TLS), PEM")
       ->type_name("FILE");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
+  app.add_option("--training-jobs", flags.training_jobs,
+                 "Training jobs at a time, from 0 (none) to 64; each needs its dataset in memory")
+      ->type_name("N")
+      ->check(CLI::Range(0, 64).description(""))
+      ->capture_default_str();
   app.add_option("--port-file", flags.port_file, "Write the port here once serving")
       ->type_name("FILE");
   app.add_option_function<std::string>(

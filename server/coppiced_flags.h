@@ -3,6 +3,7 @@
 #ifndef COPPICE_SERVER_COPPICED_FLAGS_H_
 #define COPPICE_SERVER_COPPICED_FLAGS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@ struct DaemonFlags {
   bool insecure = false;
   bool check_config = false;
   std::string port_file;
+  uint32_t training_jobs = 1;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
 };

@@ -9,9 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/service/dataset_service.h"
 #include "server/service/model_service.h"
 #include "server/service/report_service.h"
 #include "server/service/study_service.h"
+#include "server/service/training_service.h"
 #include "server/service/worker_pool.h"
 
 namespace coppice {
@@ -32,8 +34,8 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls) {
 
 class GrpcServer final : public DaemonServer {
  public:
-  explicit GrpcServer(Studies& studies)
-      : studies_(studies),
+  explicit GrpcServer(const Curator& curator)
+      : curator_(curator),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const std::string& listen, const TlsFiles* tls) {
@@ -48,6 +50,8 @@ class GrpcServer final : public DaemonServer {
     builder.RegisterService(&study_service_);
     builder.RegisterService(&report_service_);
     builder.RegisterService(&model_service_);
+    builder.RegisterService(&dataset_service_);
+    builder.RegisterService(&training_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
@@ -64,16 +68,21 @@ class GrpcServer final : public DaemonServer {
     if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) {
       health->SetServingStatus(false);
     }
-    studies_.Drain();
-    server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    const absl::Time deadline = absl::Now() + grace;
+    curator_.studies.Drain();
+    curator_.jobs.Drain(deadline);
+    // Calls that came meanwhile get their answers even if jobs took all of the time.
+    server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::Now() + absl::Seconds(1))));
   }
 
  private:
-  Studies& studies_;
+  const Curator curator_;
   WorkerPool pool_;
-  StudyServiceImpl study_service_{studies_, pool_};
-  ReportServiceImpl report_service_{studies_};
-  ModelServiceImpl model_service_{studies_, pool_};
+  StudyServiceImpl study_service_{curator_.studies, pool_};
+  ReportServiceImpl report_service_{curator_.studies};
+  ModelServiceImpl model_service_{curator_.studies, curator_.models, pool_};
+  DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
+  TrainingServiceImpl training_service_{curator_.jobs, pool_};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;
 };
@@ -82,8 +91,8 @@ class GrpcServer final : public DaemonServer {
 
 absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const std::string& listen,
                                                                   const TlsFiles* tls,
-                                                                  Studies& studies) {
-  auto server = std::make_unique<GrpcServer>(studies);
+                                                                  const Curator& curator) {
+  auto server = std::make_unique<GrpcServer>(curator);
   const absl::Status status = server->Listen(listen, tls);
   if (!status.ok()) return status;
   return server;

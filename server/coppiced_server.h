@@ -1,4 +1,4 @@
-// The gRPC server of the daemon: the three services, health and reflection, on one port.
+// The gRPC server of the daemon: its services, health and reflection, on one port.
 
 #ifndef COPPICE_SERVER_COPPICED_SERVER_H_
 #define COPPICE_SERVER_COPPICED_SERVER_H_
@@ -8,24 +8,37 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
 #include "server/coppiced_tls.h"
 #include "server/curator/studies.h"
+#include "server/models/models.h"
 
 namespace coppice {
+
+// What there is to serve.
+struct Curator {
+  Studies& studies;
+  Models& models;
+  Datasets& datasets;
+  Jobs& jobs;
+};
 
 class DaemonServer {
  public:
   virtual ~DaemonServer() = default;
 
-  // Serves `studies`, which must outlive it. Without TLS if `tls` is null. Unavailable if the
+  // Serves `curator`, which must outlive it. Without TLS if `tls` is null. Unavailable if the
   // address cannot be had: the port is in use, or it is not this machine's.
   static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const std::string& listen,
-                                                             const TlsFiles* tls, Studies& studies);
+                                                             const TlsFiles* tls,
+                                                             const Curator& curator);
 
   virtual int port() const = 0;
 
-  // Tells health checks that it is going, takes no new reports, answers those it has, waits at most
-  // `grace` for the calls that are left, and cancels them.
+  // Tells health checks that it is going, takes no new reports and jobs, answers the reports it
+  // has, waits at most `grace` for the jobs that run and a second more for the calls that are left,
+  // and leaves the ones and cancels the others.
   virtual void Stop(absl::Duration grace) = 0;
 };
 

@@ -51,9 +51,11 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
 
-// "studies/ID" and "models/ID". ParseName() returns the ID, or InvalidArgument.
+// "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
 inline constexpr absl::string_view kStudies = "studies";
 inline constexpr absl::string_view kModels = "models";
+inline constexpr absl::string_view kDatasets = "datasets";
+inline constexpr absl::string_view kJobs = "jobs";
 std::string MakeName(absl::string_view collection, absl::string_view id);
 absl::StatusOr<std::string> ParseName(absl::string_view collection, absl::string_view name);
 

@@ -1,6 +1,5 @@
 #include "server/curator/catalog.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -103,7 +102,5 @@ absl::Status Catalog::CheckUnused(absl::string_view id) const {
   }
   return absl::OkStatus();
 }
-
-size_t PageSize(const Page& page) { return std::clamp<size_t>(page.size, 1, 1000); }
 
 }  // namespace coppice

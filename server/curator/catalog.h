@@ -53,9 +53,6 @@ class Catalog {
   absl::btree_map<std::string, std::string> tombstones_;            // id to request id
 };
 
-// How many of a list `page` asks for.
-size_t PageSize(const Page& page);
-
 }  // namespace coppice
 
 #endif  // COPPICE_SERVER_CURATOR_CATALOG_H_

@@ -1,4 +1,4 @@
-// The keys of the curator's store, as docs/storage.md lists them.
+// The keys of studies, as docs/storage.md lists them. Their models' are in server/models.
 //
 // Every key of a study starts with its kind and "/ID/"; ids hold no slash. So one prefix names all
 // keys of a kind and study, and no study's prefix is the start of another's.
@@ -28,12 +28,6 @@ inline std::string TombstoneKey(absl::string_view study) {
 inline std::string SumsPrefix(absl::string_view study) { return absl::StrCat("sums/", study, "/"); }
 inline std::string SumsKey(absl::string_view study, uint32_t tree) {
   return absl::StrCat("sums/", study, "/", absl::Dec(tree, absl::kZeroPad4));
-}
-inline std::string ModelPrefix(absl::string_view study) {
-  return absl::StrCat("model/", study, "/");
-}
-inline std::string ModelKey(absl::string_view study, absl::string_view model) {
-  return absl::StrCat("model/", study, "/", model);
 }
 inline std::string SpentPrefix(absl::string_view study) {
   return absl::StrCat("spent/", study, "/");

@@ -6,31 +6,33 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/wire/convert.h"
 #include "server/curator/catalog.h"
+#include "server/curator/estimate_model.h"
 #include "server/curator/intake.h"
-#include "server/curator/models.h"
 #include "server/curator/smooth_basis.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "server/curator/study_request.h"
 #include "server/curator/submission.h"
 #include "server/curator/ticket_authority.h"
+#include "server/models/model_record.h"
+#include "server/models/random_id.h"
 
 namespace coppice {
 namespace {
 
 class StoredStudies final : public Studies {
  public:
-  StoredStudies(Store& store, std::function<int64_t()> clock, TicketAuthority authority)
+  StoredStudies(Store& store, Models& models, std::function<int64_t()> clock,
+                TicketAuthority authority)
       : store_(store),
+        models_(models),
         clock_(std::move(clock)),
         authority_(std::move(authority)),
         intake_(store, Intake::Limits()) {}
 
-  absl::Status Load() {
-    COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
-    return models_.Load(store_);
-  }
+  absl::Status Load() { return catalog_.Load(store_); }
 
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
@@ -118,14 +120,6 @@ class StoredStudies final : public Studies {
     return MakeModel(*study, std::string(model_id), options);
   }
 
-  absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const override {
-    return models_.Get(id);
-  }
-
-  std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const override {
-    return models_.List(study, page);
-  }
-
   void Drain() override { intake_.Drain(); }
 
  private:
@@ -158,14 +152,14 @@ class StoredStudies final : public Studies {
     const std::string& id = study.id();
     StoreBatch batch;
     for (const std::string& prefix : {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id),
-                                      SpentPrefix(id), ModelPrefix(id)}) {
+                                      SpentPrefix(id), StudyModelsPrefix(id)}) {
       batch.DeletePrefix(prefix);
     }
     batch.Put(TombstoneKey(id), EncodeTombstone(study.facts().request_id, clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();
     catalog_.Remove(study);
-    models_.RemoveOf(id);
+    models_.RemoveOf(MakeName(kStudies, id));
     bases_.erase(id);
     return absl::OkStatus();
   }
@@ -179,10 +173,12 @@ class StoredStudies final : public Studies {
   static absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view study,
                                              const EstimatorOptions& options) {
     const std::string& estimator = existing.model->certificate().estimator;
-    if (existing.study == study && estimator == options.ToString()) return existing;
+    if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
+      return existing;
+    }
     return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
-                                                 " already, of study ", existing.study,
-                                                 " by estimator ", estimator));
+                                                 " already, of ", existing.source, " by estimator ",
+                                                 estimator));
   }
 
   absl::StatusOr<ModelInfo> MakeModel(const Study& study, std::string id,
@@ -190,6 +186,7 @@ class StoredStudies final : public Studies {
     if (id.empty()) {
       COPPICE_ASSIGN_OR_RETURN(id, MakeRandomId());
     }
+    COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
@@ -197,7 +194,7 @@ class StoredStudies final : public Studies {
     }
     COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options));
     ModelInfo info{.id = std::move(id),
-                   .study = study.id(),
+                   .source = MakeName(kStudies, study.id()),
                    .created_unix_seconds = clock_(),
                    .model = std::make_shared<const Model>(std::move(model))};
     COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
@@ -218,10 +215,10 @@ class StoredStudies final : public Studies {
   static constexpr size_t kMaxBases = 16;  // of up to some 30 megabytes
 
   Store& store_;
+  Models& models_;
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
   Catalog catalog_;
-  Models models_;
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.
@@ -231,11 +228,12 @@ class StoredStudies final : public Studies {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store,
+absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& models,
                                                        std::function<int64_t()> clock) {
   COPPICE_RETURN_IF_ERROR(CheckFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
-  auto studies = std::make_unique<StoredStudies>(store, std::move(clock), std::move(authority));
+  auto studies =
+      std::make_unique<StoredStudies>(store, models, std::move(clock), std::move(authority));
   COPPICE_RETURN_IF_ERROR(studies->Load());
   return studies;
 }

@@ -27,14 +27,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/page.h"
 #include "common/data/table.h"
 #include "common/study/terms.h"
-#include "common/tree/model.h"
 #include "common/wire/packed_forest.h"
 #include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
 #include "server/curator/report_batch.h"
+#include "server/models/models.h"
 #include "server/storage/store.h"
 
 namespace coppice {
@@ -79,23 +80,12 @@ struct StudyInfo {
   std::vector<Alarm> alarms{};                          // filled in by Studies::Get() alone
 };
 
-struct ModelInfo {
-  std::string id;
-  std::string study;
-  int64_t created_unix_seconds = 0;
-  std::shared_ptr<const Model> model;
-};
-
-struct Page {
-  uint32_t size = 100;  // at most 1000
-  std::string after;    // the last id of the page before; empty for the first
-};
-
 class Studies {
  public:
-  // Loads what `store` holds. DataLoss if a record does not parse or add up. `clock` returns
-  // seconds since 1970 and dates records, no more.
-  static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store,
+  // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
+  // what is built, and must outlive the studies. `clock` returns seconds since 1970 and dates
+  // records, no more.
+  static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store, Models& models,
                                                        std::function<int64_t()> clock);
   virtual ~Studies() = default;
 
@@ -126,12 +116,9 @@ class Studies {
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 
-  // Models. Building is post-processing and may be repeated, also while the study is open.
+  // Building is post-processing and may be repeated, also while the study is open.
   virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
                                                const EstimatorOptions& options) = 0;
-  virtual absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const = 0;
-  // Of one study, or of all if `study` is empty.
-  virtual std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const = 0;
 
   // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
   virtual void Drain() = 0;

@@ -11,25 +11,12 @@
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/store_keys.h"
+#include "server/storage/store_record.h"
 
 namespace coppice {
 namespace {
 
 constexpr uint32_t kFormat = 1;
-
-template <typename Record>
-absl::StatusOr<Record> Parse(absl::string_view key, absl::string_view bytes) {
-  Record record;
-  if (record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return record;
-  return CorruptRecord(key, "does not parse");
-}
-
-template <typename Record>
-absl::StatusOr<Record> Read(const Store& store, const std::string& key) {
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
-  if (!bytes.has_value()) return CorruptRecord(key, "is missing");
-  return Parse<Record>(key, *bytes);
-}
 
 // The enums of the wire have the same order, after an unspecified zero.
 static_assert(static_cast<int>(SplitRule::kMaxEdge) + 1 == v1::SPLIT_RULE_MAX_EDGE);
@@ -97,7 +84,7 @@ absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, 
 absl::Status LoadSums(const Store& store, absl::string_view id, std::vector<SharedSums>& sums) {
   return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(const uint32_t tree, TreeOfKey(id, key, sums.size()));
-    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record, Parse<v1::SumsRecord>(key, bytes));
+    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record, ParseRecord<v1::SumsRecord>(key, bytes));
     if (static_cast<size_t>(record.sums_size()) != sums[tree]->sums.size()) {
       return CorruptRecord(key, "has the wrong number of sums");
     }
@@ -112,7 +99,7 @@ absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view
   StudyProgress progress = NoProgress(facts);
   COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
   const std::string key = CountsKey(id);
-  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord counts, Read<v1::CountsRecord>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord counts, ReadRecord<v1::CountsRecord>(store, key));
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   if (counts.accepted() != reports) {
@@ -145,12 +132,6 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_v
 }
 
 }  // namespace
-
-absl::Status CorruptRecord(absl::string_view key, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat("the stored record ", key, " ", why,
-                                          "; nothing was changed. Restore a copy of the data "
-                                          "directory"));
-}
 
 absl::Status CheckFormat(Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> text,
@@ -228,7 +209,7 @@ std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_s
 absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
                                                  absl::string_view bytes) {
   const std::string key = StudyKey(id);
-  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, Parse<v1::StudyRecord>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
   if (record.state() != v1::STUDY_STATE_OPEN && record.state() != v1::STUDY_STATE_SEALED) {
     return CorruptRecord(key, "has an unknown state");
   }
@@ -248,7 +229,7 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
 absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
   const std::string key = RowsKey(study.id());
   COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
-                           Read<v1::PublicRowsRecord>(store, key));
+                           ReadRecord<v1::PublicRowsRecord>(store, key));
   const std::shared_ptr<const Schema>& schema = study.facts().terms->schema;
   const size_t features = schema->num_features();
   const size_t rows = static_cast<size_t>(record.labels_size());
@@ -271,7 +252,7 @@ absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
 
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
-                           Parse<v1::TombstoneRecord>(TombstoneKey(id), bytes));
+                           ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
   return std::move(*record.mutable_request_id());
 }
 

@@ -39,8 +39,6 @@ absl::StatusOr<Table> LoadRows(const Store& store, const Study& study);
 // The request id that a tombstone keeps.
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes);
 
-absl::Status CorruptRecord(absl::string_view key, absl::string_view why);
-
 }  // namespace coppice
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_RECORD_H_

@@ -1,7 +1,5 @@
 #include "server/curator/study_request.h"
 
-#include <openssl/rand.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -110,20 +108,6 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);
   return facts;
-}
-
-absl::StatusOr<std::string> MakeRandomId() {
-  static constexpr absl::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
-  static constexpr size_t kLength = 12;
-  // Bytes from here on would make some characters likelier than others.
-  static constexpr size_t kFairBytes = 256 / kAlphabet.size() * kAlphabet.size();
-  std::string id;
-  while (id.size() < kLength) {
-    uint8_t byte = 0;
-    if (RAND_bytes(&byte, 1) != 1) return absl::UnavailableError("the system random source failed");
-    if (byte < kFairBytes) id.push_back(kAlphabet[byte % kAlphabet.size()]);
-  }
-  return id;
 }
 
 }  // namespace coppice

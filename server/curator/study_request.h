@@ -25,9 +25,6 @@ std::string HashRequest(const StudySpec& spec);
 absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
                                           int64_t created_unix_seconds);
 
-// 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.
-absl::StatusOr<std::string> MakeRandomId();
-
 }  // namespace coppice
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_REQUEST_H_

@@ -16,15 +16,15 @@ namespace {
 constexpr size_t kHashBytes = sizeof(Sha256Digest);
 
 // The enums of the records have the numbers of ours.
-static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPEN);
-static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVE);
-static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLE);
-static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURN);
-static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) ==
-              v1::LEDGER_NEIGHBOURS_ADD_OR_REMOVE_ROW);
-static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::LEDGER_NEIGHBOURS_CHANGE_LABEL);
-static_assert(static_cast<int>(Composition::kBasic) == v1::LEDGER_COMPOSITION_BASIC);
-static_assert(static_cast<int>(Composition::kZeroConcentrated) == v1::LEDGER_COMPOSITION_ZCDP);
+static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED);
+static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
+static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
+static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
+static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::NEIGHBOURS_CHANGE_LABEL);
+static_assert(static_cast<int>(Composition::kBasic) == v1::COMPOSITION_BASIC);
+static_assert(static_cast<int>(Composition::kZeroConcentrated) ==
+              v1::COMPOSITION_ZERO_CONCENTRATED);
 
 absl::Status Corrupt(absl::string_view key, absl::string_view why) {
   return absl::DataLossError(absl::StrCat(
@@ -34,21 +34,21 @@ absl::Status Corrupt(absl::string_view key, absl::string_view why) {
 
 std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
 
-v1::LedgerCap ToProto(const BudgetCap& cap) {
-  v1::LedgerCap proto;
+v1::BudgetCap ToProto(const BudgetCap& cap) {
+  v1::BudgetCap proto;
   proto.set_epsilon_nanos(cap.epsilon_nanos);
   proto.set_delta_atto(cap.delta_atto);
-  proto.set_composition(static_cast<v1::LedgerComposition>(cap.composition));
-  proto.set_neighbours(static_cast<v1::LedgerNeighbours>(cap.neighbours));
+  proto.set_composition(static_cast<v1::Composition>(cap.composition));
+  proto.set_neighbours(static_cast<v1::Neighbours>(cap.neighbours));
   return proto;
 }
 
 absl::StatusOr<BudgetCap> CapOf(absl::string_view key, const v1::LedgerRecord& record) {
-  const v1::LedgerCap& cap = record.cap();
-  const bool known = (cap.composition() == v1::LEDGER_COMPOSITION_BASIC ||
-                      cap.composition() == v1::LEDGER_COMPOSITION_ZCDP) &&
-                     (cap.neighbours() == v1::LEDGER_NEIGHBOURS_ADD_OR_REMOVE_ROW ||
-                      cap.neighbours() == v1::LEDGER_NEIGHBOURS_CHANGE_LABEL);
+  const v1::BudgetCap& cap = record.cap();
+  const bool known = (cap.composition() == v1::COMPOSITION_BASIC ||
+                      cap.composition() == v1::COMPOSITION_ZERO_CONCENTRATED) &&
+                     (cap.neighbours() == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW ||
+                      cap.neighbours() == v1::NEIGHBOURS_CHANGE_LABEL);
   if (!known) return Corrupt(key, "has an unknown composition or neighbouring relation");
   return BudgetCap{.epsilon_nanos = cap.epsilon_nanos(),
                    .delta_atto = cap.delta_atto(),
@@ -101,7 +101,8 @@ absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view val
   if (record.previous_hash() != Bytes(book.head())) {
     return Corrupt(key, "does not follow the entry before it");
   }
-  if (record.kind() < v1::LEDGER_ENTRY_KIND_OPEN || record.kind() > v1::LEDGER_ENTRY_KIND_RETURN) {
+  if (record.kind() < v1::LEDGER_ENTRY_KIND_OPENED ||
+      record.kind() > v1::LEDGER_ENTRY_KIND_RETURNED) {
     return Corrupt(key, "is of an unknown kind");
   }
   return ToEntry(record, value);

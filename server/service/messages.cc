@@ -9,6 +9,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/forest_size.h"
+#include "server/models/model_record.h"
 
 namespace coppice {
 namespace {
@@ -145,12 +146,6 @@ void SetAlarms(const StudyInfo& info, v1::Study& proto) {
   }
 }
 
-void SetRecord(const ModelInfo& info, v1::Model& proto) {
-  proto.set_name(MakeName(kModels, info.id));
-  proto.set_study(MakeName(kStudies, info.study));
-  proto.set_created_unix_seconds(info.created_unix_seconds);
-}
-
 // Both enumerations are stable, and the same.
 constexpr bool SameOutcome(ReportOutcome ours, v1::ReportOutcome theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
@@ -188,14 +183,8 @@ v1::Study ToProto(const StudyInfo& info) {
 
 v1::Model SummaryOf(const ModelInfo& info) {
   v1::Model proto;
-  SetRecord(info, proto);
+  SetModelRecord(info, proto);
   *proto.mutable_certificate() = ToProto(info.model->certificate());
-  return proto;
-}
-
-v1::Model ToProto(const ModelInfo& info) {
-  v1::Model proto = ToProto(*info.model);
-  SetRecord(info, proto);
   return proto;
 }
 

@@ -10,10 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/page.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies.h"
+#include "server/models/models.h"
 
 namespace coppice {
 
@@ -21,8 +23,7 @@ namespace coppice {
 v1::Study ToProto(const StudyInfo& info);
 v1::Study SummaryOf(const StudyInfo& info);
 
-// The whole model, and what a list shows of it: name, study, time and certificate.
-v1::Model ToProto(const ModelInfo& info);
+// What a list shows of a model: name, source, time and certificate.
 v1::Model SummaryOf(const ModelInfo& info);
 
 absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request);

@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "server/models/model_record.h"
 #include "server/service/messages.h"
 #include "server/service/unary.h"
 
@@ -27,31 +28,30 @@ absl::Status Build(Studies& studies, const v1::BuildModelRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status Get(const Studies& studies, const v1::GetModelRequest& request,
+absl::Status Get(const Models& models, const v1::GetModelRequest& request,
                  v1::GetModelResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, studies.GetModel(id));
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, models.Get(id));
   *response.mutable_model() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const Studies& studies, const v1::ListModelsRequest& request,
+absl::Status List(const Models& models, const v1::ListModelsRequest& request,
                   v1::ListModelsResponse& response) {
-  std::string study;
   if (!request.study().empty()) {
-    COPPICE_ASSIGN_OR_RETURN(study, ParseName(kStudies, request.study()));
+    COPPICE_RETURN_IF_ERROR(ParseName(kStudies, request.study()).status());
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<ModelInfo> infos = studies.ListModels(study, page);
+  const std::vector<ModelInfo> infos = models.List(request.study(), page);
   for (const ModelInfo& info : infos) *response.add_models() = SummaryOf(info);
   if (infos.size() == page.size &&
-      !studies.ListModels(study, {.size = 1, .after = infos.back().id}).empty()) {
+      !models.List(request.study(), {.size = 1, .after = infos.back().id}).empty()) {
     response.set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
 }
 
-absl::Status PredictRows(const Studies& studies, const v1::PredictRequest& request,
+absl::Status PredictRows(const Models& models, const v1::PredictRequest& request,
                          v1::PredictResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
   const int rows = request.rows_size();
@@ -59,7 +59,7 @@ absl::Status PredictRows(const Studies& studies, const v1::PredictRequest& reque
     return FieldError("rows", absl::StrCat("must be 1 to ", ModelServiceImpl::kMaxRowsPerPredict,
                                            " in one request, are ", rows));
   }
-  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, studies.GetModel(id));
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, models.Get(id));
   const Schema& schema = info.model->schema();
   response.mutable_classes()->Assign(schema.classes().begin(), schema.classes().end());
   for (int i = 0; i < rows; ++i) {
@@ -82,20 +82,20 @@ grpc::ServerUnaryReactor* ModelServiceImpl::BuildModel(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* ModelServiceImpl::GetModel(grpc::CallbackServerContext* context,
                                                      const v1::GetModelRequest* request,
                                                      v1::GetModelResponse* response) {
-  return Reply(context, Get(studies_, *request, *response));
+  return Reply(context, Get(models_, *request, *response));
 }
 
 grpc::ServerUnaryReactor* ModelServiceImpl::ListModels(grpc::CallbackServerContext* context,
                                                        const v1::ListModelsRequest* request,
                                                        v1::ListModelsResponse* response) {
-  return Reply(context, List(studies_, *request, *response));
+  return Reply(context, List(models_, *request, *response));
 }
 
 grpc::ServerUnaryReactor* ModelServiceImpl::Predict(grpc::CallbackServerContext* context,
                                                     const v1::PredictRequest* request,
                                                     v1::PredictResponse* response) {
   return ReplyLater(pool_, context, [this, request, response] {
-    return PredictRows(studies_, *request, *response);
+    return PredictRows(models_, *request, *response);
   });
 }
 

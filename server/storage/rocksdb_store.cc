@@ -137,6 +137,21 @@ class RocksDbStore final : public Store {
     return ToStatus(status, folder_);
   }
 
+  absl::Status Purge(absl::string_view prefix) override {
+    const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
+    if (!end) return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
+    COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
+    // Ends the log: the next one begins empty.
+    COPPICE_RETURN_IF_ERROR(ToStatus(db->Flush(rocksdb::FlushOptions()), folder_));
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+    const rocksdb::Slice first = ToSlice(prefix);
+    const rocksdb::Slice last = ToSlice(*end);
+    COPPICE_RETURN_IF_ERROR(ToStatus(db->CompactRange(all, &first, &last), folder_));
+    // Removes the files that this made superfluous now, and not some time later.
+    return ToStatus(db->EnableFileDeletions(/*force=*/true), folder_);
+  }
+
   absl::Status Scan(absl::string_view prefix,
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override {

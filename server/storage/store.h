@@ -56,6 +56,12 @@ class Store {
       absl::string_view prefix,
       absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit)
       const = 0;
+
+  // Takes what was deleted or replaced under `prefix` out of the store's files: when it returns OK
+  // no file of the store, its logs included, holds a byte of a value that is no longer there. Keys
+  // may remain. Takes as long as writing anew what is near. The disk may keep what a file system
+  // has let go, and so may copies.
+  virtual absl::Status Purge(absl::string_view prefix) = 0;
 };
 
 }  // namespace coppice

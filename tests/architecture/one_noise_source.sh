@@ -73,7 +73,7 @@ expect coppice_device_example "$(contents "$bin/coppice_device_example")" "${cli
 expect coppice "$(contents "$bin/coppice")" "${client[@]}" \
   'environment COPPICE_CA' 'environment COPPICE_SERVER'
 expect coppice-lab "$(contents "$bin/coppice-lab")" "$ours" "$private" std::mersenne_twister_engine
-expect coppiced "$(contents "$bin/coppiced")" "$private" 'imports RAND_bytes' \
+expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
 expect 'the second source' "$(contents "$second_source")" \
   'draws by coppice::(anonymous namespace)::FixedRandom' 'environment COPPICE_SEED' \

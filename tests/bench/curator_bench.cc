@@ -38,7 +38,7 @@ class Bench {
   Bench() : folder_(std::filesystem::temp_directory_path() / "coppice_curator_bench") {
     std::filesystem::remove_all(folder_);
     store_ = *OpenRocksDbStore(folder_);
-    studies_ = *Studies::Open(*store_, [] { return int64_t{0}; });
+    studies_ = *Studies::Open(*store_, models_, [] { return int64_t{0}; });
     info_ = *studies_->Create({.id = "bench",
                                .request_id = "bench",
                                .public_rows = PublicRows(),
@@ -82,6 +82,7 @@ class Bench {
  private:
   std::string folder_;
   std::unique_ptr<Store> store_;
+  Models models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo info_;
   std::string fingerprint_;

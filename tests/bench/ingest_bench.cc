@@ -222,7 +222,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "ingest_bench: %s\n", store.status().ToString().c_str());
     return 1;
   }
-  const auto studies = *Studies::Open(**store, [] { return int64_t{0}; });
+  Models models;
+  const auto studies = *Studies::Open(**store, models, [] { return int64_t{0}; });
   DroppingService drop;
   ReportServiceImpl count(*studies);
   Server dropping = Serve(drop, flags.certs);

@@ -43,7 +43,7 @@ struct Bytes {
 class Curator {
  public:
   Curator() {
-    studies_ = *Studies::Open(store_, [] { return int64_t{0}; });
+    studies_ = *Studies::Open(store_, models_, [] { return int64_t{0}; });
     service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_);
     grpc::ServerBuilder builder;
     int port = 0;
@@ -90,6 +90,7 @@ class Curator {
  private:
   testing::MemoryStore store_;
   WorkerPool pool_{1, 16};
+  Models models_;
   std::unique_ptr<Studies> studies_;
   std::unique_ptr<StudyServiceImpl> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -3,6 +3,7 @@
 #ifndef COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
 #define COPPICE_TESTS_SUPPORT_CRASHING_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -50,13 +51,18 @@ class CrashingStore final : public Store {
     return disk_.Scan(prefix, visit);
   }
 
+  absl::Status Purge(absl::string_view prefix) override {
+    if (dead_) return Failed();
+    return disk_.Purge(prefix);
+  }
+
  private:
   static absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
 
   Store& disk_;
   const WriteFault fault_;
-  size_t writes_ = 0;
-  bool dead_ = false;
+  std::atomic<size_t> writes_{0};
+  std::atomic<bool> dead_{false};
 };
 
 }  // namespace coppice::testing

@@ -87,10 +87,23 @@ class MemoryStore final : public Store {
     return absl::OkStatus();
   }
 
+  // Nothing is kept that was deleted; what was purged is noted.
+  absl::Status Purge(absl::string_view prefix) override {
+    const std::lock_guard lock(mutex_);
+    if (!write_status_.ok()) return write_status_;
+    purged_.emplace_back(prefix);
+    return absl::OkStatus();
+  }
+  std::vector<std::string> purged() const {
+    const std::lock_guard lock(mutex_);
+    return purged_;
+  }
+
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::string> pairs_;
+  std::vector<std::string> purged_;
   absl::Status write_status_;
   bool held_ = false;
   int waiting_ = 0;

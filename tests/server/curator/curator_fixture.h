@@ -5,6 +5,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +42,16 @@ inline StudySpec Spec(std::string id, uint32_t trees = 1) {
           .mechanism = MechanismKind::kLaplaceSplit};
 }
 
-// Opens studies whose clock always says 1000.
-inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(Store& store) {
-  return Studies::Open(store, [] { return int64_t{1000}; });
+// Opens studies whose clock always says 1000, and the models of the store, which replace what
+// `models` had.
+inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(Store& store,
+                                                            std::optional<Models>& models) {
+  models.emplace();
+  auto studies = Studies::Open(store, *models, [] { return int64_t{1000}; });
+  if (!studies.ok()) return studies;
+  const absl::Status loaded = models->Load(store);
+  if (!loaded.ok()) return loaded;
+  return studies;
 }
 
 inline std::string Bytes(const Fingerprint& fingerprint) {

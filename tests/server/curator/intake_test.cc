@@ -27,7 +27,7 @@ constexpr ReportOutcome kDuplicate = ReportOutcome::kDuplicate;
 class IntakeTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_, models_));
     ASSERT_OK_AND_ASSIGN(info_, studies_->Create(Spec("one", /*trees=*/3)));
     reports_ = HonestReports(*studies_, info_, 20);
     Catalog catalog;
@@ -45,6 +45,7 @@ class IntakeTest : public ::testing::Test {
   }
 
   MemoryStore store_;
+  std::optional<Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo info_;
   std::vector<SubmittedReport> reports_;
@@ -154,7 +155,8 @@ TEST_F(IntakeTest, WhatAFailedWriteLeftBehindIsWrittenOver) {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 1u);
   }
   // The store adds up, and holds that one report only: the others count when they come again.
-  ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_));
+  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_, models));
   EXPECT_EQ(CountOf(*reopened->Get("one"), kAccepted), 1u);
   const Answer again = Send(*reopened, "one", Bytes(info_.fingerprint), reports_).get();
   ASSERT_OK(again);
@@ -168,7 +170,8 @@ TEST_F(IntakeTest, WhatAFailedWriteLeftBehindCountsAfterACrash) {
     forgetful.forgets = true;
     EXPECT_FALSE(Submit(intake, reports_).get().ok());
   }
-  ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_));
+  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_, models));
   EXPECT_EQ(CountOf(*reopened->Get("one"), kAccepted), 20u);
   EXPECT_THAT(*Send(*reopened, "one", Bytes(info_.fingerprint), reports_).get(), Each(kDuplicate));
 }

@@ -39,7 +39,7 @@ class ReportsTest : public ::testing::TestWithParam<Engine> {
       ASSERT_OK_AND_ASSIGN(rocksdb_, OpenRocksDbStore(folder_.path()));
     }
     Store& store = rocksdb_ != nullptr ? *rocksdb_ : memory_;
-    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store));
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_));
   }
 
   StudyInfo Now() const { return *studies_->Get("one"); }
@@ -47,6 +47,7 @@ class ReportsTest : public ::testing::TestWithParam<Engine> {
   TempDir folder_;
   MemoryStore memory_;
   std::unique_ptr<Store> rocksdb_;
+  std::optional<Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
 };

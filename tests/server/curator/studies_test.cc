@@ -21,7 +21,7 @@ class StudiesTest : public ::testing::Test {
   void SetUp() override { Reopen(); }
   void Reopen() {
     studies_.reset();
-    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_, models_));
   }
 
   std::vector<std::string> Ids(const Page& page) const {
@@ -31,6 +31,7 @@ class StudiesTest : public ::testing::Test {
   }
 
   MemoryStore store_;
+  std::optional<Models> models_;
   std::unique_ptr<Studies> studies_;
 };
 
@@ -144,7 +145,7 @@ TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
   ASSERT_OK(studies_->BuildModel("one", "model", {}));
   ASSERT_OK(studies_->Delete("one"));
   EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
-  EXPECT_THAT(studies_->GetModel("model"),
+  EXPECT_THAT(models_->Get("model"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
   std::vector<std::string> keys;
   ASSERT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {

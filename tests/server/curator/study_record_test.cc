@@ -6,6 +6,7 @@
 
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/store_keys.h"
+#include "server/models/model_record.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 class StudyRecordTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
     ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec("one", /*trees=*/2)));
     ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
     ASSERT_OK(studies->BuildModel("one", "model", {}));
@@ -45,17 +46,18 @@ class StudyRecordTest : public ::testing::Test {
   }
 
   void ExpectDataLoss(const std::string& key, const std::string& why) {
-    EXPECT_THAT(OpenStudies(store_),
+    EXPECT_THAT(OpenStudies(store_, models_),
                 StatusIs(absl::StatusCode::kDataLoss,
                          AllOf(HasSubstr(key), HasSubstr(why), HasSubstr("Restore a copy"))));
   }
 
   MemoryStore store_;
+  std::optional<Models> models_;
 };
 
 TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
   for (const std::string& key : {StudyKey("one"), CountsKey("one"), SumsKey("one", 0),
-                                 ModelKey("one", "model"), TombstoneKey("two")}) {
+                                 ModelKey("studies/one", "model"), TombstoneKey("two")}) {
     const auto before = store_.Get(key)->value_or("");
     Put(key, "\xff\xff");
     ExpectDataLoss(key, "does not parse");
@@ -65,7 +67,7 @@ TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
       Put(key, before);
     }
   }
-  EXPECT_OK(OpenStudies(store_));
+  EXPECT_OK(OpenStudies(store_, models_));
 }
 
 TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
@@ -132,14 +134,14 @@ TEST_F(StudyRecordTest, AForestThatIsNotTheTermsIsDataLoss) {
   Put(StudyKey("one"), changed.SerializeAsString());
   ExpectDataLoss(StudyKey("one"), "are not the 2 trees");
   Put(StudyKey("one"), record.SerializeAsString());
-  EXPECT_OK(OpenStudies(store_));
+  EXPECT_OK(OpenStudies(store_, models_));
 }
 
 TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
   auto rows = Stored<v1::PublicRowsRecord>(RowsKey("one"));
   rows.set_values(0, 7);
   Put(RowsKey("one"), rows.SerializeAsString());
-  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_));
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
   EXPECT_THAT(studies->BuildModel("one", "other", {}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad row 0")));
   rows.mutable_labels()->RemoveLast();
@@ -150,7 +152,7 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
 
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
   Put("meta/format", "2");
-  EXPECT_THAT(OpenStudies(store_), StatusIs(absl::StatusCode::kFailedPrecondition,
+  EXPECT_THAT(OpenStudies(store_, models_), StatusIs(absl::StatusCode::kFailedPrecondition,
                                             HasSubstr("made by a newer version")));
 }
 

@@ -149,18 +149,18 @@ TEST_F(LedgerTamperTest, ALastRecordOfAnotherPlaceIsFound) {
 }
 
 TEST_F(LedgerTamperTest, ACapThatNoLedgerTakesIsFound) {
-  const auto forged = [this](const v1::LedgerCap& cap) {
+  const auto forged = [this](const v1::BudgetCap& cap) {
     v1::LedgerRecord record = Record(LedgerKey("d", 0));
     *record.mutable_cap() = cap;
     return Reopen({{LedgerKey("d", 0), Sealed(record.SerializeAsString())}});
   };
-  const v1::LedgerCap good = Record(LedgerKey("d", 0)).cap();
+  const v1::BudgetCap good = Record(LedgerKey("d", 0)).cap();
   EXPECT_OK(forged(good));
-  v1::LedgerCap composition = good, neighbours = good, epsilon = good;
-  composition.set_composition(v1::LEDGER_COMPOSITION_UNSPECIFIED);
-  neighbours.set_neighbours(static_cast<v1::LedgerNeighbours>(3));
+  v1::BudgetCap composition = good, neighbours = good, epsilon = good;
+  composition.set_composition(v1::COMPOSITION_UNSPECIFIED);
+  neighbours.set_neighbours(static_cast<v1::Neighbours>(3));
   epsilon.set_epsilon_nanos(0);
-  for (const v1::LedgerCap& bad : {composition, neighbours, epsilon}) {
+  for (const v1::BudgetCap& bad : {composition, neighbours, epsilon}) {
     EXPECT_THAT(forged(bad), Found(LedgerKey("d", 0)));
   }
 }

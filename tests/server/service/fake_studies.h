@@ -76,6 +76,7 @@ class FakeStudies final : public Studies {
     const std::lock_guard lock(mutex_);
     studies_[info.id] = std::move(info);
   }
+  // What BuildModel() makes under its id.
   void AddModel(ModelInfo info) {
     const std::lock_guard lock(mutex_);
     models_[info.id] = std::move(info);
@@ -150,20 +151,6 @@ class FakeStudies final : public Studies {
     const std::lock_guard lock(mutex_);
     built_with_ = options;
     return Find(models_, id);
-  }
-
-  absl::StatusOr<ModelInfo> GetModel(absl::string_view id) const override {
-    const std::lock_guard lock(mutex_);
-    return Find(models_, id);
-  }
-
-  std::vector<ModelInfo> ListModels(absl::string_view study, const Page& page) const override {
-    const std::lock_guard lock(mutex_);
-    std::map<std::string, ModelInfo> matching;
-    for (const auto& [id, model] : models_) {
-      if (study.empty() || model.study == study) matching[id] = model;
-    }
-    return After(matching, page);
   }
 
   void Drain() override {}

@@ -20,7 +20,8 @@ using ::testing::SizeIs;
 class ModelServiceTest : public ServiceTest {
  protected:
   ModelServiceTest() {
-    studies_.AddModel(MakeModelInfo("m1", "s1"));
+    studies_.AddModel(MakeModelInfo("m1", "studies/s1"));
+    models_.Publish(MakeModelInfo("m1", "studies/s1"));
     build_.set_study("studies/s1");
     build_.set_model_id("m1");
     build_.mutable_prune();
@@ -87,12 +88,12 @@ TEST_F(ModelServiceTest, GetFindsItOrNot) {
   request.set_name("models/m2");
   grpc::ClientContext context;
   EXPECT_THAT(stub_->GetModel(&context, request, &response),
-              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("none")));
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m2")));
 }
 
 TEST_F(ModelServiceTest, ListShowsOneStudysModelsByPageAndBriefly) {
-  studies_.AddModel(MakeModelInfo("m2", "s2"));
-  studies_.AddModel(MakeModelInfo("m3", "s1"));
+  models_.Publish(MakeModelInfo("m2", "studies/s2"));
+  models_.Publish(MakeModelInfo("m3", "studies/s1"));
   v1::ListModelsRequest request;
   request.set_study("studies/s1");
   request.set_page_size(1);
@@ -125,6 +126,30 @@ TEST_F(ModelServiceTest, PredictAnswersEveryRow) {
   EXPECT_EQ(predicted_.predictions(2).label(), 1u);
   EXPECT_THAT(predicted_.predictions(2).probabilities(), ElementsAre(0.25, 0.75));
   EXPECT_EQ(predicted_.predictions(2).standard_error(), 0.5);
+}
+
+TEST_F(ModelServiceTest, PredictAnswersWithANumberIfTheModelIsOfOne) {
+  Feature age;
+  age.name = "age";
+  age.max = 100;
+  const Schema schema = *Schema::CreateRegression({age}, "price", {.min = 10, .max = 20});
+  models_.Publish(
+      {.id = "m1",
+       .source = "jobs/j",
+       .created_unix_seconds = 1,
+       .model = std::make_shared<const Model>(*Model::Create(
+           schema, {Tree::SingleLeaf()}, {{{{0.25, 0.75}, 0.5, 1, 0}}}, Certificate()))});
+  predict_.add_rows()->add_values(1);
+  ASSERT_THAT(Predict(), IsGrpcOk());
+  EXPECT_THAT(predicted_.classes(), SizeIs(0));
+  EXPECT_EQ(predicted_.predictions(0).value(), 17.5);
+  v1::GetModelRequest request;
+  request.set_name("models/m1");
+  v1::GetModelResponse response;
+  grpc::ClientContext context;
+  ASSERT_THAT(stub_->GetModel(&context, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.model().job(), "jobs/j");
+  EXPECT_EQ(response.model().study(), "");
 }
 
 TEST_F(ModelServiceTest, PredictNamesTheRowThatDoesNotFitButNotItsValue) {

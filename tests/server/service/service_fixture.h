@@ -53,8 +53,9 @@ inline StudyInfo MakeStudy(const std::string& id) {
   return info;
 }
 
-inline ModelInfo MakeModelInfo(const std::string& id, const std::string& study) {
-  ModelInfo info{.id = id, .study = study, .created_unix_seconds = 1'700'000'001, .model = nullptr};
+inline ModelInfo MakeModelInfo(const std::string& id, const std::string& source) {
+  ModelInfo info{
+      .id = id, .source = source, .created_unix_seconds = 1'700'000'001, .model = nullptr};
   Certificate certificate;
   certificate.estimator = "prune";
   info.model = std::make_shared<const Model>(*Model::Create(
@@ -81,10 +82,11 @@ class ServiceTest : public ::testing::Test {
   }
 
   FakeStudies studies_;
+  Models models_;
   WorkerPool pool_{2, 16};
   StudyServiceImpl study_service_{studies_, pool_};
   ReportServiceImpl report_service_{studies_};
-  ModelServiceImpl model_service_{studies_, pool_};
+  ModelServiceImpl model_service_{studies_, models_, pool_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,6 +121,39 @@ TEST(RocksDbStoreTest, LostCurrentFileIsDataLossAndNotANewStore) {
   EXPECT_THAT(OpenRocksDbStore(dir.path()),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("CURRENT is missing")));
   EXPECT_TRUE(fs::exists(FileWith(dir, ".log")));
+}
+
+bool AnyFileHas(const TempDir& dir, const std::string& bytes) {
+  for (const auto& entry : fs::recursive_directory_iterator(dir.path())) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string content((std::istreambuf_iterator<char>(file)), {});
+    if (absl::StrContains(content, bytes)) return true;
+  }
+  return false;
+}
+
+TEST(RocksDbStoreTest, PurgedBytesAreInNoFileAnyMore) {
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
+  // Some of it in sorted files, some in the log; neighbours in the same files.
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_OK(Put(*store, absl::StrCat("row/one/", i), "secret one" + std::string(1 << 20, 'x')));
+    ASSERT_OK(Put(*store, absl::StrCat("row/two/", i), "secret two"));
+  }
+  ASSERT_OK(Put(*store, "row/one/replaced", "secret one, replaced"));
+  ASSERT_OK(Put(*store, "row/one/replaced", "another value"));
+  ASSERT_TRUE(AnyFileHas(dir, "secret one"));
+  StoreBatch batch;
+  batch.DeletePrefix("row/one/");
+  ASSERT_OK(store->Apply(batch));
+  EXPECT_TRUE(AnyFileHas(dir, "secret one")) << "deleting alone takes nothing out of the files";
+  ASSERT_OK(store->Purge("row/one/"));
+  EXPECT_FALSE(AnyFileHas(dir, "secret one"));
+  EXPECT_FALSE(AnyFileHas(dir, "another value"));
+  EXPECT_TRUE(AnyFileHas(dir, "secret two"));
+  ASSERT_OK_AND_ASSIGN(const auto kept, store->Get("row/two/7"));
+  EXPECT_THAT(kept, Optional(Eq("secret two")));
 }
 
 // A file system of its own, so that a test can fill it.

@@ -140,6 +140,18 @@ TEST_P(StoreTest, ScanSeesOneSnapshotAndItsVisitorMayUseTheStore) {
   EXPECT_THAT(Pairs("z"), ElementsAre(Pair("za", ""), Pair("zb", "")));
 }
 
+TEST_P(StoreTest, PurgingKeepsWhatIsThere) {
+  for (const char* key : {"a/1", "a/2", "b/1"}) Put(key, "value");
+  StoreBatch batch;
+  batch.DeletePrefix("a/1");
+  ASSERT_OK(store_->Apply(batch));
+  EXPECT_OK(store_->Purge("a/"));
+  EXPECT_OK(store_->Purge("none/"));
+  Put("a/3", "value");
+  EXPECT_THAT(Pairs(""), ElementsAre(Pair("a/2", "value"), Pair("a/3", "value"),
+                                     Pair("b/1", "value")));
+}
+
 TEST_P(StoreTest, ThreadsMayShareIt) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -1,22 +1,17 @@
-#include "server/curator/models.h"
+#include "server/curator/estimate_model.h"
 
-#include <iterator>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/tree/collapse.h"
-#include "common/wire/convert.h"
-#include "coppice/v1/model.pb.h"
-#include "server/curator/catalog.h"
 #include "server/curator/smooth.h"
-#include "server/curator/store_keys.h"
-#include "server/curator/study_record.h"
 
 namespace coppice {
 namespace {
-
-constexpr absl::string_view kAllModels = "model/";
 
 Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& options,
                             uint64_t reports) {
@@ -40,32 +35,6 @@ Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& opt
           .fingerprint = ToHex(facts.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = ""};
-}
-
-std::string EncodeModel(const ModelInfo& info) {
-  v1::Model proto = ToProto(*info.model);
-  proto.set_name(MakeName(kModels, info.id));
-  proto.set_study(MakeName(kStudies, info.study));
-  proto.set_created_unix_seconds(info.created_unix_seconds);
-  return proto.SerializeAsString();
-}
-
-absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view bytes) {
-  v1::Model proto;
-  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return CorruptRecord(key, "does not parse");
-  }
-  const absl::StatusOr<std::string> id = ParseName(kModels, proto.name());
-  const absl::StatusOr<std::string> study = ParseName(kStudies, proto.study());
-  if (!id.ok() || !study.ok() || key != ModelKey(*study, *id)) {
-    return CorruptRecord(key, "has the model of another key");
-  }
-  absl::StatusOr<Model> model = FromProto(proto);
-  if (!model.ok()) return CorruptRecord(key, model.status().message());
-  return ModelInfo{.id = *id,
-                   .study = *study,
-                   .created_unix_seconds = proto.created_unix_seconds(),
-                   .model = std::make_shared<const Model>(*std::move(model))};
 }
 
 // Each tree on its own sums, drawn together where pruning left equal leaves.
@@ -119,48 +88,6 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
     return EstimateForest(facts, progress, public_rows, *basis, options, std::move(certificate));
   }
   return EstimateTrees(facts, progress, public_rows, options, std::move(certificate));
-}
-
-absl::Status Models::Load(const Store& store) {
-  return store.Scan(kAllModels, [&](absl::string_view key, absl::string_view bytes) {
-    COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
-    const std::lock_guard lock(mutex_);
-    models_[info.id] = std::move(info);
-    return absl::OkStatus();
-  });
-}
-
-absl::Status Models::Save(Store& store, ModelInfo info) {
-  StoreBatch batch;
-  batch.Put(ModelKey(info.study, info.id), EncodeModel(info));
-  COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  const std::lock_guard lock(mutex_);
-  models_[info.id] = std::move(info);
-  return absl::OkStatus();
-}
-
-void Models::RemoveOf(absl::string_view study) {
-  const std::lock_guard lock(mutex_);
-  for (auto it = models_.begin(); it != models_.end();) {
-    it = it->second.study == study ? models_.erase(it) : std::next(it);
-  }
-}
-
-absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
-  const auto it = models_.find(id);
-  if (it == models_.end()) return absl::NotFoundError(absl::StrCat("there is no model ", id));
-  return it->second;
-}
-
-std::vector<ModelInfo> Models::List(absl::string_view study, const Page& page) const {
-  std::vector<ModelInfo> infos;
-  const std::lock_guard lock(mutex_);
-  for (auto it = models_.upper_bound(page.after);
-       it != models_.end() && infos.size() < PageSize(page); ++it) {
-    if (study.empty() || it->second.study == study) infos.push_back(it->second);
-  }
-  return infos;
 }
 
 }  // namespace coppice

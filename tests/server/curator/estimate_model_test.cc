@@ -1,4 +1,4 @@
-#include "server/curator/models.h"
+#include "server/curator/estimate_model.h"
 
 #include <limits>
 #include <string>
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
-class ModelsTest : public ::testing::Test {
+class EstimateModelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Reopen();
@@ -27,21 +27,22 @@ class ModelsTest : public ::testing::Test {
 
   void Reopen() {
     studies_.reset();
-    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_));
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store_, models_));
   }
 
   std::vector<std::string> Ids(absl::string_view study, const Page& page) const {
     std::vector<std::string> ids;
-    for (const ModelInfo& info : studies_->ListModels(study, page)) ids.push_back(info.id);
+    for (const ModelInfo& info : models_->List(study, page)) ids.push_back(info.id);
     return ids;
   }
 
   MemoryStore store_;
+  std::optional<Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
 };
 
-TEST_F(ModelsTest, CertificateSaysWhatTheModelCostAndAssumed) {
+TEST_F(EstimateModelTest, CertificateSaysWhatTheModelCostAndAssumed) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
   const Certificate& certificate = info.model->certificate();
   EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u);
@@ -60,7 +61,7 @@ TEST_F(ModelsTest, CertificateSaysWhatTheModelCostAndAssumed) {
   EXPECT_EQ(info.created_unix_seconds, 1000);
 }
 
-TEST_F(ModelsTest, HasAnEstimateForEveryLeafOfEveryTree) {
+TEST_F(EstimateModelTest, HasAnEstimateForEveryLeafOfEveryTree) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
   ASSERT_THAT(info.model->leaves(), SizeIs(3));
   for (size_t t = 0; t < 3; ++t) {
@@ -68,7 +69,7 @@ TEST_F(ModelsTest, HasAnEstimateForEveryLeafOfEveryTree) {
   }
 }
 
-TEST_F(ModelsTest, PublicOnlyEstimatorFindsThePublicRule) {
+TEST_F(EstimateModelTest, PublicOnlyEstimatorFindsThePublicRule) {
   const EstimatorOptions options{.kind = EstimatorKind::kWeighted,
                                  .lambda = std::numeric_limits<double>::infinity()};
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", options));
@@ -76,7 +77,7 @@ TEST_F(ModelsTest, PublicOnlyEstimatorFindsThePublicRule) {
   EXPECT_EQ(info.model->Predict(Row{0.9, 0.9}).label, 1u);
 }
 
-TEST_F(ModelsTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
+TEST_F(EstimateModelTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
   ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 1)));
   ASSERT_OK_AND_ASSIGN(const ModelInfo again, studies_->BuildModel("one", "model", {}));
@@ -84,57 +85,57 @@ TEST_F(ModelsTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
   EXPECT_EQ(*again.model, *made.model);
 }
 
-TEST_F(ModelsTest, SameIdForAnotherEstimatorOrStudyAlreadyExists) {
+TEST_F(EstimateModelTest, SameIdForAnotherEstimatorOrStudyAlreadyExists) {
   ASSERT_OK(studies_->BuildModel("one", "model", {}));
   EXPECT_THAT(studies_->BuildModel("one", "model", {.kind = EstimatorKind::kPrune}),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("estimator")));
   ASSERT_OK(studies_->Create(Spec("two")));
   EXPECT_THAT(studies_->BuildModel("two", "model", {}),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study one")));
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("studies/one")));
 }
 
-TEST_F(ModelsTest, MakesAnIdWhenNoneIsAsked) {
+TEST_F(EstimateModelTest, MakesAnIdWhenNoneIsAsked) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", {}));
   EXPECT_THAT(info.id, MatchesRegex("[a-z0-9]{12}"));
 }
 
-TEST_F(ModelsTest, SurvivesReopening) {
+TEST_F(EstimateModelTest, SurvivesReopening) {
   ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
   Reopen();
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->GetModel("model"));
-  EXPECT_EQ(info.study, "one");
+  ASSERT_OK_AND_ASSIGN(const ModelInfo info, models_->Get("model"));
+  EXPECT_EQ(info.source, "studies/one");
   EXPECT_EQ(info.created_unix_seconds, 1000);
   EXPECT_EQ(*info.model, *made.model);
 }
 
-TEST_F(ModelsTest, ListGoesPageByPageOfOneStudyOrAll) {
+TEST_F(EstimateModelTest, ListGoesPageByPageOfOneStudyOrAll) {
   ASSERT_OK(studies_->Create(Spec("two")));
   for (const char* id : {"c", "a"}) ASSERT_OK(studies_->BuildModel("one", id, {}));
   ASSERT_OK(studies_->BuildModel("two", "b", {}));
   EXPECT_THAT(Ids("", {}), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(Ids("one", {}), ElementsAre("a", "c"));
+  EXPECT_THAT(Ids("studies/one", {}), ElementsAre("a", "c"));
   EXPECT_THAT(Ids("", {.size = 1, .after = "a"}), ElementsAre("b"));
 }
 
-TEST_F(ModelsTest, BuildNamesWhatIsWrong) {
+TEST_F(EstimateModelTest, BuildNamesWhatIsWrong) {
   EXPECT_THAT(studies_->BuildModel("two", "", {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
   EXPECT_THAT(studies_->BuildModel("one", "No", {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("model_id")));
   EXPECT_THAT(studies_->BuildModel("one", "", {.lambda = -1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lambda")));
-  EXPECT_THAT(studies_->GetModel("none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  EXPECT_THAT(models_->Get("none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
 }
 
-TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
+TEST_F(EstimateModelTest, ModelThatCannotBeStoredIsNotThere) {
   store_.FailWrites(absl::UnavailableError("no disk"));
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
-  EXPECT_THAT(studies_->GetModel("model"),
+  EXPECT_THAT(models_->Get("model"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
 }
 
-TEST_F(ModelsTest, MayBeBuiltFromASealedStudy) {
+TEST_F(EstimateModelTest, MayBeBuiltFromASealedStudy) {
   ASSERT_OK(studies_->Seal("one"));
   EXPECT_OK(studies_->BuildModel("one", "model", {.kind = EstimatorKind::kPrune}));
 }

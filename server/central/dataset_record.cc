@@ -1,0 +1,78 @@
+#include "server/central/dataset_record.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/central/central_keys.h"
+#include "server/central/row_block.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+
+static_assert(static_cast<int>(DatasetState::kUploading) == v1::DATASET_STATE_UPLOADING);
+static_assert(static_cast<int>(DatasetState::kReady) == v1::DATASET_STATE_READY);
+static_assert(static_cast<int>(DatasetState::kDeleted) == v1::DATASET_STATE_DELETED);
+
+std::string HashRequest(const DatasetSpec& spec) {
+  const std::string schema = ToProto(*spec.schema).SerializeAsString();
+  // The sizes keep one part from passing for the end of another.
+  const std::string rest = absl::StrCat(
+      schema.size(), " ", spec.id, " ", spec.cap.epsilon_nanos, " ", spec.cap.delta_atto, " ",
+      static_cast<int>(spec.cap.composition), " ", static_cast<int>(spec.cap.neighbours));
+  const Sha256Digest digest = Sha256({schema, rest});
+  return std::string(digest.begin(), digest.end());
+}
+
+std::string EncodeDataset(const DatasetFacts& facts) {
+  v1::DatasetRecord record;
+  record.set_state(static_cast<v1::DatasetState>(facts.state));
+  record.set_created_unix_seconds(facts.created_unix_seconds);
+  *record.mutable_schema() = ToProto(*facts.schema);
+  record.set_rows(facts.rows);
+  record.set_chunks(facts.chunks);
+  record.set_bytes(facts.bytes);
+  record.set_request_id(facts.request_id);
+  record.set_request_hash(facts.request_hash);
+  record.set_purged(facts.purged);
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::DatasetRecord record,
+                           ParseRecord<v1::DatasetRecord>(key, bytes));
+  if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
+    return CorruptRecord(key, "has an unknown state");
+  }
+  absl::StatusOr<Schema> schema = FromProto(record.schema());
+  if (!schema.ok()) return CorruptRecord(key, schema.status().message());
+  return DatasetFacts{.state = static_cast<DatasetState>(record.state()),
+                      .created_unix_seconds = record.created_unix_seconds(),
+                      .schema = std::make_shared<const Schema>(*std::move(schema)),
+                      .rows = record.rows(),
+                      .chunks = record.chunks(),
+                      .bytes = record.bytes(),
+                      .request_id = record.request_id(),
+                      .request_hash = record.request_hash(),
+                      .purged = record.purged()};
+}
+
+absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id,
+                               const DatasetFacts& facts) {
+  Table table(facts.schema);
+  table.Reserve(facts.rows);
+  for (uint64_t chunk = 0; chunk < facts.chunks; ++chunk) {
+    const std::string key = ChunkKey(id, chunk);
+    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadRecord<v1::RowBlock>(store, key));
+    const absl::Status sound = CheckRows(block, *facts.schema).status();
+    if (!sound.ok()) return CorruptRecord(key, sound.message());
+    AppendRows(block, table);
+  }
+  if (table.num_rows() == facts.rows) return table;
+  return CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
+}
+
+}  // namespace coppice

@@ -1,0 +1,44 @@
+// What is stored of a dataset, but for its rows and its ledger, and how it is read back.
+//
+// Errors  DataLoss that names the key.
+
+#ifndef COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_
+#define COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/data/table.h"
+#include "common/schema/schema.h"
+#include "server/central/datasets.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+struct DatasetFacts {
+  DatasetState state = DatasetState::kUploading;
+  int64_t created_unix_seconds = 0;
+  std::shared_ptr<const Schema> schema;
+  uint64_t rows = 0;
+  uint64_t chunks = 0;
+  uint64_t bytes = 0;
+  std::string request_id{};
+  std::string request_hash{};
+  bool purged = false;  // deleted, and out of the files too
+};
+
+// SHA-256 of all that `spec` asks for, its id included and its request id not.
+std::string HashRequest(const DatasetSpec& spec);
+
+std::string EncodeDataset(const DatasetFacts& facts);
+absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_view bytes);
+
+// Its rows, chunk by chunk.
+absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id, const DatasetFacts& facts);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_

@@ -1,0 +1,341 @@
+#include "server/central/datasets.h"
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "server/central/central_keys.h"
+#include "server/central/central_request.h"
+#include "server/central/dataset_record.h"
+#include "server/central/row_block.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+struct Dataset {
+  DatasetFacts facts;
+  // A deletion failed, and may be on the disk: it has to be repeated before anything else.
+  bool deleting = false;
+  // Held by everyone who uses the dataset, beside this.
+  std::shared_ptr<const int> pin = std::make_shared<const int>(0);
+  std::weak_ptr<const Table> rows{};
+  std::shared_ptr<std::mutex> loading = std::make_shared<std::mutex>();  // held while rows are read
+};
+
+class StoredDatasets final : public Datasets {
+ public:
+  StoredDatasets(Store& store, Ledger& ledger, std::function<int64_t()> clock,
+                 const DatasetLimits& limits)
+      : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
+
+  absl::Status LoadAll() {
+    COPPICE_RETURN_IF_ERROR(
+        store_.Scan(kDatasetPrefix, [this](absl::string_view key, absl::string_view bytes) {
+          COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, bytes));
+          const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
+          if (!ledger_.Get(id).ok()) return CorruptRecord(key, "has no ledger");
+          Show(id, std::move(facts));
+          return absl::OkStatus();
+        }));
+    for (const auto& [id, dataset] : datasets_) {
+      const DatasetFacts& facts = dataset.facts;
+      // If it fails it is done at the next start; the daemon serves meanwhile.
+      if (facts.state == DatasetState::kDeleted && !facts.purged)
+        EndDeletion(id, facts).IgnoreError();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec) override {
+    COPPICE_RETURN_IF_ERROR(CheckRequestId(spec.request_id));
+    COPPICE_RETURN_IF_ERROR(CheckNewId("dataset_id", spec.id));
+    const std::string hash = HashRequest(spec);
+    const std::lock_guard change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(SettleDoubts());
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made, MadeBy(spec.request_id, hash));
+    if (made.has_value()) return Get(*made);
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(spec.id));
+    COPPICE_RETURN_IF_ERROR(CheckUnused(id));
+    DatasetFacts facts{.created_unix_seconds = clock_(),
+                       .schema = spec.schema,
+                       .request_id = spec.request_id,
+                       .request_hash = hash};
+    StoreBatch batch;
+    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
+    if (MayBeStored(opened)) doubts_.push_back({.id = id, .cap = spec.cap});
+    COPPICE_RETURN_IF_ERROR(opened);
+    Show(id, std::move(facts));
+    return Get(id);
+  }
+
+  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
+                                     const v1::RowBlock& block, bool complete) override {
+    // Checked before the lock is taken: the schema never changes.
+    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts seen, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
+    if (rows == 0 && !complete) {
+      return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
+    }
+    const std::lock_guard change(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, FactsOf(id));
+    COPPICE_RETURN_IF_ERROR(CheckPlace(id, facts, first_row));
+    if (facts.state == DatasetState::kReady) {
+      if (rows == 0) return Get(id);
+      return absl::FailedPreconditionError(
+          absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
+    }
+    StoreBatch batch;
+    if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, facts, batch));
+    if (complete) facts.state = DatasetState::kReady;
+    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    Show(std::string(id), std::move(facts));
+    return Get(id);
+  }
+
+  absl::StatusOr<DatasetInfo> Get(absl::string_view id) const override {
+    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(Account account, ledger_.Get(id));
+    return DatasetInfo{.id = std::string(id),
+                       .state = facts.state,
+                       .created_unix_seconds = facts.created_unix_seconds,
+                       .schema = facts.schema,
+                       .rows = facts.rows,
+                       .account = std::move(account)};
+  }
+
+  std::vector<DatasetInfo> List(const Page& page) const override {
+    std::vector<std::string> ids;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto it = datasets_.upper_bound(page.after);
+           it != datasets_.end() && ids.size() < PageSize(page); ++it) {
+        ids.push_back(it->first);
+      }
+    }
+    std::vector<DatasetInfo> infos;
+    for (const std::string& id : ids) {
+      absl::StatusOr<DatasetInfo> info = Get(id);
+      if (info.ok()) infos.push_back(*std::move(info));
+    }
+    return infos;
+  }
+
+  absl::Status Delete(absl::string_view id) override {
+    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts gone, RemoveRows(id));
+    if (gone.purged) return absl::OkStatus();
+    return EndDeletion(id, gone);
+  }
+
+  absl::StatusOr<DatasetUse> Use(absl::string_view id) override {
+    COPPICE_ASSIGN_OR_RETURN(const Account account, ledger_.Get(id));
+    const std::lock_guard lock(mutex_);
+    const auto it = datasets_.find(id);
+    if (it == datasets_.end()) return NoDataset(id);
+    const Dataset& dataset = it->second;
+    COPPICE_RETURN_IF_ERROR(CheckThere(id, dataset));
+    if (dataset.facts.state == DatasetState::kUploading) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
+    }
+    return DatasetUse{
+        .schema = dataset.facts.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
+  }
+
+  absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) override {
+    std::shared_ptr<std::mutex> loading;
+    DatasetFacts facts;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto it = datasets_.find(id);
+      if (it == datasets_.end()) return NoDataset(id);
+      loading = it->second.loading;
+      facts = it->second.facts;
+    }
+    // The first of several jobs reads, the others wait for it.
+    const std::lock_guard reading(*loading);
+    {
+      const std::lock_guard lock(mutex_);
+      if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
+    }
+    COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, facts));
+    const auto rows = std::make_shared<const Table>(std::move(table));
+    const std::lock_guard lock(mutex_);
+    datasets_.find(id)->second.rows = rows;
+    return rows;
+  }
+
+ private:
+  // A dataset whose creation failed, and may be on the disk.
+  struct Doubt {
+    std::string id;
+    BudgetCap cap;
+  };
+
+  static absl::Status NoDataset(absl::string_view id) {
+    return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
+  }
+
+  static absl::Status CheckThere(absl::string_view id, const Dataset& dataset) {
+    if (dataset.facts.state == DatasetState::kDeleted) {
+      return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
+    }
+    if (dataset.deleting) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the dataset ", id, " is being deleted: delete it again"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<DatasetFacts> FactsOf(absl::string_view id) const {
+    const std::lock_guard lock(mutex_);
+    const auto it = datasets_.find(id);
+    if (it == datasets_.end()) return NoDataset(id);
+    return it->second.facts;
+  }
+
+  void Show(const std::string& id, DatasetFacts facts) {
+    const std::lock_guard lock(mutex_);
+    made_by_[facts.request_id] = id;
+    datasets_[id].facts = std::move(facts);
+  }
+
+  absl::StatusOr<std::optional<std::string>> MadeBy(const std::string& request_id,
+                                                    const std::string& hash) const {
+    const std::lock_guard lock(mutex_);
+    const auto made = made_by_.find(request_id);
+    if (made == made_by_.end()) return std::nullopt;
+    const DatasetFacts& facts = datasets_.find(made->second)->second.facts;
+    if (facts.state == DatasetState::kDeleted) {
+      return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
+                                                   " that it made was deleted; choose another"));
+    }
+    if (facts.request_hash != hash) {
+      return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
+                                                   " from another request; choose another"));
+    }
+    return made->second;
+  }
+
+  absl::Status CheckUnused(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    const auto it = datasets_.find(id);
+    if (it == datasets_.end()) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        it->second.facts.state == DatasetState::kDeleted
+            ? absl::StrCat("dataset_id: the dataset ", id,
+                           " was deleted, and ids are never used again")
+            : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
+  }
+
+  // A creation that failed may be found in the store once that works again: it then counts.
+  absl::Status SettleDoubts() {
+    while (!doubts_.empty()) {
+      const Doubt& doubt = doubts_.back();
+      const std::string key = DatasetKey(doubt.id);
+      COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
+      if (bytes.has_value()) {
+        // The account came with it, so this opens none; it makes the ledger look.
+        const absl::Status opened = ledger_.OpenAccount(doubt.id, doubt.cap, {});
+        if (!absl::IsAlreadyExists(opened)) return opened;
+        COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, *bytes));
+        Show(doubt.id, std::move(facts));
+      }
+      doubts_.pop_back();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckPlace(absl::string_view id, const DatasetFacts& facts,
+                          uint64_t first_row) const {
+    {
+      const std::lock_guard lock(mutex_);
+      COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
+    }
+    if (first_row == facts.rows) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
+                                                      facts.rows, " rows, not ", first_row,
+                                                      "; go on from there"));
+  }
+
+  absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
+                        DatasetFacts& facts, StoreBatch& batch) const {
+    std::string bytes = block.SerializeAsString();
+    if (facts.rows + rows > limits_.rows || facts.bytes + bytes.size() > limits_.bytes) {
+      return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
+                                                " rows and ", limits_.bytes, " bytes"));
+    }
+    facts.rows += rows;
+    facts.bytes += bytes.size();
+    batch.Put(ChunkKey(id, facts.chunks++), std::move(bytes));
+    return absl::OkStatus();
+  }
+
+  // Deletes the rows from the store, though not yet from its files.
+  absl::StatusOr<DatasetFacts> RemoveRows(absl::string_view id) {
+    const std::lock_guard change(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, FactsOf(id));
+    if (facts.state == DatasetState::kDeleted) return facts;
+    {
+      const std::lock_guard lock(mutex_);
+      Dataset& dataset = datasets_.find(id)->second;
+      if (dataset.pin.use_count() > 1) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("jobs on the dataset ", id,
+                         " are queued or running: cancel them, or wait until they have ended"));
+      }
+      dataset.deleting = true;
+    }
+    facts.state = DatasetState::kDeleted;
+    facts.rows = facts.chunks = facts.bytes = 0;
+    StoreBatch batch;
+    batch.DeletePrefix(ChunkPrefix(id));
+    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    Show(std::string(id), facts);
+    return facts;
+  }
+
+  // May take a while: other datasets go on meanwhile.
+  absl::Status EndDeletion(absl::string_view id, DatasetFacts facts) {
+    COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
+    facts.purged = true;
+    const std::lock_guard change(change_mutex_);
+    StoreBatch batch;
+    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    Show(std::string(id), std::move(facts));
+    return absl::OkStatus();
+  }
+
+  Store& store_;
+  Ledger& ledger_;
+  const std::function<int64_t()> clock_;
+  const DatasetLimits limits_;
+
+  std::mutex change_mutex_;    // held through whatever is written; taken before mutex_
+  std::vector<Doubt> doubts_;  // by change_mutex_
+  // Never held while the disk is waited for.
+  mutable std::mutex mutex_;
+  absl::btree_map<std::string, Dataset> datasets_;         // by mutex_; nothing is ever removed
+  absl::flat_hash_map<std::string, std::string> made_by_;  // request id to id; by mutex_
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(Store& store, Ledger& ledger,
+                                                         std::function<int64_t()> clock,
+                                                         const DatasetLimits& limits) {
+  auto datasets = std::make_unique<StoredDatasets>(store, ledger, std::move(clock), limits);
+  COPPICE_RETURN_IF_ERROR(datasets->LoadAll());
+  return datasets;
+}
+
+}  // namespace coppice

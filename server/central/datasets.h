@@ -1,0 +1,100 @@
+// The tables that owners entrusted to the curator: their rows on a Store, their budgets in the
+// ledger.
+//
+// States     uploading (takes rows) -> ready (can be trained on) -> deleted. One way; an id is
+//            never used again. Deleting takes the rows out of the store's files; the ledger stays.
+// Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
+//            all; every stored row fits the schema.
+// Privacy    rows and their number are private: nothing here puts them, or what follows from them,
+//            into an error but for the count, which the owner may see.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, OutOfRange (limits), InvalidArgument as
+//            stated; what the Store returns otherwise. Opening: DataLoss that names the record.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_CENTRAL_DATASETS_H_
+#define COPPICE_SERVER_CENTRAL_DATASETS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/page.h"
+#include "common/data/table.h"
+#include "common/schema/schema.h"
+#include "coppice/v1/dataset.pb.h"
+#include "server/ledger/ledger.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// The numbers are those of the wire.
+enum class DatasetState : uint8_t { kUploading = 1, kReady = 2, kDeleted = 3 };
+
+struct DatasetSpec {
+  std::string id;          // empty: the curator makes one
+  std::string request_id;  // chosen by the caller; repeating it returns the dataset it made
+  std::shared_ptr<const Schema> schema;
+  BudgetCap cap;
+};
+
+struct DatasetInfo {
+  std::string id;
+  DatasetState state = DatasetState::kUploading;
+  int64_t created_unix_seconds = 0;
+  std::shared_ptr<const Schema> schema;
+  uint64_t rows = 0;
+  Account account;
+};
+
+// A dataset that can be trained on and, while this lives, not be deleted.
+struct DatasetUse {
+  std::shared_ptr<const Schema> schema;
+  Neighbours neighbours = Neighbours::kAddOrRemoveRow;
+  std::shared_ptr<const void> pin;
+};
+
+// Of one dataset.
+struct DatasetLimits {
+  uint64_t rows = uint64_t{1} << 26;
+  uint64_t bytes = uint64_t{1} << 34;  // as uploaded: 8 a value
+};
+
+class Datasets {
+ public:
+  // `clock` returns seconds since 1970 and dates records, no more. A deletion that was cut short is
+  // ended.
+  static absl::StatusOr<std::unique_ptr<Datasets>> Open(Store& store, Ledger& ledger,
+                                                        std::function<int64_t()> clock,
+                                                        const DatasetLimits& limits = {});
+  virtual ~Datasets() = default;
+
+  // AlreadyExists if the id is taken, also by a deleted dataset, or if the request id made another.
+  virtual absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec) = 0;
+
+  // Appends the rows of `block`, which may be empty if `complete` says that these were the last.
+  // FailedPrecondition if `first_row` is not the number of rows there are, or if no more are taken.
+  // Completing again is not an error.
+  virtual absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
+                                             const v1::RowBlock& block, bool complete) = 0;
+
+  virtual absl::StatusOr<DatasetInfo> Get(absl::string_view id) const = 0;
+  virtual std::vector<DatasetInfo> List(const Page& page) const = 0;
+
+  // FailedPrecondition while it is in use. Deleting again is not an error.
+  virtual absl::Status Delete(absl::string_view id) = 0;
+
+  // FailedPrecondition unless it is ready.
+  virtual absl::StatusOr<DatasetUse> Use(absl::string_view id) = 0;
+  // The rows of a dataset that the caller uses, from the store; shared by all who hold them.
+  // Memory: the table, and twice a block while it is read.
+  virtual absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_DATASETS_H_

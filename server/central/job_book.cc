@@ -1,0 +1,102 @@
+#include "server/central/job_book.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace coppice {
+
+void JobBook::Add(std::shared_ptr<Job> job) {
+  const std::lock_guard lock(mutex_);
+  made_by_[job->facts.request_id] = job;
+  jobs_[job->id] = std::move(job);
+}
+
+absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return absl::NotFoundError(absl::StrCat("there is no job ", id));
+  return it->second;
+}
+
+absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_id,
+                                                     absl::string_view request_hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = made_by_.find(request_id);
+  if (it == made_by_.end()) return nullptr;
+  if (it->second->facts.request_hash == request_hash) return it->second;
+  return absl::AlreadyExistsError(absl::StrCat("request_id: it made the job ", it->second->id,
+                                               " from another request; choose another"));
+}
+
+std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page) const {
+  std::vector<JobInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (auto it = jobs_.upper_bound(page.after); it != jobs_.end() && infos.size() < PageSize(page);
+       ++it) {
+    const JobInfo& info = it->second->facts.info;
+    if (dataset.empty() || info.spec.dataset == dataset) infos.push_back(info);
+  }
+  return infos;
+}
+
+JobFacts JobBook::FactsOf(const Job& job) const {
+  const std::lock_guard lock(mutex_);
+  return job.facts;
+}
+
+void JobBook::Show(Job& job, JobInfo info) {
+  const std::lock_guard lock(mutex_);
+  job.facts.info = std::move(info);
+  Tell(job);
+}
+
+void JobBook::ShowProgress(Job& job, double done, double seconds_left, absl::Duration between) {
+  const absl::Time now = absl::Now();
+  const std::lock_guard lock(mutex_);
+  job.facts.info.progress = done;
+  job.facts.info.seconds_left = seconds_left;
+  if (now - job.told < between) return;
+  job.told = now;
+  Tell(job);
+}
+
+void JobBook::Tell(Job& job) {
+  std::erase_if(job.watchers, [&job](const std::weak_ptr<JobWatcher>& watcher) {
+    const std::shared_ptr<JobWatcher> there = watcher.lock();
+    if (there != nullptr) there->OnJob(job.facts.info);
+    return there == nullptr;
+  });
+  if (HasEnded(job.facts.info.state)) job.watchers.clear();
+}
+
+absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
+  const std::lock_guard lock(mutex_);
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return absl::NotFoundError(absl::StrCat("there is no job ", id));
+  const std::shared_ptr<JobWatcher> there = watcher.lock();
+  if (there == nullptr) return absl::OkStatus();
+  Job& job = *it->second;
+  there->OnJob(job.facts.info);
+  if (HasEnded(job.facts.info.state)) return absl::OkStatus();
+  if (stopped_) {
+    there->OnStop();
+  } else {
+    job.watchers.push_back(std::move(watcher));
+  }
+  return absl::OkStatus();
+}
+
+void JobBook::StopWatchers() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  for (const auto& [id, job] : jobs_) {
+    for (const std::weak_ptr<JobWatcher>& watcher : job->watchers) {
+      if (const std::shared_ptr<JobWatcher> there = watcher.lock()) there->OnStop();
+    }
+    job->watchers.clear();
+  }
+}
+
+}  // namespace coppice

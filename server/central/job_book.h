@@ -1,0 +1,81 @@
+// Every job in memory, and who watches it.
+//
+// Order    watchers are told of a job's changes in the order in which they were made.
+// Threads  safe to share. Watchers are called under the book's lock.
+
+#ifndef COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
+#define COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/page.h"
+#include "server/central/datasets.h"
+#include "server/central/job_record.h"
+#include "server/central/jobs.h"
+#include "server/models/models.h"
+
+namespace coppice {
+
+struct Job {
+  explicit Job(JobFacts made) : id(made.info.id), facts(std::move(made)) {}
+
+  const std::string id;
+  std::atomic<bool> cancel_asked{false};
+
+  // For whoever changes jobs, under a lock of theirs. Both are let go when the job ends.
+  DatasetUse use;
+  ModelClaim claim;
+  // Giving its cost back failed, and may be on the disk: it must not begin any more.
+  bool returning = false;
+
+  // The book's.
+  JobFacts facts;
+  absl::Time told = absl::InfinitePast();  // of its progress
+  std::vector<std::weak_ptr<JobWatcher>> watchers;
+};
+
+class JobBook {
+ public:
+  void Add(std::shared_ptr<Job> job);
+
+  absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
+  // The job that request `request_id` made, null if it made none. AlreadyExists if it asked for
+  // another one than `request_hash`.
+  absl::StatusOr<std::shared_ptr<Job>> MadeBy(absl::string_view request_id,
+                                              absl::string_view request_hash) const;
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const;
+  JobFacts FactsOf(const Job& job) const;
+  JobInfo InfoOf(const Job& job) const { return FactsOf(job).info; }
+
+  // Replaces what is known of it, and tells its watchers.
+  void Show(Job& job, JobInfo info);
+  // Tells them no more often than every `between`.
+  void ShowProgress(Job& job, double done, double seconds_left, absl::Duration between);
+
+  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
+  // Stops every watcher, and those to come.
+  void StopWatchers();
+
+ private:
+  static void Tell(Job& job);
+
+  mutable std::mutex mutex_;
+  absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<Job>> made_by_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_JOB_BOOK_H_

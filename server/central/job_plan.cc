@@ -1,0 +1,99 @@
+#include "server/central/job_plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+// Noise of a release below this hides nearly everything.
+constexpr uint64_t kUsefulEpsilonNanos = 1'000'000;
+
+absl::StatusOr<const Trainer*> FindOffered(const std::string& name,
+                                           absl::Span<const Trainer* const> trainers) {
+  std::vector<std::string> names;
+  for (const Trainer* trainer : trainers) {
+    if (!trainer->info().is_private) continue;
+    if (trainer->info().name == name) return trainer;
+    names.push_back(trainer->info().name);
+  }
+  return FieldError("spec.algorithm", absl::StrCat("there is no \"", name, "\"; there are ",
+                                                   absl::StrJoin(names, ", ")));
+}
+
+absl::Status CheckSuits(const AlgorithmInfo& algorithm, const Schema& schema,
+                        Neighbours neighbours) {
+  if (algorithm.neighbours != neighbours) {
+    return FieldError(
+        "spec.algorithm",
+        absl::StrCat(algorithm.name, " protects ", NeighboursName(algorithm.neighbours),
+                     ", and the dataset's budget is for ", NeighboursName(neighbours),
+                     ": choose another algorithm"));
+  }
+  if (schema.target() ? algorithm.regression : algorithm.classification) return absl::OkStatus();
+  return FieldError("spec.algorithm",
+                    absl::StrCat(algorithm.name, " does not predict ",
+                                 schema.target() ? "numbers" : "classes", ", as the dataset asks"));
+}
+
+// About the plan alone: what follows from the number of rows, or from the rows, would be private.
+std::vector<std::string> WarningsOf(absl::Span<const Release> releases) {
+  std::vector<std::string> warnings;
+  const auto smallest = std::min_element(
+      releases.begin(), releases.end(),
+      [](const Release& a, const Release& b) { return a.epsilon_nanos < b.epsilon_nanos; });
+  if (smallest != releases.end() && smallest->epsilon_nanos < kUsefulEpsilonNanos) {
+    warnings.push_back(absl::StrCat("\"", smallest->what, "\" gets epsilon ",
+                                    EpsilonText(smallest->epsilon_nanos),
+                                    ": its noise hides nearly everything. More epsilon, or "
+                                    "settings that release less, help"));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
+                                absl::Span<const Trainer* const> trainers) {
+  JobPlan plan;
+  COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered(spec.algorithm, trainers));
+  COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, neighbours));
+  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
+  if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
+  if (spec.delta_atto != 0) {
+    return FieldError("spec.delta_atto", "must be 0: every algorithm is of pure epsilon-DP");
+  }
+  plan.options = {.epsilon = *epsilon, .settings = spec.settings};
+  COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
+  COPPICE_ASSIGN_OR_RETURN(plan.cost, CostOf(plan.releases));
+  if (plan.cost.epsilon_nanos > spec.epsilon_nanos) {
+    return absl::InternalError(absl::StrCat(spec.algorithm, " plans releases of epsilon ",
+                                            EpsilonText(plan.cost.epsilon_nanos),
+                                            ", more than it was given"));
+  }
+  plan.warnings = WarningsOf(plan.releases);
+  return plan;
+}
+
+absl::Status CheckResult(const Model& model, const Schema& schema,
+                         absl::Span<const Release> planned) {
+  if (!(model.schema() == schema)) {
+    return absl::InternalError("the model is not of the dataset's schema");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckCertificate(model.certificate()));
+  COPPICE_ASSIGN_OR_RETURN(const Cost made, CostOf(model.certificate().releases));
+  COPPICE_ASSIGN_OR_RETURN(const Cost reserved, CostOf(planned));
+  if (made == reserved) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("the model's releases cost epsilon ", EpsilonText(made.epsilon_nanos), " (rho ",
+                   RhoText(made.rho_pico), "), planned were epsilon ",
+                   EpsilonText(reserved.epsilon_nanos), " (rho ", RhoText(reserved.rho_pico), ")"));
+}
+
+}  // namespace coppice

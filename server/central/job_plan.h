@@ -1,0 +1,42 @@
+// From what a job asks for to what it would do: the algorithm, its options, and every release that
+// it would make, with the cost. All of it follows from the schema, never from a row.
+//
+// Errors  InvalidArgument that names the field.
+
+#ifndef COPPICE_SERVER_CENTRAL_JOB_PLAN_H_
+#define COPPICE_SERVER_CENTRAL_JOB_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/privacy/neighbours.h"
+#include "common/schema/schema.h"
+#include "common/tree/model.h"
+#include "server/central/jobs.h"
+#include "server/ledger/accounting.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+
+struct JobPlan {
+  const Trainer* trainer = nullptr;
+  TrainOptions options;
+  std::vector<Release> releases;
+  Cost cost;
+  std::vector<std::string> warnings;
+};
+
+absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
+                                absl::Span<const Trainer* const> trainers);
+
+// OK if `model`, trained by that plan, may be released: it is of the dataset's schema and its
+// certificate costs what was planned. Internal otherwise.
+absl::Status CheckResult(const Model& model, const Schema& schema,
+                         absl::Span<const Release> planned);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_JOB_PLAN_H_

@@ -1,0 +1,144 @@
+#include "server/central/job_record.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/central/central_keys.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+static_assert(static_cast<int>(JobState::kQueued) == v1::JOB_STATE_QUEUED);
+static_assert(static_cast<int>(JobState::kRunning) == v1::JOB_STATE_RUNNING);
+static_assert(static_cast<int>(JobState::kDone) == v1::JOB_STATE_DONE);
+static_assert(static_cast<int>(JobState::kFailed) == v1::JOB_STATE_FAILED);
+static_assert(static_cast<int>(JobState::kCancelled) == v1::JOB_STATE_CANCELLED);
+
+v1::JobSpec ToProto(const JobSpec& spec) {
+  v1::JobSpec proto;
+  proto.set_dataset(MakeName(kDatasets, spec.dataset));
+  proto.set_algorithm(spec.algorithm);
+  proto.set_epsilon_nanos(spec.epsilon_nanos);
+  proto.set_delta_atto(spec.delta_atto);
+  for (const auto& [name, value] : spec.settings) (*proto.mutable_settings())[name] = value;
+  return proto;
+}
+
+JobInfo ToInfo(const v1::Job& proto, std::string id, std::string dataset, std::string model) {
+  JobInfo info{.id = std::move(id),
+               .spec = {.dataset = std::move(dataset),
+                        .algorithm = proto.spec().algorithm(),
+                        .epsilon_nanos = proto.spec().epsilon_nanos(),
+                        .delta_atto = proto.spec().delta_atto()},
+               .state = static_cast<JobState>(proto.state()),
+               .created_unix_seconds = proto.created_unix_seconds(),
+               .started_unix_seconds = proto.started_unix_seconds(),
+               .ended_unix_seconds = proto.ended_unix_seconds(),
+               .model = std::move(model),
+               .reason = proto.reason(),
+               .cost = {.epsilon_nanos = proto.cost().epsilon_nanos(),
+                        .delta_atto = proto.cost().delta_atto(),
+                        .rho_pico = proto.cost().rho_pico()},
+               .warnings = {proto.warnings().begin(), proto.warnings().end()}};
+  for (const auto& [name, value] : proto.spec().settings()) info.spec.settings[name] = value;
+  return info;
+}
+
+}  // namespace
+
+std::string HashRequest(const JobRequest& request) {
+  const JobSpec& spec = request.spec;
+  // Each part with its size, which keeps one from passing for the end of another.
+  std::string text;
+  const auto add = [&text](absl::string_view part) {
+    absl::StrAppend(&text, part.size(), " ", part, " ");
+  };
+  for (const std::string& part : {request.id, request.model, spec.dataset, spec.algorithm}) {
+    add(part);
+  }
+  absl::StrAppend(&text, spec.epsilon_nanos, " ", spec.delta_atto, " ");
+  for (const auto& [name, value] : spec.settings) {
+    add(name);
+    add(value);
+  }
+  const Sha256Digest digest = Sha256({text});
+  return std::string(digest.begin(), digest.end());
+}
+
+v1::Cost ToProto(const Cost& cost) {
+  v1::Cost proto;
+  proto.set_epsilon_nanos(cost.epsilon_nanos);
+  proto.set_delta_atto(cost.delta_atto);
+  proto.set_rho_pico(cost.rho_pico);
+  return proto;
+}
+
+v1::Release ToProto(const Release& release) {
+  v1::Release proto;
+  proto.set_what(release.what);
+  proto.set_mechanism(release.mechanism);
+  proto.set_epsilon_nanos(release.epsilon_nanos);
+  proto.set_times(release.times);
+  proto.set_part(release.part);
+  return proto;
+}
+
+v1::Job ToProto(const JobInfo& info) {
+  v1::Job proto;
+  proto.set_name(MakeName(kJobs, info.id));
+  *proto.mutable_spec() = ToProto(info.spec);
+  proto.set_state(static_cast<v1::JobState>(info.state));
+  proto.set_created_unix_seconds(info.created_unix_seconds);
+  proto.set_started_unix_seconds(info.started_unix_seconds);
+  proto.set_ended_unix_seconds(info.ended_unix_seconds);
+  proto.set_model(MakeName(kModels, info.model));
+  proto.set_progress(info.progress);
+  proto.set_seconds_left(info.seconds_left);
+  proto.set_reason(info.reason);
+  *proto.mutable_cost() = ToProto(info.cost);
+  proto.mutable_warnings()->Assign(info.warnings.begin(), info.warnings.end());
+  return proto;
+}
+
+std::string EncodeJob(const JobFacts& facts) {
+  v1::JobRecord record;
+  *record.mutable_job() = ToProto(facts.info);
+  record.mutable_job()->clear_progress();
+  record.mutable_job()->clear_seconds_left();
+  for (const Release& release : facts.planned) *record.add_planned() = ToProto(release);
+  record.set_request_id(facts.request_id);
+  record.set_request_hash(facts.request_hash);
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::JobRecord record, ParseRecord<v1::JobRecord>(key, bytes));
+  const v1::Job& job = record.job();
+  absl::StatusOr<std::string> id = ParseName(kJobs, job.name());
+  absl::StatusOr<std::string> dataset = ParseName(kDatasets, job.spec().dataset());
+  absl::StatusOr<std::string> model = ParseName(kModels, job.model());
+  if (!id.ok() || !dataset.ok() || !model.ok() || key != JobKey(*id)) {
+    return CorruptRecord(key, "has the job of another key");
+  }
+  if (job.state() < v1::JOB_STATE_QUEUED || job.state() > v1::JOB_STATE_CANCELLED) {
+    return CorruptRecord(key, "has an unknown state");
+  }
+  JobFacts facts{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
+                 .request_id = record.request_id(),
+                 .request_hash = record.request_hash()};
+  for (const v1::Release& release : record.planned()) {
+    facts.planned.push_back({.what = release.what(),
+                             .mechanism = release.mechanism(),
+                             .epsilon_nanos = release.epsilon_nanos(),
+                             .times = release.times(),
+                             .part = release.part()});
+  }
+  return facts;
+}
+
+}  // namespace coppice

@@ -1,0 +1,39 @@
+// What is stored of a job, and how it is read back; and a job as a message.
+//
+// Errors  DataLoss that names the key.
+
+#ifndef COPPICE_SERVER_CENTRAL_JOB_RECORD_H_
+#define COPPICE_SERVER_CENTRAL_JOB_RECORD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coppice/v1/dataset.pb.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/training.pb.h"
+#include "server/central/jobs.h"
+
+namespace coppice {
+
+struct JobFacts {
+  JobInfo info;
+  std::vector<Release> planned{};
+  std::string request_id{};
+  std::string request_hash{};
+};
+
+// SHA-256 of all that `request` asks for, its ids included and its request id not.
+std::string HashRequest(const JobRequest& request);
+
+v1::Cost ToProto(const Cost& cost);
+v1::Release ToProto(const Release& release);
+v1::Job ToProto(const JobInfo& info);
+
+std::string EncodeJob(const JobFacts& facts);
+absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_JOB_RECORD_H_

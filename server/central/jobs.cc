@@ -1,0 +1,525 @@
+#include "server/central/jobs.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "common/wire/convert.h"
+#include "server/central/central_keys.h"
+#include "server/central/central_request.h"
+#include "server/central/job_book.h"
+#include "server/central/job_plan.h"
+#include "server/central/job_record.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+// Of the thread that calls it, and of those it starts: training takes what others leave.
+void LowerPriority() {
+  constexpr int kNice = 15;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
+class StoredJobs final : public Jobs {
+ public:
+  StoredJobs(Store& store, Ledger& ledger, Datasets& datasets, Models& models,
+             absl::Span<const Trainer* const> trainers, std::function<int64_t()> clock,
+             const JobOptions& options)
+      : store_(store),
+        ledger_(ledger),
+        datasets_(datasets),
+        models_(models),
+        trainers_(trainers.begin(), trainers.end()),
+        clock_(std::move(clock)),
+        options_(options) {}
+
+  ~StoredJobs() override {
+    StoredJobs::Drain(absl::Now());
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  absl::Status LoadAll() {
+    std::vector<JobFacts> running, queued;
+    COPPICE_RETURN_IF_ERROR(
+        store_.Scan(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+          COPPICE_ASSIGN_OR_RETURN(JobFacts facts, DecodeJob(key, bytes));
+          if (facts.info.state == JobState::kRunning) {
+            running.push_back(std::move(facts));
+          } else if (facts.info.state == JobState::kQueued) {
+            queued.push_back(std::move(facts));
+          } else {
+            book_.Add(std::make_shared<Job>(std::move(facts)));
+          }
+          return absl::OkStatus();
+        }));
+    for (JobFacts& facts : running) COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(facts)));
+    std::stable_sort(queued.begin(), queued.end(), [](const JobFacts& a, const JobFacts& b) {
+      return a.info.created_unix_seconds < b.info.created_unix_seconds;
+    });
+    for (JobFacts& facts : queued) COPPICE_RETURN_IF_ERROR(QueueAgain(std::move(facts)));
+    return absl::OkStatus();
+  }
+
+  void Begin() {
+    for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+  }
+
+  std::vector<const AlgorithmInfo*> Algorithms() const override {
+    std::vector<const AlgorithmInfo*> infos;
+    for (const Trainer* trainer : trainers_) {
+      if (trainer->info().is_private) infos.push_back(&trainer->info());
+    }
+    return infos;
+  }
+
+  absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const override {
+    COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
+    COPPICE_ASSIGN_OR_RETURN(
+        JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap.neighbours, trainers_));
+    COPPICE_ASSIGN_OR_RETURN(const Quote quote, ledger_.Preview(spec.dataset, plan.releases));
+    // What Submit() would say of the dataset comes before what it would say of the budget.
+    const absl::Status usable = datasets_.Use(spec.dataset).status();
+    return JobPreview{.cost = quote.cost,
+                      .releases = std::move(plan.releases),
+                      .fits = usable.ok() ? quote.fits : usable,
+                      .warnings = std::move(plan.warnings)};
+  }
+
+  absl::StatusOr<JobInfo> Submit(const JobRequest& request) override {
+    COPPICE_RETURN_IF_ERROR(CheckRequestId(request.request_id));
+    COPPICE_RETURN_IF_ERROR(CheckNewId("job_id", request.id));
+    COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", request.model));
+    const std::string hash = HashRequest(request);
+    const std::lock_guard change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(SettleDoubt());
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> made,
+                             book_.MadeBy(request.request_id, hash));
+    if (made != nullptr) return book_.InfoOf(*made);
+    COPPICE_RETURN_IF_ERROR(CheckTaking());
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
+    StoreBatch batch;
+    batch.Put(JobKey(job->id), EncodeJob(job->facts));
+    const absl::Status charged =
+        ledger_.Reserve(request.spec.dataset, job->id, job->facts.planned, std::move(batch));
+    if (charged.ok()) {
+      Enqueue(job);
+      return book_.InfoOf(*job);
+    }
+    if (MayBeStored(charged)) doubt_ = std::move(job);
+    return charged;
+  }
+
+  absl::StatusOr<JobInfo> Get(absl::string_view id) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
+    return book_.InfoOf(*job);
+  }
+
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const override {
+    return book_.List(dataset, page);
+  }
+
+  absl::StatusOr<JobInfo> Cancel(absl::string_view id) override {
+    const std::lock_guard change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(SettleDoubt());
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
+    const JobState state = book_.InfoOf(*job).state;
+    if (state == JobState::kQueued) {
+      COPPICE_RETURN_IF_ERROR(GiveBack(*job, "cancelled before it began; its cost is given back"));
+    } else if (state == JobState::kRunning) {
+      job->cancel_asked = true;
+    }
+    return book_.InfoOf(*job);
+  }
+
+  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) override {
+    return book_.Watch(id, std::move(watcher));
+  }
+
+  void Drain(absl::Time deadline) override {
+    {
+      std::unique_lock lock(queue_mutex_);
+      stopping_ = true;
+      queue_changed_.notify_all();
+      queue_changed_.wait_until(lock, absl::ToChronoTime(deadline),
+                                [this] { return active_ == 0; });
+      abandoned_ = true;
+      queue_changed_.notify_all();
+    }
+    book_.StopWatchers();
+  }
+
+ private:
+  // What a job works on once it has begun.
+  struct Begun {
+    JobPlan plan;
+    std::shared_ptr<const Schema> schema;
+    std::shared_ptr<const Table> rows;
+  };
+
+  // ---- Queueing. Under change_mutex_, or before any thread runs.
+
+  absl::Status CheckTaking() const {
+    if (options_.threads == 0) {
+      return absl::FailedPreconditionError(
+          "this daemon trains nothing: start it with --training-jobs 1 or more");
+    }
+    if (!stopping_) return absl::OkStatus();
+    return absl::UnavailableError("the daemon is stopping; try again later");
+  }
+
+  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash) {
+    const JobSpec& spec = request.spec;
+    COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(spec.dataset));
+    COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(request.id));
+    if (book_.Find(id).ok()) {
+      return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));
+    }
+    const std::string& model = request.model.empty() ? id : request.model;
+    COPPICE_ASSIGN_OR_RETURN(ModelClaim claim, models_.Claim(model));
+    auto job = std::make_shared<Job>(JobFacts{.info = {.id = id,
+                                                       .spec = spec,
+                                                       .created_unix_seconds = clock_(),
+                                                       .model = model,
+                                                       .cost = plan.cost,
+                                                       .warnings = std::move(plan.warnings)},
+                                              .planned = std::move(plan.releases),
+                                              .request_id = request.request_id,
+                                              .request_hash = hash});
+    job->use = std::move(use);
+    job->claim = std::move(claim);
+    return job;
+  }
+
+  void Enqueue(std::shared_ptr<Job> job) {
+    book_.Add(job);
+    const std::lock_guard lock(queue_mutex_);
+    queue_.push_back(std::move(job));
+    queue_changed_.notify_one();
+  }
+
+  // A submission that failed may be found in the store once that works again: the job is then
+  // charged, and runs.
+  absl::Status SettleDoubt() {
+    if (doubt_ == nullptr) return absl::OkStatus();
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
+                             store_.Get(JobKey(doubt_->id)));
+    if (bytes.has_value()) {
+      // Its charge came with it, so this makes none; it makes the ledger look.
+      const JobFacts& facts = doubt_->facts;
+      const absl::Status charged =
+          ledger_.Reserve(facts.info.spec.dataset, doubt_->id, facts.planned, {});
+      if (!absl::IsAlreadyExists(charged)) return charged;
+      Enqueue(std::move(doubt_));
+    }
+    doubt_ = nullptr;
+    return absl::OkStatus();
+  }
+
+  absl::Status EndInterrupted(JobFacts facts) {
+    const auto job = std::make_shared<Job>(std::move(facts));
+    JobInfo ended =
+        Ended(*job, JobState::kFailed, "interrupted by a restart; its cost stays spent");
+    COPPICE_RETURN_IF_ERROR(Settle(*job, ended, /*made=*/{}, StoreBatch()));
+    book_.Add(job);
+    book_.Show(*job, std::move(ended));
+    return absl::OkStatus();
+  }
+
+  absl::Status QueueAgain(JobFacts facts) {
+    const auto job = std::make_shared<Job>(std::move(facts));
+    absl::StatusOr<DatasetUse> use = datasets_.Use(job->facts.info.spec.dataset);
+    absl::StatusOr<ModelClaim> claim = models_.Claim(job->facts.info.model);
+    if (!use.ok() || !claim.ok()) {
+      book_.Add(job);
+      return GiveBack(*job, (use.ok() ? claim.status() : use.status()).message());
+    }
+    job->use = *std::move(use);
+    job->claim = *std::move(claim);
+    Enqueue(job);
+    return absl::OkStatus();
+  }
+
+  // ---- Ends. Under change_mutex_.
+
+  // Ends a job that has not begun, and gives its cost back.
+  absl::Status GiveBack(Job& job, absl::string_view reason) {
+    JobFacts facts = book_.FactsOf(job);
+    facts.info = Ended(job, JobState::kCancelled, std::string(reason));
+    StoreBatch batch;
+    batch.Put(JobKey(job.id), EncodeJob(facts));
+    job.returning = true;
+    COPPICE_RETURN_IF_ERROR(
+        AlsoIfDoneBefore(job, JobState::kCancelled,
+                         ledger_.Return(facts.info.spec.dataset, job.id, std::move(batch))));
+    ShowEnded(job, std::move(facts.info));
+    return absl::OkStatus();
+  }
+
+  // Writes the end of a job that has begun, with the releases that it made and what else is in
+  // `batch`. It is for the caller to show.
+  absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
+                      StoreBatch batch) const {
+    JobFacts facts = book_.FactsOf(job);
+    facts.info = ended;
+    batch.Put(JobKey(job.id), EncodeJob(facts));
+    return AlsoIfDoneBefore(job, ended.state,
+                            ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
+  }
+
+  JobInfo Ended(const Job& job, JobState state, std::string reason) const {
+    JobInfo info = book_.InfoOf(job);
+    info.state = state;
+    info.ended_unix_seconds = clock_();
+    info.progress = info.seconds_left = 0;
+    info.reason = std::move(reason);
+    return info;
+  }
+
+  // An earlier try that failed may have reached the disk after all, with all of its batch.
+  absl::Status AlsoIfDoneBefore(const Job& job, JobState state, const absl::Status& status) const {
+    if (!absl::IsFailedPrecondition(status)) return status;
+    const std::string key = JobKey(job.id);
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
+    if (!bytes.has_value()) return status;
+    COPPICE_ASSIGN_OR_RETURN(const JobFacts stored, DecodeJob(key, *bytes));
+    return stored.info.state == state ? absl::OkStatus() : status;
+  }
+
+  void ShowEnded(Job& job, JobInfo info) {
+    job.use = DatasetUse();
+    job.claim = ModelClaim();
+    book_.Show(job, std::move(info));
+  }
+
+  // ---- Working. On threads_.
+
+  void Work() {
+    LowerPriority();
+    while (const std::shared_ptr<Job> job = Next()) {
+      Run(*job);
+      const std::lock_guard lock(queue_mutex_);
+      --active_;
+      queue_changed_.notify_all();
+    }
+  }
+
+  std::shared_ptr<Job> Next() {
+    std::unique_lock lock(queue_mutex_);
+    queue_changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (stopping_) return nullptr;
+    std::shared_ptr<Job> job = std::move(queue_.front());
+    queue_.pop_front();
+    ++active_;
+    return job;
+  }
+
+  void Run(Job& job) {
+    Begun work;
+    absl::Status begun = BeginJob(job, work);
+    while (!begun.ok() && !absl::IsCancelled(begun)) {
+      ShowWaiting(job, begun);
+      if (!WaitUnless(stopping_)) return;
+      begun = BeginJob(job, work);
+    }
+    if (!begun.ok()) return;
+    absl::StatusOr<Model> model = Train(job, work);
+    work.rows = nullptr;
+    EndJob(job, std::move(model));
+  }
+
+  // From queued to running. Cancelled: the job has ended, nothing is to be done. Any other error:
+  // it is still queued, and may be tried again.
+  absl::Status BeginJob(Job& job, Begun& work) {
+    DatasetUse use;
+    {
+      const std::lock_guard change(change_mutex_);
+      COPPICE_RETURN_IF_ERROR(CheckQueued(job));
+      use = job.use;
+    }
+    const absl::Status ready = Prepare(job, use, work);
+    const std::lock_guard change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(CheckQueued(job));
+    if (absl::IsUnavailable(ready)) return ready;
+    if (!ready.ok()) {
+      COPPICE_RETURN_IF_ERROR(
+          GiveBack(job, absl::StrCat(ready.message(),
+                                     "; nothing was drawn, and its cost is given "
+                                     "back")));
+      return absl::CancelledError();
+    }
+    JobFacts facts = book_.FactsOf(job);
+    facts.info.state = JobState::kRunning;
+    facts.info.started_unix_seconds = clock_();
+    facts.info.reason.clear();
+    StoreBatch batch;
+    batch.Put(JobKey(job.id), EncodeJob(facts));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    book_.Show(job, std::move(facts.info));
+    return absl::OkStatus();
+  }
+
+  // Cancelled unless it is queued. Ends it if that was asked for and failed.
+  absl::Status CheckQueued(Job& job) {
+    if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
+    if (!job.returning) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(GiveBack(job, "cancelled before it began; its cost is given back"));
+    return absl::CancelledError();
+  }
+
+  // Everything that can fail before noise is drawn.
+  absl::Status Prepare(const Job& job, const DatasetUse& use, Begun& work) const {
+    const JobFacts facts = book_.FactsOf(job);
+    const JobSpec& spec = facts.info.spec;
+    COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
+    if (work.plan.releases != facts.planned) {
+      return absl::FailedPreconditionError(
+          "this version would make other releases than were charged: submit the job again");
+    }
+    work.schema = use.schema;
+    COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.Load(spec.dataset));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Model> Train(Job& job, const Begun& work) {
+    OpenSslRandom random;
+    const absl::Time began = absl::Now();
+    const auto progress = [this, &job, began](double done) -> absl::Status {
+      if (job.cancel_asked) return absl::CancelledError("cancelled while it ran");
+      if (abandoned_) return absl::UnavailableError("the daemon stopped");
+      const double share = std::clamp(done, 0.0, 1.0);
+      const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
+      book_.ShowProgress(job, share, share > 0 ? elapsed * (1 - share) / share : 0,
+                         options_.between_progress);
+      return absl::OkStatus();
+    };
+    COPPICE_ASSIGN_OR_RETURN(
+        Model model, work.plan.trainer->Train(*work.rows, work.plan.options, random, progress));
+    COPPICE_RETURN_IF_ERROR(CheckResult(model, *work.schema, work.plan.releases));
+    return model;
+  }
+
+  // Writes what became of the job, for as long as that takes.
+  void EndJob(Job& job, absl::StatusOr<Model> trained) {
+    if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // failed at the next start
+    std::shared_ptr<const Model> model;
+    if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
+    absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
+    while (true) {
+      const absl::Status written = model != nullptr ? Release(job, model) : Close(job, why);
+      if (written.ok()) return;
+      if (MayBeStored(written)) {
+        ShowWaiting(job, written);
+        if (!WaitUnless(abandoned_)) return;
+      } else if (model != nullptr) {  // the ledger does not allow it
+        model = nullptr;
+        why = written;
+      } else {
+        return ShowUnsettled(job, why);
+      }
+    }
+  }
+
+  absl::Status Release(Job& job, const std::shared_ptr<const Model>& model) {
+    const std::lock_guard change(change_mutex_);
+    JobInfo ended = Ended(job, JobState::kDone, "");
+    ModelInfo made{.id = ended.model,
+                   .source = MakeName(kJobs, job.id),
+                   .created_unix_seconds = ended.ended_unix_seconds,
+                   .model = model};
+    StoreBatch batch;
+    Models::Put(made, batch);
+    COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
+    models_.Publish(std::move(made));  // before the job is seen as done
+    ShowEnded(job, std::move(ended));
+    return absl::OkStatus();
+  }
+
+  absl::Status Close(Job& job, const absl::Status& why) {
+    const std::lock_guard change(change_mutex_);
+    JobInfo ended = Unreleased(job, why);
+    COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, StoreBatch()));
+    ShowEnded(job, std::move(ended));
+    return absl::OkStatus();
+  }
+
+  // The ledger takes no end of the job, which cannot be. It is on disk as running, and so has
+  // failed at the next start too.
+  void ShowUnsettled(Job& job, const absl::Status& why) {
+    const std::lock_guard change(change_mutex_);
+    ShowEnded(job, Unreleased(job, why));
+  }
+
+  JobInfo Unreleased(const Job& job, const absl::Status& why) const {
+    const bool cancelled = job.cancel_asked && absl::IsCancelled(why);
+    return Ended(job, cancelled ? JobState::kCancelled : JobState::kFailed,
+                 absl::StrCat(why.message(), "; its cost stays spent"));
+  }
+
+  void ShowWaiting(Job& job, const absl::Status& status) {
+    const std::lock_guard change(change_mutex_);
+    JobInfo info = book_.InfoOf(job);
+    if (HasEnded(info.state)) return;
+    info.reason = absl::StrCat("waiting for the store: ", status.message());
+    book_.Show(job, std::move(info));
+  }
+
+  // False once `flag` is set.
+  bool WaitUnless(const std::atomic<bool>& flag) {
+    std::unique_lock lock(queue_mutex_);
+    return !queue_changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.retry),
+                                    [&flag] { return flag.load(); });
+  }
+
+  Store& store_;
+  Ledger& ledger_;
+  Datasets& datasets_;
+  Models& models_;
+  const std::vector<const Trainer*> trainers_;
+  const std::function<int64_t()> clock_;
+  const JobOptions options_;
+
+  // Held through every change of a job's state and what is written for it; taken before the others.
+  std::mutex change_mutex_;
+  std::shared_ptr<Job> doubt_;  // whose submission failed; by change_mutex_
+  JobBook book_;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queue_changed_;
+  std::deque<std::shared_ptr<Job>> queue_;  // by queue_mutex_
+  size_t active_ = 0;                       // jobs that a thread works on; by queue_mutex_
+  // Set under queue_mutex_.
+  std::atomic<bool> stopping_{false};   // no more are begun
+  std::atomic<bool> abandoned_{false};  // those that run are left
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Jobs>> Jobs::Open(Store& store, Ledger& ledger, Datasets& datasets,
+                                                 Models& models,
+                                                 absl::Span<const Trainer* const> trainers,
+                                                 std::function<int64_t()> clock,
+                                                 const JobOptions& options) {
+  auto jobs = std::make_unique<StoredJobs>(store, ledger, datasets, models, trainers,
+                                           std::move(clock), options);
+  COPPICE_RETURN_IF_ERROR(jobs->LoadAll());
+  jobs->Begin();
+  return jobs;
+}
+
+}  // namespace coppice

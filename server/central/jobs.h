@@ -1,0 +1,141 @@
+// Training jobs: a dataset, an algorithm and a share of the budget in, a private model out.
+//
+// States     queued (charged, nothing drawn) -> running -> done, failed or cancelled. A queued job
+//            that is cancelled, or that cannot be begun, ends as cancelled, and its cost is given
+//            back. Once it runs its cost stays spent, whatever becomes of it.
+// Guarantee  a job's charge, its record and its model become durable together: the ledger never
+//            shows less than what was released, and no model is visible, or stored, without the
+//            releases that made it. A job runs at most once: that it runs is on disk before any
+//            noise is drawn, and one that was running when the daemon stopped has failed. A
+//            released model's certificate lists just what was planned, or it is not released.
+// Ledger     a job that failed or was cancelled while it ran is settled with no release: nothing
+//            of it left the daemon. It is charged all the same.
+// Store      while the store does not work a job that has ended waits for it, in memory, with its
+//            result. It is neither trained again nor shown before it is on disk.
+// Restart    queued jobs run, in the order they were made; running ones have failed.
+// Load       so many jobs at a time as there are threads, each of low scheduling priority, so that
+//            predictions stay fast.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
+//            InvalidArgument as stated; what the Store returns otherwise.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_CENTRAL_JOBS_H_
+#define COPPICE_SERVER_CENTRAL_JOBS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/page.h"
+#include "server/central/datasets.h"
+#include "server/ledger/ledger.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+
+// The numbers are those of the wire.
+enum class JobState : uint8_t { kQueued = 1, kRunning = 2, kDone = 3, kFailed = 4, kCancelled = 5 };
+inline bool HasEnded(JobState state) { return state >= JobState::kDone; }
+
+struct JobSpec {
+  std::string dataset;
+  std::string algorithm;
+  uint64_t epsilon_nanos = 0;
+  uint64_t delta_atto = 0;
+  Settings settings{};
+};
+
+struct JobRequest {
+  std::string request_id;  // chosen by the caller; repeating it returns the job it made
+  std::string id;          // empty: the curator makes one
+  std::string model;       // empty: the job's id
+  JobSpec spec;
+};
+
+struct JobInfo {
+  std::string id;
+  JobSpec spec;
+  JobState state = JobState::kQueued;
+  int64_t created_unix_seconds = 0;
+  int64_t started_unix_seconds = 0;
+  int64_t ended_unix_seconds = 0;
+  std::string model;        // the id that its model has or will have
+  double progress = 0;      // while it runs
+  double seconds_left = 0;  // while it runs; 0: not known
+  std::string reason{};     // why it failed or was cancelled, or what it waits for
+  Cost cost{};
+  std::vector<std::string> warnings{};
+};
+
+struct JobPreview {
+  Cost cost;
+  std::vector<Release> releases;
+  absl::Status fits;
+  std::vector<std::string> warnings;
+};
+
+// Told of a job from Watch() on. Calls come one after the other, from any thread, and must not call
+// Jobs.
+class JobWatcher {
+ public:
+  virtual ~JobWatcher() = default;
+  virtual void OnJob(const JobInfo& job) = 0;
+  // The daemon stops: no more will come.
+  virtual void OnStop() = 0;
+};
+
+struct JobOptions {
+  size_t threads = 1;                                         // jobs at a time; 0: none is taken
+  absl::Duration retry = absl::Seconds(1);                    // between writes that fail
+  absl::Duration between_progress = absl::Milliseconds(250);  // told to watchers
+};
+
+class Jobs {
+ public:
+  // Loads what `store` holds, ends what was running, and begins what is queued. `trainers` are the
+  // algorithms that there are; those without privacy are not offered. `clock` returns seconds since
+  // 1970 and dates records, no more. All of these must outlive the jobs, and `models` have been
+  // loaded.
+  static absl::StatusOr<std::unique_ptr<Jobs>> Open(Store& store, Ledger& ledger,
+                                                    Datasets& datasets, Models& models,
+                                                    absl::Span<const Trainer* const> trainers,
+                                                    std::function<int64_t()> clock,
+                                                    const JobOptions& options);
+  virtual ~Jobs() = default;
+
+  virtual std::vector<const AlgorithmInfo*> Algorithms() const = 0;
+
+  // Spends nothing.
+  virtual absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const = 0;
+
+  // Charges the job and queues it. Unavailable once Drain() was called.
+  virtual absl::StatusOr<JobInfo> Submit(const JobRequest& request) = 0;
+
+  virtual absl::StatusOr<JobInfo> Get(absl::string_view id) const = 0;
+  // Of one dataset, or of all if `dataset` is empty.
+  virtual std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const = 0;
+
+  // Ends a queued job; asks a running one to end soon. Not an error for one that has ended.
+  virtual absl::StatusOr<JobInfo> Cancel(absl::string_view id) = 0;
+
+  // Tells `watcher` of the job now, and at each change until it has ended or the watcher is gone.
+  virtual absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) = 0;
+
+  // Begins no more jobs, gives those that run until `deadline`, then leaves them, and stops the
+  // watchers. What is left has failed at the next start. Idempotent.
+  virtual void Drain(absl::Time deadline) = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CENTRAL_JOBS_H_

@@ -1,0 +1,100 @@
+#include "server/models/models.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/models/model_record.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+
+ModelClaim::ModelClaim(ModelClaim&& other) noexcept
+    : models_(std::exchange(other.models_, nullptr)), id_(std::move(other.id_)) {}
+
+ModelClaim& ModelClaim::operator=(ModelClaim&& other) noexcept {
+  std::swap(models_, other.models_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+ModelClaim::~ModelClaim() {
+  if (models_ != nullptr) models_->EndClaim(id_);
+}
+
+absl::Status Models::Load(const Store& store) {
+  for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
+    COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
+      COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
+      const std::lock_guard lock(mutex_);
+      if (!models_.try_emplace(info.id, info).second) {
+        return CorruptRecord(key, "has the id of another model");
+      }
+      return absl::OkStatus();
+    }));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto it = models_.find(id);
+  if (it != models_.end()) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("model_id: there is a model ", id, " already, of ", it->second.source));
+  }
+  if (!claimed_.emplace(id).second) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("model_id: a model ", id, " is being made already"));
+  }
+  return ModelClaim(*this, std::string(id));
+}
+
+void Models::EndClaim(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  claimed_.erase(id);
+}
+
+void Models::Put(const ModelInfo& info, StoreBatch& batch) {
+  batch.Put(ModelKey(info.source, info.id), ToProto(info).SerializeAsString());
+}
+
+void Models::Publish(ModelInfo info) {
+  const std::lock_guard lock(mutex_);
+  models_[info.id] = std::move(info);
+}
+
+absl::Status Models::Save(Store& store, ModelInfo info) {
+  StoreBatch batch;
+  Put(info, batch);
+  COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  Publish(std::move(info));
+  return absl::OkStatus();
+}
+
+void Models::RemoveOf(absl::string_view source) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = models_.begin(); it != models_.end();) {
+    it = it->second.source == source ? models_.erase(it) : std::next(it);
+  }
+}
+
+absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = models_.find(id);
+  if (it == models_.end()) return absl::NotFoundError(absl::StrCat("there is no model ", id));
+  return it->second;
+}
+
+std::vector<ModelInfo> Models::List(absl::string_view source, const Page& page) const {
+  std::vector<ModelInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (auto it = models_.upper_bound(page.after);
+       it != models_.end() && infos.size() < PageSize(page); ++it) {
+    if (source.empty() || it->second.source == source) infos.push_back(it->second);
+  }
+  return infos;
+}
+
+}  // namespace coppice

@@ -1,0 +1,145 @@
+#include "server/service/central_messages.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+#include "server/central/job_record.h"
+
+namespace coppice {
+namespace {
+
+// The enums of the wire have the numbers of ours.
+static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::NEIGHBOURS_CHANGE_LABEL);
+static_assert(static_cast<int>(Composition::kBasic) == v1::COMPOSITION_BASIC);
+static_assert(static_cast<int>(Composition::kZeroConcentrated) ==
+              v1::COMPOSITION_ZERO_CONCENTRATED);
+static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED);
+static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
+static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
+static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
+static_assert(static_cast<int>(ParameterType::kInteger) == v1::PARAMETER_TYPE_INTEGER);
+static_assert(static_cast<int>(ParameterType::kReal) == v1::PARAMETER_TYPE_REAL);
+static_assert(static_cast<int>(ParameterType::kChoice) == v1::PARAMETER_TYPE_CHOICE);
+
+v1::LedgerEntry ToProto(const LedgerEntry& entry) {
+  v1::LedgerEntry proto;
+  proto.set_kind(static_cast<v1::LedgerEntryKind>(entry.kind));
+  proto.set_unix_seconds(entry.unix_seconds);
+  if (!entry.job.empty()) proto.set_job(MakeName(kJobs, entry.job));
+  *proto.mutable_cost() = ToProto(entry.cost);
+  for (const Release& release : entry.releases) *proto.add_releases() = ToProto(release);
+  proto.mutable_hash()->assign(entry.hash.begin(), entry.hash.end());
+  return proto;
+}
+
+absl::StatusOr<BudgetCap> FromProto(const v1::BudgetCap& proto) {
+  if (proto.composition() != v1::COMPOSITION_BASIC &&
+      proto.composition() != v1::COMPOSITION_ZERO_CONCENTRATED) {
+    return FieldError("cap.composition", "must be set, to one that this version knows");
+  }
+  if (proto.neighbours() != v1::NEIGHBOURS_ADD_OR_REMOVE_ROW &&
+      proto.neighbours() != v1::NEIGHBOURS_CHANGE_LABEL) {
+    return FieldError("cap.neighbours", "must be set, to one that this version knows");
+  }
+  const BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(),
+                      .delta_atto = proto.delta_atto(),
+                      .composition = static_cast<Composition>(proto.composition()),
+                      .neighbours = static_cast<Neighbours>(proto.neighbours())};
+  COPPICE_RETURN_IF_ERROR(InField("cap", Validate(cap)));
+  return cap;
+}
+
+}  // namespace
+
+v1::Dataset SummaryOf(const DatasetInfo& info) {
+  v1::Dataset proto;
+  proto.set_name(MakeName(kDatasets, info.id));
+  proto.set_state(static_cast<v1::DatasetState>(info.state));
+  proto.set_created_unix_seconds(info.created_unix_seconds);
+  proto.set_rows(info.rows);
+  const BudgetCap& cap = info.account.cap;
+  proto.mutable_cap()->set_epsilon_nanos(cap.epsilon_nanos);
+  proto.mutable_cap()->set_delta_atto(cap.delta_atto);
+  proto.mutable_cap()->set_composition(static_cast<v1::Composition>(cap.composition));
+  proto.mutable_cap()->set_neighbours(static_cast<v1::Neighbours>(cap.neighbours));
+  *proto.mutable_spent() = ToProto(info.account.spent);
+  proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
+  return proto;
+}
+
+v1::Dataset ToProto(const DatasetInfo& info) {
+  v1::Dataset proto = SummaryOf(info);
+  *proto.mutable_schema() = ToProto(*info.schema);
+  return proto;
+}
+
+v1::Dataset WithLedger(const DatasetInfo& info) {
+  v1::Dataset proto = ToProto(info);
+  for (const LedgerEntry& entry : info.account.entries) *proto.add_ledger() = ToProto(entry);
+  return proto;
+}
+
+absl::StatusOr<DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const BudgetCap cap, FromProto(request.cap()));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(request.schema()));
+  return DatasetSpec{.id = request.dataset_id(),
+                     .request_id = request.request_id(),
+                     .schema = std::make_shared<const Schema>(std::move(schema)),
+                     .cap = cap};
+}
+
+v1::Algorithm ToProto(const AlgorithmInfo& info) {
+  v1::Algorithm proto;
+  proto.set_name(info.name);
+  proto.set_summary(info.summary);
+  proto.set_source(info.source);
+  proto.set_neighbours(static_cast<v1::Neighbours>(info.neighbours));
+  proto.set_classification(info.classification);
+  proto.set_regression(info.regression);
+  for (const Parameter& parameter : info.parameters) {
+    v1::Parameter& added = *proto.add_parameters();
+    added.set_name(parameter.name);
+    added.set_type(static_cast<v1::ParameterType>(parameter.type));
+    added.set_min(parameter.min);
+    added.set_max(parameter.max);
+    added.mutable_choices()->Assign(parameter.choices.begin(), parameter.choices.end());
+    added.set_default_value(parameter.default_value);
+    added.set_description(parameter.description);
+  }
+  return proto;
+}
+
+absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& spec) {
+  absl::StatusOr<std::string> dataset = ParseName(kDatasets, spec.dataset());
+  if (!dataset.ok()) return InField("spec.dataset", dataset.status());
+  JobSpec parsed{.dataset = *std::move(dataset),
+                 .algorithm = spec.algorithm(),
+                 .epsilon_nanos = spec.epsilon_nanos(),
+                 .delta_atto = spec.delta_atto()};
+  for (const auto& [name, value] : spec.settings()) parsed.settings[name] = value;
+  return parsed;
+}
+
+absl::StatusOr<JobRequest> FromProto(const v1::SubmitJobRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(JobSpec spec, FromProto(request.spec()));
+  return JobRequest{.request_id = request.request_id(),
+                    .id = request.job_id(),
+                    .model = request.model_id(),
+                    .spec = std::move(spec)};
+}
+
+v1::PreviewJobResponse ToProto(const JobPreview& preview) {
+  v1::PreviewJobResponse proto;
+  *proto.mutable_cost() = ToProto(preview.cost);
+  for (const Release& release : preview.releases) *proto.add_releases() = ToProto(release);
+  proto.set_fits(preview.fits.ok());
+  proto.set_reason(std::string(preview.fits.message()));
+  proto.mutable_warnings()->Assign(preview.warnings.begin(), preview.warnings.end());
+  return proto;
+}
+
+}  // namespace coppice

@@ -1,0 +1,81 @@
+#include "server/service/dataset_service.h"
+
+#include <string>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+#include "server/service/central_messages.h"
+#include "server/service/messages.h"
+#include "server/service/unary.h"
+#include "server/service/upload_stream.h"
+
+namespace coppice {
+namespace {
+
+absl::Status Create(Datasets& datasets, const v1::CreateDatasetRequest& request,
+                    v1::CreateDatasetResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetSpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Create(spec));
+  *response.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status Get(const Datasets& datasets, const v1::GetDatasetRequest& request,
+                 v1::GetDatasetResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Get(id));
+  *response.mutable_dataset() = WithLedger(info);
+  return absl::OkStatus();
+}
+
+absl::Status List(const Datasets& datasets, const v1::ListDatasetsRequest& request,
+                  v1::ListDatasetsResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
+  const std::vector<DatasetInfo> infos = datasets.List(page);
+  for (const DatasetInfo& info : infos) *response.add_datasets() = SummaryOf(info);
+  if (infos.size() == page.size && !datasets.List({.size = 1, .after = infos.back().id}).empty()) {
+    response.set_next_page_token(infos.back().id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Delete(Datasets& datasets, const v1::DeleteDatasetRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+  return datasets.Delete(id);
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServerContext* context,
+                                                            const v1::CreateDatasetRequest* request,
+                                                            v1::CreateDatasetResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Create(datasets_, *request, *response); });
+}
+
+grpc::ServerReadReactor<v1::UploadRowsRequest>* DatasetServiceImpl::UploadRows(
+    grpc::CallbackServerContext*, v1::UploadRowsResponse* response) {
+  return UploadStream::Start(datasets_, pool_, *response);
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::GetDataset(grpc::CallbackServerContext* context,
+                                                         const v1::GetDatasetRequest* request,
+                                                         v1::GetDatasetResponse* response) {
+  return Reply(context, Get(datasets_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::ListDatasets(grpc::CallbackServerContext* context,
+                                                           const v1::ListDatasetsRequest* request,
+                                                           v1::ListDatasetsResponse* response) {
+  return Reply(context, List(datasets_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::DeleteDataset(grpc::CallbackServerContext* context,
+                                                            const v1::DeleteDatasetRequest* request,
+                                                            v1::DeleteDatasetResponse*) {
+  return ReplyLater(pool_, context, [this, request] { return Delete(datasets_, *request); });
+}
+
+}  // namespace coppice

@@ -1,0 +1,42 @@
+// DatasetService over the curator's Datasets. Whatever writes to the disk runs on the worker pool.
+// Rows are neither logged nor quoted in errors.
+//
+// Errors     those of Datasets, and InvalidArgument that names the field.
+// Threads    safe to share. `datasets` and `pool` must outlive the server.
+
+#ifndef COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
+#define COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
+
+#include "coppice/v1/dataset.grpc.pb.h"
+#include "server/central/datasets.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+
+class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
+ public:
+  DatasetServiceImpl(Datasets& datasets, WorkerPool& pool) : datasets_(datasets), pool_(pool) {}
+
+  grpc::ServerUnaryReactor* CreateDataset(grpc::CallbackServerContext* context,
+                                          const v1::CreateDatasetRequest* request,
+                                          v1::CreateDatasetResponse* response) override;
+  grpc::ServerReadReactor<v1::UploadRowsRequest>* UploadRows(
+      grpc::CallbackServerContext* context, v1::UploadRowsResponse* response) override;
+  grpc::ServerUnaryReactor* GetDataset(grpc::CallbackServerContext* context,
+                                       const v1::GetDatasetRequest* request,
+                                       v1::GetDatasetResponse* response) override;
+  grpc::ServerUnaryReactor* ListDatasets(grpc::CallbackServerContext* context,
+                                         const v1::ListDatasetsRequest* request,
+                                         v1::ListDatasetsResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteDataset(grpc::CallbackServerContext* context,
+                                          const v1::DeleteDatasetRequest* request,
+                                          v1::DeleteDatasetResponse* response) override;
+
+ private:
+  Datasets& datasets_;
+  WorkerPool& pool_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_

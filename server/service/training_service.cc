@@ -1,0 +1,111 @@
+#include "server/service/training_service.h"
+
+#include <string>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/central/job_record.h"
+#include "server/service/central_messages.h"
+#include "server/service/job_stream.h"
+#include "server/service/messages.h"
+#include "server/service/unary.h"
+
+namespace coppice {
+namespace {
+
+absl::Status Preview(const Jobs& jobs, const v1::PreviewJobRequest& request,
+                     v1::PreviewJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const JobSpec spec, FromProto(request.spec()));
+  COPPICE_ASSIGN_OR_RETURN(const JobPreview preview, jobs.Preview(spec));
+  response = ToProto(preview);
+  return absl::OkStatus();
+}
+
+absl::Status Submit(Jobs& jobs, const v1::SubmitJobRequest& request,
+                    v1::SubmitJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const JobRequest parsed, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Submit(parsed));
+  *response.mutable_job() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status Get(const Jobs& jobs, const v1::GetJobRequest& request, v1::GetJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Get(id));
+  *response.mutable_job() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status List(const Jobs& jobs, const v1::ListJobsRequest& request,
+                  v1::ListJobsResponse& response) {
+  std::string dataset;
+  if (!request.dataset().empty()) {
+    COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
+  const std::vector<JobInfo> infos = jobs.List(dataset, page);
+  for (const JobInfo& info : infos) *response.add_jobs() = ToProto(info);
+  if (infos.size() == page.size &&
+      !jobs.List(dataset, {.size = 1, .after = infos.back().id}).empty()) {
+    response.set_next_page_token(infos.back().id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Cancel(Jobs& jobs, const v1::CancelJobRequest& request,
+                    v1::CancelJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Cancel(id));
+  *response.mutable_job() = ToProto(info);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::ListAlgorithms(
+    grpc::CallbackServerContext* context, const v1::ListAlgorithmsRequest*,
+    v1::ListAlgorithmsResponse* response) {
+  for (const AlgorithmInfo* info : jobs_.Algorithms()) *response->add_algorithms() = ToProto(*info);
+  return Reply(context, absl::OkStatus());
+}
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::PreviewJob(grpc::CallbackServerContext* context,
+                                                          const v1::PreviewJobRequest* request,
+                                                          v1::PreviewJobResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Preview(jobs_, *request, *response); });
+}
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
+                                                         const v1::SubmitJobRequest* request,
+                                                         v1::SubmitJobResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Submit(jobs_, *request, *response); });
+}
+
+grpc::ServerWriteReactor<v1::WatchJobResponse>* TrainingServiceImpl::WatchJob(
+    grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
+  return JobStream::Start(jobs_, request->name());
+}
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::GetJob(grpc::CallbackServerContext* context,
+                                                      const v1::GetJobRequest* request,
+                                                      v1::GetJobResponse* response) {
+  return Reply(context, Get(jobs_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::ListJobs(grpc::CallbackServerContext* context,
+                                                        const v1::ListJobsRequest* request,
+                                                        v1::ListJobsResponse* response) {
+  return Reply(context, List(jobs_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* TrainingServiceImpl::CancelJob(grpc::CallbackServerContext* context,
+                                                         const v1::CancelJobRequest* request,
+                                                         v1::CancelJobResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Cancel(jobs_, *request, *response); });
+}
+
+}  // namespace coppice

@@ -1,0 +1,48 @@
+// TrainingService over the curator's Jobs. Planning, and whatever writes to the disk, runs on the
+// worker pool; training has threads of its own.
+//
+// Errors     those of Jobs, and InvalidArgument that names the field.
+// Threads    safe to share. `jobs` and `pool` must outlive the server.
+
+#ifndef COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
+#define COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
+
+#include "coppice/v1/training.grpc.pb.h"
+#include "server/central/jobs.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+
+class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
+ public:
+  TrainingServiceImpl(Jobs& jobs, WorkerPool& pool) : jobs_(jobs), pool_(pool) {}
+
+  grpc::ServerUnaryReactor* ListAlgorithms(grpc::CallbackServerContext* context,
+                                           const v1::ListAlgorithmsRequest* request,
+                                           v1::ListAlgorithmsResponse* response) override;
+  grpc::ServerUnaryReactor* PreviewJob(grpc::CallbackServerContext* context,
+                                       const v1::PreviewJobRequest* request,
+                                       v1::PreviewJobResponse* response) override;
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
+                                      const v1::SubmitJobRequest* request,
+                                      v1::SubmitJobResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(
+      grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const v1::GetJobRequest* request,
+                                   v1::GetJobResponse* response) override;
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
+                                     const v1::ListJobsRequest* request,
+                                     v1::ListJobsResponse* response) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
+                                      const v1::CancelJobRequest* request,
+                                      v1::CancelJobResponse* response) override;
+
+ private:
+  Jobs& jobs_;
+  WorkerPool& pool_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_

@@ -1,0 +1,47 @@
+#include "server/service/upload_stream.h"
+
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+#include "server/service/central_messages.h"
+#include "server/service/status_conversion.h"
+
+namespace coppice {
+
+UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool,
+                                  v1::UploadRowsResponse& response) {
+  auto* stream = new UploadStream(datasets, pool, response);
+  stream->StartRead(&stream->request_);
+  return stream;
+}
+
+void UploadStream::OnReadDone(bool ok) {
+  if (!ok) {
+    const absl::Status end =
+        dataset_.empty() ? FieldError("dataset", "must be set in some message") : absl::OkStatus();
+    return Finish(ToGrpcStatus(end));
+  }
+  const absl::Status queued = pool_.Run([this] { StoreAndGoOn(); });
+  if (!queued.ok()) Finish(ToGrpcStatus(queued));
+}
+
+void UploadStream::StoreAndGoOn() {
+  const absl::Status stored = StoreRows();
+  if (!stored.ok()) return Finish(ToGrpcStatus(stored));
+  StartRead(&request_);
+}
+
+absl::Status UploadStream::StoreRows() {
+  if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
+  if (!request_.dataset().empty()) dataset_ = request_.dataset();
+  const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
+  if (!id.ok()) return InField("dataset", id.status());
+  COPPICE_ASSIGN_OR_RETURN(
+      const DatasetInfo info,
+      datasets_.Upload(*id, request_.first_row(), request_.rows(), request_.complete()));
+  complete_ = request_.complete();
+  *response_.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

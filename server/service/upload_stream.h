@@ -1,0 +1,49 @@
+// One UploadRows call: each message is judged and stored on the worker pool before the next is
+// read, so a client that sends faster than the disk writes has to wait.
+//
+// Order      messages are stored in the order they arrive. The first that is refused ends the
+//            stream; those before it stay.
+// Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
+
+#ifndef COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
+#define COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "coppice/v1/dataset.pb.h"
+#include "server/central/datasets.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+
+class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest> {
+ public:
+  // `datasets` and `pool` must outlive the server.
+  static UploadStream* Start(Datasets& datasets, WorkerPool& pool,
+                             v1::UploadRowsResponse& response);
+
+  void OnReadDone(bool ok) override;
+  void OnDone() override { delete this; }
+
+ private:
+  UploadStream(Datasets& datasets, WorkerPool& pool, v1::UploadRowsResponse& response)
+      : datasets_(datasets), pool_(pool), response_(response) {}
+
+  void StoreAndGoOn();
+  absl::Status StoreRows();
+
+  Datasets& datasets_;
+  WorkerPool& pool_;
+  v1::UploadRowsResponse& response_;
+  // One message is under way at a time, and these belong to it.
+  v1::UploadRowsRequest request_;
+  std::string dataset_;  // the name, as in the last message that set it
+  bool complete_ = false;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_

@@ -1,0 +1,58 @@
+// Every algorithm that the daemon offers, as a job.
+
+#include "server/central/jobs.h"
+#include "server/trainers/trainer.h"
+#include "tests/server/central/central_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+
+std::shared_ptr<const Schema> SchemaOf(bool regression) {
+  const std::vector<Feature> features = {Numeric("age", 0, 100), Categorical("town", {"a", "b"})};
+  return std::make_shared<const Schema>(
+      regression ? *Schema::CreateRegression(features, "price", {.min = 0, .max = 10})
+                 : *Schema::Create(features, "label", {"no", "yes"}));
+}
+
+v1::RowBlock BlockFor(bool regression) {
+  v1::RowBlock block = Block(500);
+  if (!regression) return block;
+  for (int i = 0; i < block.labels_size(); ++i) block.add_targets(i % 10);
+  block.clear_labels();
+  return block;
+}
+
+TEST(AlgorithmsTest, EachOneMakesAModelThatCostsWhatWasPlanned) {
+  const std::vector<const Trainer*> trainers(AllTrainers().begin(), AllTrainers().end());
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, trainers));
+  const std::vector<const AlgorithmInfo*> offered = central.jobs->Algorithms();
+  EXPECT_FALSE(offered.empty());
+  for (const AlgorithmInfo* algorithm : offered) {
+    for (const bool regression : {false, true}) {
+      if (regression ? !algorithm->regression : !algorithm->classification) continue;
+      SCOPED_TRACE(algorithm->name + (regression ? " of numbers" : " of classes"));
+      const std::string id = algorithm->name + (regression ? "-numbers" : "-classes");
+      DatasetSpec spec = SpecOf(id, kEpsilon);
+      spec.schema = SchemaOf(regression);
+      spec.cap.neighbours = algorithm->neighbours;
+      ASSERT_OK(central.datasets->Create(spec));
+      ASSERT_OK(central.datasets->Upload(id, 0, BlockFor(regression), true));
+      JobRequest request = RequestOf(id, kEpsilon, id);
+      request.spec.algorithm = algorithm->name;
+      ASSERT_OK(central.jobs->Submit(request));
+      const JobInfo ended = AwaitEnd(*central.jobs, id);
+      ASSERT_EQ(ended.state, JobState::kDone) << ended.reason;
+      ASSERT_OK_AND_ASSIGN(const ModelInfo model, central.models->Get(id));
+      EXPECT_EQ(model.model->certificate().epsilon_nanos, ended.cost.epsilon_nanos);
+      EXPECT_LE(ended.cost.epsilon_nanos, kEpsilon);
+      model.model->Predict(Row{50, 1});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace coppice

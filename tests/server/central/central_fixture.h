@@ -1,0 +1,147 @@
+// Datasets and jobs on one store, with a clock that always says 1000.
+
+#ifndef COPPICE_TESTS_SERVER_CENTRAL_CENTRAL_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_CENTRAL_CENTRAL_FIXTURE_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/ledger/ledger.h"
+#include "server/models/models.h"
+#include "tests/server/central/fake_trainer.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::testing {
+
+inline constexpr uint64_t kEpsilon = 1'000'000'000;
+
+inline std::shared_ptr<const Schema> CentralSchema() {
+  return std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("age", 0, 100), Categorical("town", {"a", "b"})}, "label", {"no", "yes"}));
+}
+
+inline DatasetSpec SpecOf(const std::string& id, uint64_t epsilon_nanos = 10 * kEpsilon) {
+  return {.id = id,
+          .request_id = "request of " + id,
+          .schema = CentralSchema(),
+          .cap = {.epsilon_nanos = epsilon_nanos}};
+}
+
+// `rows` rows whose age is their number modulo 100.
+inline v1::RowBlock Block(int rows) {
+  v1::RowBlock block;
+  v1::ColumnValues* ages = block.add_columns();
+  v1::ColumnValues* towns = block.add_columns();
+  for (int i = 0; i < rows; ++i) {
+    ages->add_values(i % 100);
+    towns->add_values(i % 3);
+    block.add_labels(i % 2 == 0 ? 0 : kUnlabelled);
+  }
+  return block;
+}
+
+inline JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEpsilon,
+                            const std::string& dataset = "d") {
+  return {.request_id = "request of " + id,
+          .id = id,
+          .model = "",
+          .spec = {.dataset = dataset, .algorithm = "fake", .epsilon_nanos = epsilon_nanos}};
+}
+
+// Everything over one store; what goes first is named last.
+struct Central {
+  Central() = default;
+  Central(Central&&) = default;
+  // Whatever uses another part goes before it.
+  Central& operator=(Central&& other) noexcept {
+    jobs = std::move(other.jobs);
+    datasets = std::move(other.datasets);
+    ledger = std::move(other.ledger);
+    models = std::move(other.models);
+    return *this;
+  }
+
+  std::unique_ptr<Models> models = std::make_unique<Models>();
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<Datasets> datasets;
+  std::unique_ptr<Jobs> jobs;
+};
+
+inline JobOptions QuickOptions(size_t threads = 1) {
+  return {
+      .threads = threads, .retry = absl::Milliseconds(1), .between_progress = absl::ZeroDuration()};
+}
+
+inline absl::StatusOr<Central> OpenCentral(Store& store, std::vector<const Trainer*> trainers,
+                                           const JobOptions& options = QuickOptions()) {
+  const auto clock = [] { return int64_t{1000}; };
+  Central central;
+  COPPICE_RETURN_IF_ERROR(central.models->Load(store));
+  COPPICE_ASSIGN_OR_RETURN(central.ledger, Ledger::Open(store, clock));
+  COPPICE_ASSIGN_OR_RETURN(central.datasets, Datasets::Open(store, *central.ledger, clock));
+  COPPICE_ASSIGN_OR_RETURN(central.jobs, Jobs::Open(store, *central.ledger, *central.datasets,
+                                                    *central.models, trainers, clock, options));
+  return central;
+}
+
+// A complete dataset of `rows` rows.
+inline absl::Status MakeDataset(Datasets& datasets, const DatasetSpec& spec, int rows = 10) {
+  COPPICE_RETURN_IF_ERROR(datasets.Create(spec).status());
+  return datasets.Upload(spec.id, 0, Block(rows), /*complete=*/true).status();
+}
+
+// Keeps what it is told.
+class Recorder final : public JobWatcher {
+ public:
+  void OnJob(const JobInfo& job) override {
+    const std::lock_guard lock(mutex_);
+    told_.push_back(job);
+    changed_.notify_all();
+  }
+  void OnStop() override {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  JobInfo AwaitEnd() {
+    return Await([](const JobInfo& job) { return HasEnded(job.state); });
+  }
+  template <typename Predicate>
+  JobInfo Await(Predicate predicate) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !told_.empty() && predicate(told_.back()); });
+    return told_.back();
+  }
+  bool stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+  std::vector<JobInfo> told() const {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<JobInfo> told_;
+  bool stopped_ = false;
+};
+
+inline JobInfo AwaitEnd(Jobs& jobs, const std::string& id) {
+  const auto recorder = std::make_shared<Recorder>();
+  EXPECT_OK(jobs.Watch(id, recorder));
+  return recorder->AwaitEnd();
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_CENTRAL_CENTRAL_FIXTURE_H_

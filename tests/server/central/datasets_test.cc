@@ -1,0 +1,314 @@
+#include "server/central/datasets.h"
+
+#include <limits>
+
+#include "server/central/central_keys.h"
+#include "server/storage/rocksdb_store.h"
+#include "tests/server/central/central_fixture.h"
+#include "tests/support/crashing_store.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
+class DatasetsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Reopen(); }
+  void Reopen() {
+    central_ = Central();
+    ASSERT_OK_AND_ASSIGN(central_, OpenCentral(store_, {}));
+  }
+  Datasets& datasets() { return *central_.datasets; }
+  uint64_t Rows(absl::string_view id) { return datasets().Get(id)->rows; }
+
+  MemoryStore store_;
+  Central central_;
+};
+
+TEST_F(DatasetsTest, CreateReturnsTheDatasetThatGetReturnsAlsoAfterReopening) {
+  ASSERT_OK_AND_ASSIGN(const DatasetInfo made, datasets().Create(SpecOf("d")));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK_AND_ASSIGN(const DatasetInfo got, datasets().Get("d"));
+    EXPECT_EQ(got.id, "d");
+    EXPECT_EQ(got.state, DatasetState::kUploading);
+    EXPECT_EQ(got.created_unix_seconds, 1000);
+    EXPECT_EQ(*got.schema, *made.schema);
+    EXPECT_EQ(got.rows, 0u);
+    EXPECT_EQ(got.account.cap.epsilon_nanos, 10 * kEpsilon);
+    EXPECT_THAT(got.account.entries, SizeIs(1));
+    Reopen();
+  }
+}
+
+TEST_F(DatasetsTest, ARepeatedRequestReturnsItsDatasetAndAnotherOneDoesNot) {
+  DatasetSpec spec = SpecOf("");
+  ASSERT_OK_AND_ASSIGN(const DatasetInfo made, datasets().Create(spec));
+  EXPECT_THAT(made.id, MatchesRegex("[a-z0-9]{12}"));
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const DatasetInfo again, datasets().Create(spec));
+  EXPECT_EQ(again.id, made.id);
+  spec.cap.epsilon_nanos += 1;
+  EXPECT_THAT(datasets().Create(spec),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
+  EXPECT_THAT(datasets().List({}), SizeIs(1));
+}
+
+TEST_F(DatasetsTest, BadRequestsNameTheField) {
+  DatasetSpec spec = SpecOf("No");
+  EXPECT_THAT(datasets().Create(spec), StatusIs(kInvalid, HasSubstr("dataset_id")));
+  spec = SpecOf("d");
+  spec.request_id.clear();
+  EXPECT_THAT(datasets().Create(spec), StatusIs(kInvalid, HasSubstr("request_id")));
+  spec = SpecOf("d", /*epsilon_nanos=*/0);
+  EXPECT_THAT(datasets().Create(spec), StatusIs(kInvalid, HasSubstr("epsilon")));
+  EXPECT_THAT(datasets().Get("d"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("d")));
+}
+
+TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  ASSERT_OK(datasets().Upload("d", 0, Block(70), false));
+  Reopen();
+  EXPECT_EQ(Rows("d"), 70u);
+  ASSERT_OK(datasets().Upload("d", 70, Block(30), false));
+  ASSERT_OK_AND_ASSIGN(const DatasetInfo done, datasets().Upload("d", 100, {}, true));
+  EXPECT_EQ(done.state, DatasetState::kReady);
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
+  ASSERT_EQ(table->num_rows(), 100u);
+  EXPECT_EQ(table->value(69, 0), 69);
+  EXPECT_EQ(table->value(70, 0), 0);
+  EXPECT_EQ(table->value(71, 1), 1);
+  EXPECT_EQ(table->label(98), 0u);
+  EXPECT_EQ(table->label(99), kUnlabelled);
+}
+
+TEST_F(DatasetsTest, WhoeverLoadsTheRowsWhileOthersHoldThemSharesThem) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  ASSERT_OK_AND_ASSIGN(auto one, datasets().Load("d"));
+  ASSERT_OK_AND_ASSIGN(auto two, datasets().Load("d"));
+  EXPECT_EQ(one, two);
+  const std::weak_ptr<const Table> kept = one;
+  one = two = nullptr;
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST_F(DatasetsTest, AWrongFirstRowIsRefusedAndSaysWhereToGoOn) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  ASSERT_OK(datasets().Upload("d", 0, Block(5), false));
+  for (const uint64_t first : {uint64_t{0}, uint64_t{4}, uint64_t{6}}) {
+    EXPECT_THAT(datasets().Upload("d", first, Block(5), false),
+                StatusIs(kPrecondition, HasSubstr("has 5 rows")));
+  }
+  EXPECT_EQ(Rows("d"), 5u);
+}
+
+TEST_F(DatasetsTest, ABlockWithABadValueIsRefusedAndNothingOfItStored) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  const size_t writes = store_.writes();
+  v1::RowBlock block = Block(3);
+  block.mutable_columns(0)->set_values(2, 4711);
+  EXPECT_THAT(
+      datasets().Upload("d", 0, block, false),
+      StatusIs(kInvalid, AllOf(HasSubstr("row 2"), HasSubstr("age"), Not(HasSubstr("4711")))));
+  block = Block(3);
+  block.mutable_columns(1)->set_values(0, 0.5);
+  EXPECT_THAT(datasets().Upload("d", 0, block, false), StatusIs(kInvalid, HasSubstr("town")));
+  block = Block(3);
+  block.set_labels(1, 2);
+  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+              StatusIs(kInvalid, HasSubstr("rows.labels[1]")));
+  block = Block(3);
+  block.add_labels(0);
+  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+              StatusIs(kInvalid, HasSubstr("rows.columns[0]")));
+  block = Block(3);
+  block.add_columns();
+  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+              StatusIs(kInvalid, HasSubstr("one a feature")));
+  block = Block(3);
+  block.add_targets(1);
+  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+              StatusIs(kInvalid, HasSubstr("rows.targets")));
+  EXPECT_THAT(datasets().Upload("d", 0, Block(65537), false),
+              StatusIs(kInvalid, HasSubstr("65536")));
+  EXPECT_THAT(datasets().Upload("d", 0, {}, false), StatusIs(kInvalid, HasSubstr("complete")));
+  EXPECT_EQ(Rows("d"), 0u);
+  EXPECT_EQ(store_.writes(), writes);
+  // Missing values and the largest block are fine.
+  block = Block(65536);
+  block.mutable_columns(0)->set_values(7, kMissingValue);
+  EXPECT_OK(datasets().Upload("d", 0, block, false));
+}
+
+TEST_F(DatasetsTest, TargetsMustBeNumbersWithinTheirBounds) {
+  DatasetSpec spec = SpecOf("d");
+  spec.schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression({Numeric("age", 0, 100)}, "price", {.min = 0, .max = 9}));
+  ASSERT_OK(datasets().Create(spec));
+  v1::RowBlock block;
+  block.add_columns()->add_values(1);
+  for (const double bad : {-1.0, 9.5, std::numeric_limits<double>::quiet_NaN()}) {
+    block.clear_targets();
+    block.add_targets(bad);
+    EXPECT_THAT(datasets().Upload("d", 0, block, false),
+                StatusIs(kInvalid, HasSubstr("rows.targets[0]")));
+  }
+  block.set_targets(0, 9);
+  ASSERT_OK(datasets().Upload("d", 0, block, true));
+  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
+  EXPECT_EQ(table->target(0), 9);
+}
+
+TEST_F(DatasetsTest, ACompleteDatasetTakesNoRowsButMayBeCompletedAgain) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d"), 3));
+  EXPECT_THAT(datasets().Upload("d", 3, Block(1), false),
+              StatusIs(kPrecondition, HasSubstr("no more rows")));
+  EXPECT_OK(datasets().Upload("d", 3, {}, true));
+  EXPECT_EQ(Rows("d"), 3u);
+}
+
+TEST_F(DatasetsTest, LimitsAreKept) {
+  ASSERT_OK_AND_ASSIGN(const auto ledger, Ledger::Open(store_, [] { return int64_t{0}; }));
+  ASSERT_OK_AND_ASSIGN(const auto small,
+                       Datasets::Open(store_, *ledger, [] { return int64_t{0}; }, {.rows = 10}));
+  ASSERT_OK(small->Create(SpecOf("small")));
+  ASSERT_OK(small->Upload("small", 0, Block(8), false));
+  EXPECT_THAT(small->Upload("small", 8, Block(3), false),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("at most 10 rows")));
+  EXPECT_OK(small->Upload("small", 8, Block(2), true));
+}
+
+TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("still takes rows")));
+  ASSERT_OK(datasets().Upload("d", 0, {}, true));
+  EXPECT_OK(datasets().Use("d"));
+  ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
+  EXPECT_EQ(table->num_rows(), 0u);
+}
+
+TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d-more")));
+  ASSERT_OK(datasets().Delete("d"));
+  EXPECT_THAT(store_.purged(), ElementsAre("chunk/d/"));
+  EXPECT_EQ(store_.Get(ChunkKey("d", 0))->has_value(), false);
+  EXPECT_EQ(store_.Get(ChunkKey("d-more", 0))->has_value(), true);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK_AND_ASSIGN(const DatasetInfo info, datasets().Get("d"));
+    EXPECT_EQ(info.state, DatasetState::kDeleted);
+    EXPECT_EQ(info.rows, 0u);
+    EXPECT_THAT(info.account.entries, SizeIs(1));
+    EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("was deleted")));
+    EXPECT_THAT(datasets().Upload("d", 0, Block(1), false),
+                StatusIs(kPrecondition, HasSubstr("was deleted")));
+    EXPECT_THAT(datasets().Create(SpecOf("d")),
+                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request_id")));
+    DatasetSpec same_id = SpecOf("d");
+    same_id.request_id = "another";
+    EXPECT_THAT(datasets().Create(same_id),
+                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("never used again")));
+    EXPECT_OK(datasets().Delete("d"));
+    Reopen();
+  }
+  EXPECT_THAT(store_.purged(), SizeIs(1)) << "once is enough";
+  EXPECT_OK(datasets().Load("d-more"));
+}
+
+TEST_F(DatasetsTest, ADatasetInUseIsNotDeleted) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  {
+    ASSERT_OK_AND_ASSIGN(const DatasetUse use, datasets().Use("d"));
+    EXPECT_THAT(datasets().Delete("d"), StatusIs(kPrecondition, HasSubstr("cancel them")));
+  }
+  EXPECT_OK(datasets().Delete("d"));
+}
+
+TEST_F(DatasetsTest, ADeletionThatWasCutShortIsEndedAtTheNextStart) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  // The second write of a deletion says that the files are clean.
+  CrashingStore dying(store_, {.write = 1, .fatal = true});
+  ASSERT_OK_AND_ASSIGN(const Central doomed, OpenCentral(dying, {}));
+  EXPECT_FALSE(doomed.datasets->Delete("d").ok());
+  ASSERT_THAT(store_.purged(), SizeIs(1));
+  Reopen();
+  EXPECT_THAT(store_.purged(), ElementsAre("chunk/d/", "chunk/d/"));
+  EXPECT_EQ(datasets().Get("d")->state, DatasetState::kDeleted);
+}
+
+TEST_F(DatasetsTest, AFailedDeletionIsRepeatedBeforeAnythingElse) {
+  for (const bool kept : {false, true}) {
+    MemoryStore disk;
+    CrashingStore store(disk, {.write = 2, .kept = kept});
+    ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {}));
+    ASSERT_OK(MakeDataset(*central.datasets, SpecOf("d")));
+    EXPECT_FALSE(central.datasets->Delete("d").ok());
+    EXPECT_THAT(central.datasets->Use("d"), StatusIs(kPrecondition, HasSubstr("delete it again")));
+    EXPECT_OK(central.datasets->Delete("d"));
+    EXPECT_EQ(central.datasets->Get("d")->state, DatasetState::kDeleted);
+  }
+}
+
+// From wherever `datasets` are.
+absl::Status GoOn(Datasets& datasets) {
+  COPPICE_RETURN_IF_ERROR(datasets.Create(SpecOf("d")).status());
+  if (datasets.Get("d")->rows == 0) {
+    COPPICE_RETURN_IF_ERROR(datasets.Upload("d", 0, Block(4), false).status());
+  }
+  if (datasets.Get("d")->rows == 4) {
+    COPPICE_RETURN_IF_ERROR(datasets.Upload("d", 4, Block(3), false).status());
+  }
+  return datasets.Upload("d", 7, {}, true).status();
+}
+
+TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) {
+  constexpr size_t kWrites = 4;
+  for (size_t fault = 0; fault < 4 * kWrites; ++fault) {
+    SCOPED_TRACE(fault);
+    const WriteFault how{.write = fault / 4, .kept = fault % 2 == 0, .fatal = fault / 2 % 2 == 0};
+    MemoryStore disk;
+    CrashingStore store(disk, how);
+    {
+      ASSERT_OK_AND_ASSIGN(const Central first, OpenCentral(store, {}));
+      EXPECT_FALSE(GoOn(*first.datasets).ok());
+      if (!how.fatal) {
+        EXPECT_OK(GoOn(*first.datasets));
+      }
+    }
+    ASSERT_OK_AND_ASSIGN(const Central second, OpenCentral(disk, {}));
+    ASSERT_OK(GoOn(*second.datasets));
+    ASSERT_OK_AND_ASSIGN(const auto table, second.datasets->Load("d"));
+    EXPECT_EQ(table->num_rows(), 7u);
+    EXPECT_THAT(second.datasets->List({}), SizeIs(1));
+  }
+}
+
+TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
+  ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
+  StoreBatch batch;
+  batch.Put(ChunkKey("d", 0), Block(9).SerializeAsString());
+  ASSERT_OK(store_.Apply(batch));
+  EXPECT_THAT(datasets().Load("d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/d/")));
+  StoreBatch worse;
+  worse.DeletePrefix(ChunkPrefix("d"));
+  worse.Put(DatasetKey("d"), "\xff\xff");
+  ASSERT_OK(store_.Apply(worse));
+  EXPECT_THAT(datasets().Load("d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("chunk/d/")));
+  EXPECT_THAT(OpenCentral(store_, {}).status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/d/")));
+}
+
+}  // namespace
+}  // namespace coppice

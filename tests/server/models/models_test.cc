@@ -1,0 +1,128 @@
+#include "server/models/models.h"
+
+#include <optional>
+
+#include "server/models/model_record.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/schemas.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::IsOk;
+using ::coppice::testing::MemoryStore;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kExists = absl::StatusCode::kAlreadyExists;
+
+ModelInfo Info(const std::string& id, const std::string& source) {
+  return {.id = id,
+          .source = source,
+          .created_unix_seconds = 7,
+          .model = std::make_shared<const Model>(*Model::Create(
+              *Schema::Create({Numeric("x", 0, 1)}, "y", {"no", "yes"}), {Tree::SingleLeaf()},
+              {{{.probabilities = {0.25, 0.75}}}}, Certificate()))};
+}
+
+class ModelsTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Ids(absl::string_view source, const Page& page) const {
+    std::vector<std::string> ids;
+    for (const ModelInfo& info : models_.List(source, page)) ids.push_back(info.id);
+    return ids;
+  }
+
+  MemoryStore store_;
+  Models models_;
+};
+
+TEST_F(ModelsTest, ModelsOfStudiesAndJobsSurviveUnderKeysOfTheirOwn) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  ASSERT_OK(models_.Save(store_, Info("b", "jobs/j")));
+  EXPECT_TRUE(store_.Get("model/s/a")->has_value());
+  EXPECT_TRUE(store_.Get("trained/j/b")->has_value());
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  for (const char* id : {"a", "b"}) {
+    ASSERT_OK_AND_ASSIGN(const ModelInfo info, again.Get(id));
+    EXPECT_EQ(info.source, id[0] == 'a' ? "studies/s" : "jobs/j");
+    EXPECT_EQ(info.created_unix_seconds, 7);
+    EXPECT_EQ(*info.model, *Info(id, "").model);
+  }
+}
+
+TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
+  StoreBatch batch;
+  batch.Put("other", "record");
+  Models::Put(Info("a", "jobs/j"), batch);
+  ASSERT_OK(store_.Apply(batch));
+  EXPECT_THAT(models_.Get("a"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model a")));
+  models_.Publish(Info("a", "jobs/j"));
+  EXPECT_OK(models_.Get("a"));
+}
+
+TEST_F(ModelsTest, AnIdIsClaimedByOneAndFreeAgainIfNothingCameOfIt) {
+  std::optional<ModelClaim> claim;
+  ASSERT_OK_AND_ASSIGN(claim, models_.Claim("a"));
+  EXPECT_THAT(models_.Claim("a").status(), StatusIs(kExists, HasSubstr("being made")));
+  EXPECT_OK(models_.Claim("b").status());
+  claim.reset();
+  ASSERT_OK_AND_ASSIGN(claim, models_.Claim("a"));
+  models_.Publish(Info("a", "jobs/j"));
+  claim.reset();
+  EXPECT_THAT(models_.Claim("a").status(), StatusIs(kExists, HasSubstr("of jobs/j")));
+}
+
+TEST_F(ModelsTest, AClaimThatIsReplacedEndsAndOneThatIsMovedDoesNot) {
+  ASSERT_OK_AND_ASSIGN(ModelClaim claim, models_.Claim("a"));
+  ModelClaim moved = std::move(claim);
+  EXPECT_THAT(models_.Claim("a").status(), StatusIs(kExists, HasSubstr("model_id")));
+  moved = ModelClaim();
+  EXPECT_OK(models_.Claim("a").status());
+}
+
+TEST_F(ModelsTest, ListGoesPageByPageOfOneSourceOrAll) {
+  for (const char* id : {"c", "a"}) models_.Publish(Info(id, "studies/x"));
+  models_.Publish(Info("b", "jobs/x"));
+  EXPECT_THAT(Ids("", {}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(Ids("studies/x", {}), ElementsAre("a", "c"));
+  EXPECT_THAT(Ids("jobs/x", {}), ElementsAre("b"));
+  EXPECT_THAT(Ids("", {.size = 1, .after = "a"}), ElementsAre("b"));
+  models_.RemoveOf("studies/x");
+  EXPECT_THAT(Ids("", {}), ElementsAre("b"));
+}
+
+TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  EXPECT_FALSE(models_.Save(store_, Info("a", "jobs/j")).ok());
+  EXPECT_FALSE(models_.Get("a").ok());
+}
+
+TEST_F(ModelsTest, ARecordOfAnotherKeyIsDataLoss) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  for (const char* key : {"model/t/a", "model/s/b", "trained/s/a", "trained/j/x"}) {
+    StoreBatch batch;
+    batch.Put(key, store_.Get("model/s/a")->value());
+    ASSERT_OK(store_.Apply(batch));
+    Models again;
+    EXPECT_THAT(again.Load(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(key)));
+    StoreBatch undo;
+    undo.DeletePrefix(key);
+    ASSERT_OK(store_.Apply(undo));
+  }
+}
+
+TEST_F(ModelsTest, TwoModelsOfOneIdAreDataLoss) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  ASSERT_OK(models_.Save(store_, Info("a", "jobs/j")));
+  Models again;
+  EXPECT_THAT(again.Load(store_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the id of another model")));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,106 @@
+// DatasetService and TrainingService over a store in memory and a fake trainer, over a real socket.
+
+#ifndef COPPICE_TESTS_SERVER_SERVICE_CENTRAL_SERVICE_FIXTURE_H_
+#define COPPICE_TESTS_SERVER_SERVICE_CENTRAL_SERVICE_FIXTURE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/wire/convert.h"
+#include "server/service/dataset_service.h"
+#include "server/service/training_service.h"
+#include "tests/server/central/central_fixture.h"
+#include "tests/server/service/service_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice::testing {
+
+class CentralServiceTest : public ::testing::Test {
+ protected:
+  CentralServiceTest() {
+    central_ = *OpenCentral(store_, {&trainer_});
+    dataset_service_ = std::make_unique<DatasetServiceImpl>(*central_.datasets, pool_);
+    training_service_ = std::make_unique<TrainingServiceImpl>(*central_.jobs, pool_);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(dataset_service_.get());
+    builder.RegisterService(training_service_.get());
+    server_ = builder.BuildAndStart();
+    channel_ =
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+    datasets_ = v1::DatasetService::NewStub(channel_);
+    training_ = v1::TrainingService::NewStub(channel_);
+  }
+  ~CentralServiceTest() override {
+    trainer_.Let();
+    central_.jobs->Drain(absl::Now());
+    server_->Shutdown();
+  }
+
+  static v1::CreateDatasetRequest CreateRequest(const std::string& id) {
+    v1::CreateDatasetRequest request;
+    request.set_request_id(absl::StrCat("request of ", id));
+    request.set_dataset_id(id);
+    *request.mutable_schema() = ToProto(*CentralSchema());
+    request.mutable_cap()->set_epsilon_nanos(10 * kEpsilon);
+    request.mutable_cap()->set_composition(v1::COMPOSITION_BASIC);
+    request.mutable_cap()->set_neighbours(v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+    return request;
+  }
+  grpc::Status Create(const v1::CreateDatasetRequest& request) {
+    grpc::ClientContext context;
+    v1::CreateDatasetResponse response;
+    const grpc::Status status = datasets_->CreateDataset(&context, request, &response);
+    dataset_ = response.dataset();
+    return status;
+  }
+  grpc::Status Get(const std::string& name) {
+    grpc::ClientContext context;
+    v1::GetDatasetRequest request;
+    request.set_name(name);
+    v1::GetDatasetResponse response;
+    const grpc::Status status = datasets_->GetDataset(&context, request, &response);
+    dataset_ = response.dataset();
+    return status;
+  }
+  // In one stream. A write that fails is not an error: the status says why.
+  grpc::Status Upload(const std::vector<v1::UploadRowsRequest>& messages) {
+    grpc::ClientContext context;
+    v1::UploadRowsResponse response;
+    const auto writer = datasets_->UploadRows(&context, &response);
+    for (const v1::UploadRowsRequest& message : messages) {
+      if (!writer->Write(message)) break;
+    }
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    dataset_ = response.dataset();
+    return status;
+  }
+  static v1::UploadRowsRequest Rows(const std::string& dataset, uint64_t first, int rows,
+                                    bool complete = false) {
+    v1::UploadRowsRequest message;
+    message.set_dataset(dataset);
+    message.set_first_row(first);
+    if (rows > 0) *message.mutable_rows() = Block(rows);
+    message.set_complete(complete);
+    return message;
+  }
+
+  FakeTrainer trainer_;
+  MemoryStore store_;
+  Central central_;
+  WorkerPool pool_{2, 16};
+  std::unique_ptr<DatasetServiceImpl> dataset_service_;
+  std::unique_ptr<TrainingServiceImpl> training_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::DatasetService::Stub> datasets_;
+  std::unique_ptr<v1::TrainingService::Stub> training_;
+  v1::Dataset dataset_;  // of the last answer
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_SERVICE_CENTRAL_SERVICE_FIXTURE_H_

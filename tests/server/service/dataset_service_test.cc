@@ -1,0 +1,114 @@
+#include "server/service/dataset_service.h"
+
+#include "tests/server/service/central_service_fixture.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class DatasetServiceTest : public CentralServiceTest {};
+
+TEST_F(DatasetServiceTest, CreateAnswersWithTheDatasetAndGetWithItsLedgerToo) {
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  EXPECT_EQ(dataset_.name(), "datasets/d");
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
+  EXPECT_EQ(dataset_.schema().label(), "label");
+  EXPECT_EQ(dataset_.cap().epsilon_nanos(), 10 * kEpsilon);
+  EXPECT_EQ(dataset_.epsilon_left_nanos(), 10 * kEpsilon);
+  EXPECT_THAT(dataset_.ledger(), SizeIs(0));
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  ASSERT_THAT(dataset_.ledger(), SizeIs(1));
+  EXPECT_EQ(dataset_.ledger(0).kind(), v1::LEDGER_ENTRY_KIND_OPENED);
+  EXPECT_EQ(dataset_.ledger(0).job(), "");
+  EXPECT_THAT(dataset_.ledger(0).hash(), SizeIs(32));
+  EXPECT_THAT(Get("datasets/e"), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
+  EXPECT_THAT(Get("d"), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("datasets/ID")));
+}
+
+TEST_F(DatasetServiceTest, CreateNamesTheFieldThatIsWrong) {
+  v1::CreateDatasetRequest request = CreateRequest("d");
+  request.mutable_cap()->clear_composition();
+  EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("cap.composition")));
+  request = CreateRequest("d");
+  request.mutable_cap()->clear_neighbours();
+  EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("cap.neighbours")));
+  request = CreateRequest("d");
+  request.mutable_cap()->clear_epsilon_nanos();
+  EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("cap")));
+  request = CreateRequest("d");
+  request.clear_schema();
+  EXPECT_THAT(Create(request), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("schema")));
+}
+
+TEST_F(DatasetServiceTest, UploadStoresBlockAfterBlockAndAnswersWithTheDataset) {
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  ASSERT_THAT(Upload({Rows("datasets/d", 0, 20), Rows("", 20, 30), Rows("", 50, 0, true)}),
+              IsGrpcOk());
+  EXPECT_EQ(dataset_.rows(), 50u);
+  EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
+  EXPECT_EQ((*central_.datasets->Load("d"))->num_rows(), 50u);
+}
+
+TEST_F(DatasetServiceTest, AnUploadGoesOnAfterABrokenStream) {
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  {
+    grpc::ClientContext context;
+    v1::UploadRowsResponse response;
+    const auto writer = datasets_->UploadRows(&context, &response);
+    ASSERT_TRUE(writer->Write(Rows("datasets/d", 0, 20)));
+    while (central_.datasets->Get("d")->rows == 0) std::this_thread::yield();
+    context.TryCancel();
+    EXPECT_THAT(writer->Finish(), Not(IsGrpcOk()));
+  }
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  ASSERT_THAT(Upload({Rows("datasets/d", dataset_.rows(), 5, true)}), IsGrpcOk());
+  EXPECT_EQ(dataset_.rows(), 25u);
+}
+
+TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  EXPECT_THAT(Upload({Rows("datasets/d", 0, 3), Rows("", 2, 3)}),
+              GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("has 3 rows")));
+  v1::UploadRowsRequest bad = Rows("datasets/d", 3, 3);
+  bad.mutable_rows()->mutable_columns(0)->set_values(1, 4711);
+  EXPECT_THAT(Upload({bad}), GrpcStatusIs(grpc::INVALID_ARGUMENT,
+                                          AllOf(HasSubstr("row 1"), Not(HasSubstr("4711")))));
+  EXPECT_THAT(Upload({Rows("d", 3, 3)}),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
+  EXPECT_THAT(Upload({}), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("dataset")));
+  EXPECT_THAT(Upload({Rows("datasets/e", 0, 3)}),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no dataset e")));
+  EXPECT_THAT(Upload({Rows("datasets/d", 3, 0, true), Rows("", 3, 0, true)}),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("nothing may follow")));
+  EXPECT_EQ(central_.datasets->Get("d")->rows, 3u);
+}
+
+TEST_F(DatasetServiceTest, ListGoesPageByPageWithoutSchemasAndDeleteIsSeen) {
+  for (const char* id : {"a", "b", "c"}) ASSERT_THAT(Create(CreateRequest(id)), IsGrpcOk());
+  v1::DeleteDatasetRequest deleted;
+  deleted.set_name("datasets/b");
+  v1::DeleteDatasetResponse nothing;
+  grpc::ClientContext delete_context;
+  ASSERT_THAT(datasets_->DeleteDataset(&delete_context, deleted, &nothing), IsGrpcOk());
+  v1::ListDatasetsRequest request;
+  request.set_page_size(2);
+  v1::ListDatasetsResponse first, second;
+  grpc::ClientContext first_context, second_context;
+  ASSERT_THAT(datasets_->ListDatasets(&first_context, request, &first), IsGrpcOk());
+  ASSERT_THAT(first.datasets(), SizeIs(2));
+  EXPECT_FALSE(first.datasets(0).has_schema());
+  EXPECT_EQ(first.datasets(1).state(), v1::DATASET_STATE_DELETED);
+  request.set_page_token(first.next_page_token());
+  ASSERT_THAT(datasets_->ListDatasets(&second_context, request, &second), IsGrpcOk());
+  ASSERT_THAT(second.datasets(), SizeIs(1));
+  EXPECT_EQ(second.datasets(0).name(), "datasets/c");
+  EXPECT_EQ(second.next_page_token(), "");
+}
+
+}  // namespace
+}  // namespace coppice

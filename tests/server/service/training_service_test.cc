@@ -1,0 +1,177 @@
+#include "server/service/training_service.h"
+
+#include "tests/server/service/central_service_fixture.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class TrainingServiceTest : public CentralServiceTest {
+ protected:
+  TrainingServiceTest() { EXPECT_OK(MakeDataset(*central_.datasets, SpecOf("d"))); }
+
+  static v1::JobSpec Spec(uint64_t epsilon_nanos = kEpsilon) {
+    v1::JobSpec spec;
+    spec.set_dataset("datasets/d");
+    spec.set_algorithm("fake");
+    spec.set_epsilon_nanos(epsilon_nanos);
+    (*spec.mutable_settings())["trees"] = "3";
+    return spec;
+  }
+  grpc::Status Submit(const std::string& id, const v1::JobSpec& spec) {
+    grpc::ClientContext context;
+    v1::SubmitJobRequest request;
+    request.set_request_id(absl::StrCat("request of ", id));
+    request.set_job_id(id);
+    request.set_model_id(absl::StrCat("model-", id));
+    *request.mutable_spec() = spec;
+    v1::SubmitJobResponse response;
+    const grpc::Status status = training_->SubmitJob(&context, request, &response);
+    job_ = response.job();
+    return status;
+  }
+  grpc::Status Watch(const std::string& name, std::vector<v1::Job>& told) {
+    grpc::ClientContext context;
+    v1::WatchJobRequest request;
+    request.set_name(name);
+    const auto reader = training_->WatchJob(&context, request);
+    v1::WatchJobResponse response;
+    while (reader->Read(&response)) told.push_back(response.job());
+    return reader->Finish();
+  }
+
+  v1::Job job_;  // of the last answer
+};
+
+TEST_F(TrainingServiceTest, ListAlgorithmsDescribesThemWithTheirParameters) {
+  grpc::ClientContext context;
+  v1::ListAlgorithmsResponse response;
+  ASSERT_THAT(training_->ListAlgorithms(&context, {}, &response), IsGrpcOk());
+  ASSERT_THAT(response.algorithms(), SizeIs(1));
+  const v1::Algorithm& algorithm = response.algorithms(0);
+  EXPECT_EQ(algorithm.name(), "fake");
+  EXPECT_EQ(algorithm.neighbours(), v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
+  EXPECT_TRUE(algorithm.classification());
+  ASSERT_THAT(algorithm.parameters(), SizeIs(1));
+  EXPECT_EQ(algorithm.parameters(0).name(), "trees");
+  EXPECT_EQ(algorithm.parameters(0).type(), v1::PARAMETER_TYPE_INTEGER);
+  EXPECT_EQ(algorithm.parameters(0).max(), 9);
+  EXPECT_EQ(algorithm.parameters(0).default_value(), "1");
+}
+
+TEST_F(TrainingServiceTest, PreviewSaysWhetherItFitsAndWhyNot) {
+  grpc::ClientContext context, large_context;
+  v1::PreviewJobRequest request;
+  *request.mutable_spec() = Spec();
+  v1::PreviewJobResponse fits, large;
+  ASSERT_THAT(training_->PreviewJob(&context, request, &fits), IsGrpcOk());
+  EXPECT_TRUE(fits.fits());
+  EXPECT_EQ(fits.reason(), "");
+  EXPECT_EQ(fits.cost().epsilon_nanos(), kEpsilon);
+  ASSERT_THAT(fits.releases(), SizeIs(1));
+  EXPECT_EQ(fits.releases(0).what(), "a count");
+  *request.mutable_spec() = Spec(11 * kEpsilon);
+  ASSERT_THAT(training_->PreviewJob(&large_context, request, &large), IsGrpcOk());
+  EXPECT_FALSE(large.fits());
+  EXPECT_THAT(large.reason(), Not(HasSubstr("OK")));
+  EXPECT_NE(large.reason(), "");
+}
+
+TEST_F(TrainingServiceTest, SubmitAnswersWithTheJobAndTheLedgerNamesIt) {
+  trainer_.Hold();
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
+  EXPECT_EQ(job_.name(), "jobs/j");
+  EXPECT_EQ(job_.model(), "models/model-j");
+  EXPECT_EQ(job_.spec().dataset(), "datasets/d");
+  EXPECT_EQ(job_.spec().settings().at("trees"), "3");
+  EXPECT_EQ(job_.cost().epsilon_nanos(), kEpsilon);
+  ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
+  ASSERT_THAT(dataset_.ledger(), SizeIs(2));
+  EXPECT_EQ(dataset_.ledger(1).kind(), v1::LEDGER_ENTRY_KIND_RESERVED);
+  EXPECT_EQ(dataset_.ledger(1).job(), "jobs/j");
+  EXPECT_EQ(dataset_.epsilon_left_nanos(), 9 * kEpsilon);
+  EXPECT_THAT(Submit("k", Spec(10 * kEpsilon)),
+              GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("9")));
+  v1::JobSpec nameless = Spec();
+  nameless.set_dataset("d");
+  EXPECT_THAT(Submit("k", nameless),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("spec.dataset")));
+}
+
+TEST_F(TrainingServiceTest, WatchEndsWithTheJob) {
+  trainer_.Hold();
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
+  trainer_.AwaitRuns(1);
+  std::vector<v1::Job> told;
+  std::thread lets([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    trainer_.Let();
+  });
+  EXPECT_THAT(Watch("jobs/j", told), IsGrpcOk());
+  lets.join();
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.front().state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(told.back().state(), v1::JOB_STATE_DONE);
+  std::vector<v1::Job> again;
+  EXPECT_THAT(Watch("jobs/j", again), IsGrpcOk());
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].state(), v1::JOB_STATE_DONE);
+  EXPECT_THAT(Watch("jobs/k", told), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no job k")));
+  EXPECT_THAT(Watch("k", told), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("jobs/ID")));
+}
+
+TEST_F(TrainingServiceTest, AWatcherMayLeaveAndTheDaemonMayStop) {
+  trainer_.Hold();
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
+  v1::WatchJobRequest request;
+  request.set_name("jobs/j");
+  v1::WatchJobResponse response;
+  {
+    grpc::ClientContext context;
+    const auto reader = training_->WatchJob(&context, request);
+    ASSERT_TRUE(reader->Read(&response));
+    context.TryCancel();
+    while (reader->Read(&response)) {
+    }
+    EXPECT_THAT(reader->Finish(), GrpcStatusIs(grpc::CANCELLED, HasSubstr("")));
+  }
+  grpc::ClientContext context;
+  const auto reader = training_->WatchJob(&context, request);
+  ASSERT_TRUE(reader->Read(&response));
+  central_.jobs->Drain(absl::Now());
+  while (reader->Read(&response)) {
+  }
+  EXPECT_THAT(reader->Finish(), GrpcStatusIs(grpc::UNAVAILABLE, HasSubstr("stopping")));
+}
+
+TEST_F(TrainingServiceTest, GetListAndCancelShowTheJob) {
+  trainer_.Hold();
+  for (const char* id : {"a", "b"}) ASSERT_THAT(Submit(id, Spec()), IsGrpcOk());
+  trainer_.AwaitRuns(1);
+  grpc::ClientContext cancel_context, get_context, list_context;
+  v1::CancelJobRequest cancel;
+  cancel.set_name("jobs/b");
+  v1::CancelJobResponse cancelled;
+  ASSERT_THAT(training_->CancelJob(&cancel_context, cancel, &cancelled), IsGrpcOk());
+  EXPECT_EQ(cancelled.job().state(), v1::JOB_STATE_CANCELLED);
+  v1::GetJobRequest get;
+  get.set_name("jobs/b");
+  v1::GetJobResponse got;
+  ASSERT_THAT(training_->GetJob(&get_context, get, &got), IsGrpcOk());
+  EXPECT_THAT(got.job().reason(), HasSubstr("given back"));
+  v1::ListJobsRequest list;
+  list.set_dataset("datasets/d");
+  list.set_page_size(1);
+  v1::ListJobsResponse listed;
+  ASSERT_THAT(training_->ListJobs(&list_context, list, &listed), IsGrpcOk());
+  ASSERT_THAT(listed.jobs(), SizeIs(1));
+  EXPECT_EQ(listed.jobs(0).name(), "jobs/a");
+  EXPECT_EQ(listed.next_page_token(), "a");
+}
+
+}  // namespace
+}  // namespace coppice
