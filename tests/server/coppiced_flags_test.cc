@@ -97,5 +97,19 @@ TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(ParseFlags(std::size(level), level, flags), kExitUsage);
 }
 
+TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
+  const auto parse = [](const char* jobs, DaemonFlags& flags) {
+    const char* const arguments[] = {"coppiced",   "--data-dir",      "data",
+                                     "--insecure", "--training-jobs", jobs};
+    return ParseFlags(jobs == nullptr ? 4 : 6, arguments, flags);
+  };
+  DaemonFlags by_default, none, many;
+  EXPECT_EQ(parse(nullptr, by_default), -1);
+  EXPECT_EQ(by_default.training_jobs, 1u);
+  EXPECT_EQ(parse("0", none), -1);
+  EXPECT_EQ(none.training_jobs, 0u);
+  for (const char* wrong : {"65", "-1", "some"}) EXPECT_EQ(parse(wrong, many), kExitUsage) << wrong;
+}
+
 }  // namespace
 }  // namespace coppice

@@ -137,6 +137,7 @@ class ForgetfulStore final : public Store {
       absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> visit) const override {
     return store_.Scan(prefix, visit);
   }
+  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
 
   bool forgets = false;
 
