@@ -78,6 +78,9 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neigh
                                             ", more than it was given"));
   }
   plan.warnings = WarningsOf(plan.releases);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> more,
+                           plan.trainer->Warnings(schema, plan.options));
+  plan.warnings.insert(plan.warnings.end(), more.begin(), more.end());
   return plan;
 }
 

@@ -199,6 +199,9 @@ absl::Status RunCentral(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
   COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
   COPPICE_RETURN_IF_ERROR(trainer->Plan(*schema, options).status());
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                           trainer->Warnings(*schema, options));
+  for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const Scores scores, TrainAndScore(*trainer, options, rows, flags));
   const nlohmann::ordered_json report = ReportOf(flags, schema->target().has_value(), scores);

@@ -39,6 +39,12 @@ class DiPriMeTrainer final : public Trainer {
     return std::move(resolved.releases);
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
@@ -58,6 +64,7 @@ class DiPriMeTrainer final : public Trainer {
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
     const auto depth = static_cast<uint32_t>(settings.Integer("depth"));
+    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
     // A node has no more medians than there are features.
     const auto features = static_cast<uint32_t>(std::min<uint64_t>(
         static_cast<uint64_t>(settings.Integer("features")), schema.num_features()));

@@ -1,6 +1,7 @@
 #include "server/trainers/ensemble.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -89,6 +90,31 @@ absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
   return absl::InvalidArgumentError(absl::StrCat(
       info.name, schema.target() ? " predicts classes, and the schema has a number to predict"
                                  : " predicts numbers, and the schema has classes"));
+}
+
+absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
+  constexpr uint64_t kMostLeaves = uint64_t{1} << 22;
+  if (uint64_t{options.trees} << depth <= kMostLeaves) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.trees, " trees of ", depth, " levels would have up to ",
+                   uint64_t{options.trees} << depth, " leaves; at most ", kMostLeaves,
+                   " fit: take fewer trees or a smaller depth"));
+}
+
+std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
+                                     const Share& leaves) {
+  constexpr double kFew = 300;
+  if (!leaves.is_private()) return {};
+  // A row is answered by one leaf of each tree; with groups all of them together saw as many rows
+  // as one leaf of a tree that sees all, and trees that see all count the same rows again.
+  const double noise = std::sqrt(2.0 * options.trees) / leaves.budget().epsilon() /
+                       (options.groups ? 1 : options.trees);
+  const double rows = std::ldexp(noise, static_cast<int>(depth)) / 6;
+  if (rows < kFew) return {};
+  return {absl::StrCat("below about ", std::llround(rows),
+                       " rows noise hides what the leaves say: expect little more than the "
+                       "accuracy of always giving the most frequent answer. More epsilon, or fewer "
+                       "levels, help")};
 }
 
 absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole) {

@@ -63,6 +63,15 @@ uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 // InvalidArgument if the algorithm does not do what the schema asks for.
 absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
+// InvalidArgument if so many trees of so many levels would not fit into memory.
+absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
+
+// Below how many rows noise leaves little of the leaves, and what to expect then; empty if that is
+// few. A rule of thumb: an average leaf, summed over the trees that see different rows, holds fewer
+// rows than a sixth of the noise's deviation.
+std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
+                                     const Share& leaves);
+
 // What one tree may spend.
 absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole);
 

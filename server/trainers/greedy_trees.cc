@@ -38,6 +38,12 @@ class GreedyTrainer final : public Trainer {
     return std::move(resolved.releases);
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
@@ -57,6 +63,7 @@ class GreedyTrainer final : public Trainer {
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
     const auto depth = static_cast<uint32_t>(settings.Integer("depth"));
+    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
     COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
     Resolved resolved{.ensemble = ensemble,

@@ -11,6 +11,10 @@
 //            to be for private features, where its trees, which share all rows, would cost epsilon
 //            each (docs/mechanisms.md#sspe).
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
@@ -24,7 +28,7 @@ namespace {
 struct Resolved {
   EnsembleOptions ensemble;
   uint32_t depth;
-  size_t min_leaf;
+  std::optional<size_t> min_leaf;  // unset: chosen from what is public
   double labelled;
   uint32_t second_trees;  // of PTE's second ensemble; 0 for SSPE
   Share leaves;
@@ -43,6 +47,12 @@ class PublicMedianTrainer final : public Trainer {
     return std::move(resolved.releases);
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
@@ -53,13 +63,14 @@ class PublicMedianTrainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto groups,
                              DrawGroups(sides.labelled, resolved.ensemble, releaser));
+    const size_t min_leaf = MinLeaf(resolved, sides);
     const double all = resolved.ensemble.trees + resolved.second_trees;
     std::vector<TrainedTree> trees;
     for (const std::vector<uint32_t>& group : groups) {
       COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
       COPPICE_ASSIGN_OR_RETURN(
           trees.emplace_back(),
-          GrowAndFill(rows.schema(), binned, group, resolved, resolved.leaves, releaser));
+          GrowAndFill(rows.schema(), binned, group, resolved, min_leaf, resolved.leaves, releaser));
     }
     if (resolved.second_trees > 0) {
       COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
@@ -67,7 +78,7 @@ class PublicMedianTrainer final : public Trainer {
         COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
         COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
                                  GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
-                                             Share::WithoutPrivacy(), releaser));
+                                             min_leaf, Share::WithoutPrivacy(), releaser));
       }
     }
     return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,
@@ -75,12 +86,25 @@ class PublicMedianTrainer final : public Trainer {
   }
 
  private:
+  // Leaves of so many rows that a tree's share of their labels stands out of the noise: its
+  // deviation is that of the lead of one class. How many rows have labels is public here.
+  static size_t MinLeaf(const Resolved& resolved, const Sides& sides) {
+    constexpr size_t kLeast = 10;  // the paper's
+    if (resolved.min_leaf) return *resolved.min_leaf;
+    const auto labelled = static_cast<double>(sides.labelled.size());
+    if (!resolved.leaves.is_private() || labelled == 0) return kLeast;
+    const double rows = labelled + static_cast<double>(sides.unlabelled.size());
+    const double lead = 2 * std::sqrt(2.0) / resolved.leaves.budget().epsilon();
+    const double share = labelled / rows / resolved.ensemble.trees;
+    return std::max(kLeast, static_cast<size_t>(std::min(lead / share, rows)));
+  }
+
   // Grown on the features of all rows, filled from the labels of `group`.
   absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
                                           const std::vector<uint32_t>& group,
-                                          const Resolved& resolved, const Share& share,
-                                          Releaser& releaser) const {
-    PublicMedianChooser chooser(resolved.min_leaf, releaser);
+                                          const Resolved& resolved, size_t min_leaf,
+                                          const Share& share, Releaser& releaser) const {
+    PublicMedianChooser chooser(min_leaf, releaser);
     COPPICE_ASSIGN_OR_RETURN(
         const GrownTree grown,
         GrowTree(schema, binned, AllRows(binned.num_rows()), resolved.depth, chooser));
@@ -116,6 +140,7 @@ class PublicMedianTrainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
+    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, DepthOf(settings, schema)));
     COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     const bool transductive = settings.HasParameter("second_trees");
     Releases releases(ensemble, "labelled rows");
@@ -123,7 +148,9 @@ class PublicMedianTrainer final : public Trainer {
     return Resolved{
         .ensemble = ensemble,
         .depth = DepthOf(settings, schema),
-        .min_leaf = static_cast<size_t>(settings.Integer("min_leaf")),
+        .min_leaf = settings.Has("min_leaf")
+                        ? std::optional(static_cast<size_t>(settings.Integer("min_leaf")))
+                        : std::nullopt,
         .labelled = settings.Real("labelled"),
         .second_trees = transductive ? static_cast<uint32_t>(settings.Integer("second_trees")) : 0,
         .leaves = whole,
@@ -137,8 +164,11 @@ std::vector<Parameter> Parameters() {
   std::vector<Parameter> parameters = EnsembleParameters({.selects = false});
   parameters.push_back(
       DepthParameter("", "most levels of each tree, as many as there are features if not set"));
-  parameters.push_back(IntegerParameter(
-      "min_leaf", 0, 1'000'000, "10", "nodes of at most so many rows are leaves; this is public"));
+  parameters.push_back(
+      IntegerParameter("min_leaf", 0, 1'000'000'000, "",
+                       "nodes of at most so many rows are leaves, which is public. If not set, as "
+                       "many as it takes for "
+                       "the labels of a leaf to stand out of the noise, and 10 at least"));
   parameters.push_back(LabelledParameter());
   return parameters;
 }

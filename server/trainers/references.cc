@@ -28,6 +28,11 @@ class ReferenceTrainer final : public Trainer {
     return std::vector<Release>();
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                                    const TrainOptions&) const override {
+    return std::vector<std::string>();
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings, Settings(rows.schema(), options));

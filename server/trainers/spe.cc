@@ -35,6 +35,12 @@ class SpeTrainer final : public Trainer {
     return std::move(resolved.releases);
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
@@ -54,6 +60,7 @@ class SpeTrainer final : public Trainer {
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
     const uint32_t depth = DepthOf(settings, schema);
+    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
     COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     Resolved resolved{
         .ensemble = ensemble, .depth = depth, .levels = {}, .leaves = whole, .releases = {}};

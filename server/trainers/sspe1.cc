@@ -38,6 +38,12 @@ class Sspe1Trainer final : public Trainer {
     return std::move(resolved.releases);
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
@@ -70,6 +76,7 @@ class Sspe1Trainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
                              CheckedSettings::Create(info_.parameters, options.settings));
     const EnsembleOptions ensemble = ReadEnsemble(settings);
+    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, DepthOf(settings, schema)));
     COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     Resolved resolved{.ensemble = ensemble,
                       .depth = DepthOf(settings, schema),

@@ -66,6 +66,11 @@ class Trainer {
   virtual absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
                                                     const TrainOptions& options) const = 0;
 
+  // What whoever asks for this should know first, such as that epsilon is too small to be of use.
+  // Follows from the schema and the options alone, as the plan does.
+  virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                            const TrainOptions& options) const = 0;
+
   // `rows` may be empty. Rows that are kUnlabelled count for what does not need a label.
   virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
                                       PrivateRandom& random,

@@ -83,11 +83,15 @@ expect 'the second source' "$(contents "$second_source")" \
 # On the way of a row to its report nothing but the private generator, in any object.
 path=("$build"/{common/privacy/libcoppice_privacy,common/ldp/libcoppice_ldp,client/libcoppice_client}.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
+# And nothing at all in a trainer: what it draws is handed to it.
+trainers=("$build"/server/trainers/libcoppice_{growing,split_scores,trainers}.a)
+expect 'the trainers' "$(imports "${trainers[@]}")"
 
 expect flags "$(for name in coppiced coppice coppice-lab coppice_device_example; do
   noise_flags "$bin/$name"
 done | sort)" 'coppice study create --seed' 'coppice study preview --seed' \
-    'coppice-lab local --seed' 'coppice-lab synthesize --seed' 'coppice-lab plan --seed'
+    'coppice-lab central --seed' 'coppice-lab local --seed' 'coppice-lab synthesize --seed' \
+    'coppice-lab plan --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 
 # Accuracies of twenty repetitions, and how far they scatter: two runs with noise of their own give the

@@ -78,6 +78,11 @@ class FakeTrainer final : public Trainer {
                                          .part = ""});
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                                    const TrainOptions&) const override {
+    return std::vector<std::string>{"the fake is of no use"};
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom&,
                               const TrainProgress& progress) const override {
     {

@@ -15,7 +15,9 @@ namespace coppice {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 absl::Status GoOn(double) { return absl::OkStatus(); }
 
@@ -237,6 +239,26 @@ TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
     EXPECT_THAT(trainer().Plan(*MixedClasses(), options).status(), refused);
     EXPECT_THAT(Train(Table(MixedClasses()), options).status(), refused);
   }
+}
+
+TEST_P(TrainerTest, MoreLeavesThanMemoryHoldsAreRefusedBeforeAnythingIsCharged) {
+  if (!info().is_private) GTEST_SKIP() << "not offered by the daemon";
+  const auto plan = [&](const char* trees) {
+    return trainer()
+        .Plan(*ManyCuts(), Options("1000", {{"trees", trees}, {"depth", "16"}}))
+        .status();
+  };
+  EXPECT_OK(plan("64"));
+  EXPECT_THAT(plan("65"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("leaves")));
+}
+
+TEST_P(TrainerTest, AnEpsilonTooSmallForTheLeavesIsWarnedOfWithWhatToExpect) {
+  if (!info().is_private) GTEST_SKIP() << "has no noise";
+  const Settings shape = {{"depth", "8"}, {"trees", "10"}};
+  ASSERT_OK_AND_ASSIGN(const auto none, trainer().Warnings(*ManyCuts(), Options("100", shape)));
+  EXPECT_THAT(none, IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const auto one, trainer().Warnings(*ManyCuts(), Options("0.01", shape)));
+  EXPECT_THAT(one, ElementsAre(HasSubstr("most frequent answer")));
 }
 
 TEST_P(TrainerTest, SettingsItDoesNotHaveAreRefused) {
