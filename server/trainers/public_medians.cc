@@ -86,15 +86,15 @@ class PublicMedianTrainer final : public Trainer {
   }
 
  private:
-  // Leaves of so many rows that a tree's share of their labels stands out of the noise: its
-  // deviation is that of the lead of one class. How many rows have labels is public here.
+  // Leaves of so many rows that a tree's share of their labels is three deviations of the noise
+  // that the lead of one class has. How many rows have labels is public here.
   static size_t MinLeaf(const Resolved& resolved, const Sides& sides) {
     constexpr size_t kLeast = 10;  // the paper's
     if (resolved.min_leaf) return *resolved.min_leaf;
     const auto labelled = static_cast<double>(sides.labelled.size());
     if (!resolved.leaves.is_private() || labelled == 0) return kLeast;
     const double rows = labelled + static_cast<double>(sides.unlabelled.size());
-    const double lead = 2 * std::sqrt(2.0) / resolved.leaves.budget().epsilon();
+    const double lead = 3 * 2 * std::sqrt(2.0) / resolved.leaves.budget().epsilon();
     const double share = labelled / rows / resolved.ensemble.trees;
     return std::max(kLeast, static_cast<size_t>(std::min(lead / share, rows)));
   }
