@@ -31,7 +31,8 @@ figure() {
   if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout 0.1); fi
   "$lab" central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm" \
     --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null |
-    jq -r 'def f: . * 10000 | round | "." + ("000" + tostring)[-4:];
+    jq -r 'def f: . * 10000 | round
+        | if . >= 10000 then "1.0000" else "." + ("000" + tostring)[-4:] end;
       if .accuracy then (.accuracy.mean | f) + " ± " + (.standard_error | f)
       else (.rmse.mean * 100 | round | . / 100 | tostring) + " ± "
         + (.standard_error * 100 | round | . / 100 | tostring) end'
