@@ -131,8 +131,7 @@ TEST_F(EstimateModelTest, ModelThatCannotBeStoredIsNotThere) {
   store_.FailWrites(absl::UnavailableError("no disk"));
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no disk")));
-  EXPECT_THAT(models_->Get("model"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
 }
 
 TEST_F(EstimateModelTest, MayBeBuiltFromASealedStudy) {

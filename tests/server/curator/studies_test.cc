@@ -145,8 +145,7 @@ TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
   ASSERT_OK(studies_->BuildModel("one", "model", {}));
   ASSERT_OK(studies_->Delete("one"));
   EXPECT_THAT(studies_->Get("one"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("one")));
-  EXPECT_THAT(models_->Get("model"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
   std::vector<std::string> keys;
   ASSERT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {
     keys.emplace_back(key);

@@ -153,7 +153,7 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
   Put("meta/format", "2");
   EXPECT_THAT(OpenStudies(store_, models_), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                            HasSubstr("made by a newer version")));
+                                                     HasSubstr("made by a newer version")));
 }
 
 TEST_F(StudyRecordTest, LostOrDamagedFormatIsDataLoss) {

@@ -148,8 +148,8 @@ TEST_P(StoreTest, PurgingKeepsWhatIsThere) {
   EXPECT_OK(store_->Purge("a/"));
   EXPECT_OK(store_->Purge("none/"));
   Put("a/3", "value");
-  EXPECT_THAT(Pairs(""), ElementsAre(Pair("a/2", "value"), Pair("a/3", "value"),
-                                     Pair("b/1", "value")));
+  EXPECT_THAT(Pairs(""),
+              ElementsAre(Pair("a/2", "value"), Pair("a/3", "value"), Pair("b/1", "value")));
 }
 
 TEST_P(StoreTest, ThreadsMayShareIt) {
