@@ -171,9 +171,10 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
       ->check([](const std::string& text) {
         return std::string(ParseEpsilon(text).status().message());
       });
-  command.add_option("--set", flags.settings,
-                     "name=value, a parameter of the algorithm; --algorithm NAME --parameters "
-                     "lists them");
+  command.add_option(
+      "--set", flags.settings,
+      "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
+      "coppice train algorithms describes them");
   auto* test = command.add_option("--test", flags.test_file, "rows to score on");
   command.add_option("--holdout", flags.holdout, "share of the rows to score on instead")
       ->check(CLI::Range(0.0, 1.0))

@@ -66,8 +66,11 @@ double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const 
   const auto steps = static_cast<double>(unit);
   const double rate =
       share.budget().epsilon() / static_cast<double>(SensitivityOf(unit, outputs, neighbours));
-  // Discrete Laplace noise of ratio a = exp(-rate) has variance 2 a / (1 - a)^2.
-  return std::sqrt(2 * std::exp(-rate)) / -std::expm1(-rate) / steps;
+  // Discrete Laplace noise of ratio a = exp(-rate) has variance 2 a / (1 - a)^2. Where one output's
+  // noise is the other's turned around, a share has at most twice the variance that independent
+  // ones would give it.
+  const double correlated = SecondAlone(outputs, neighbours) ? 2 : 1;
+  return std::sqrt(correlated * 2 * std::exp(-rate)) / -std::expm1(-rate) / steps;
 }
 
 std::vector<LeafPrediction> ToWeights(const Tree& tree, const LeafSums& sums, int64_t unit,

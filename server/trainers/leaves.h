@@ -41,7 +41,8 @@ LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree);
 absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
                                        const Share& share, Releaser& releaser);
 
-// Standard error of a weight that was released with `share`.
+// Standard error of a weight that was released with `share`; sqrt(2) times that where the two
+// weights' noises are opposite, because predictions take them for independent.
 double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const Share& share);
 
 // The model's leaves: weights in rows.

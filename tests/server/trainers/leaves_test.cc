@@ -136,13 +136,13 @@ double StandardErrorBySumming(double rate) {
   return std::sqrt(squares / total);
 }
 
-TEST(WeightErrorTest, IsTheExactStandardErrorOfTheNoise) {
+TEST(WeightErrorTest, IsTheStandardErrorOfTheNoiseAndLargerWhereTwoAreOpposite) {
   for (const char* epsilon : {"0.01", "0.5", "1", "20"}) {
     const Share share(*Budget::Parse(epsilon));
     const double rate = share.budget().epsilon();
     const auto expect = [](double seen, double wanted) { EXPECT_NEAR(seen / wanted, 1, 1e-9); };
     expect(WeightError(1, 5, kRow, share), StandardErrorBySumming(rate));
-    expect(WeightError(1, 2, kLabel, share), StandardErrorBySumming(rate));
+    expect(WeightError(1, 2, kLabel, share), std::sqrt(2.0) * StandardErrorBySumming(rate));
     expect(WeightError(1, 3, kLabel, share), StandardErrorBySumming(rate / 2));
     expect(WeightError(8, 2, kRow, share), StandardErrorBySumming(rate / 8) / 8);
   }
