@@ -16,11 +16,7 @@ UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool,
 }
 
 void UploadStream::OnReadDone(bool ok) {
-  if (!ok) {
-    const absl::Status end =
-        dataset_.empty() ? FieldError("dataset", "must be set in some message") : absl::OkStatus();
-    return Finish(ToGrpcStatus(end));
-  }
+  if (!ok) return Finish(ToGrpcStatus(End()));
   const absl::Status queued = pool_.Run([this] { StoreAndGoOn(); });
   if (!queued.ok()) Finish(ToGrpcStatus(queued));
 }
@@ -32,6 +28,7 @@ void UploadStream::StoreAndGoOn() {
 }
 
 absl::Status UploadStream::StoreRows() {
+  const std::lock_guard lock(mutex_);
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
   if (!request_.dataset().empty()) dataset_ = request_.dataset();
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
@@ -41,6 +38,12 @@ absl::Status UploadStream::StoreRows() {
       datasets_.Upload(*id, request_.first_row(), request_.rows(), request_.complete()));
   complete_ = request_.complete();
   *response_.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status UploadStream::End() {
+  const std::lock_guard lock(mutex_);
+  if (dataset_.empty()) return FieldError("dataset", "must be set in some message");
   return absl::OkStatus();
 }
 

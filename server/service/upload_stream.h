@@ -3,6 +3,9 @@
 //
 // Order      messages are stored in the order they arrive. The first that is refused ends the
 //            stream; those before it stay.
+// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
+// seen by
+//            ThreadSanitizer, which does not see how gRPC hands the stream from thread to thread.
 // Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
 
 #ifndef COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
@@ -10,8 +13,10 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/datasets.h"
@@ -34,14 +39,15 @@ class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest>
 
   void StoreAndGoOn();
   absl::Status StoreRows();
+  absl::Status End();  // how a call ends whose client sends no more
 
   Datasets& datasets_;
   WorkerPool& pool_;
   v1::UploadRowsResponse& response_;
-  // One message is under way at a time, and these belong to it.
   v1::UploadRowsRequest request_;
-  std::string dataset_;  // the name, as in the last message that set it
-  bool complete_ = false;
+  std::mutex mutex_;
+  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it
+  bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace coppice

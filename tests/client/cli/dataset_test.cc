@@ -53,14 +53,14 @@ TEST_F(DatasetTest, CreateUploadsTheRowsUnderTheBudgetAskedFor) {
   EXPECT_EQ(json["rows"], 3);
   EXPECT_EQ(json["composition"], "basic");
   EXPECT_EQ(json["neighbours"], "add_or_remove_row");
-  const v1::CreateDatasetRequest& created = curator_.datasets.created;
+  const v1::CreateDatasetRequest& created = curator_.datasets->created;
   EXPECT_EQ(created.request_id().size(), 32);
   EXPECT_EQ(created.cap().epsilon_nanos(), 123'456'789);  // rounded down
   EXPECT_EQ(created.cap().delta_atto(), 0);
-  ASSERT_EQ(curator_.datasets.first_column.size(), 3);
-  EXPECT_EQ(curator_.datasets.first_column[1], 10);
-  EXPECT_TRUE(std::isnan(curator_.datasets.first_column[2]));
-  EXPECT_EQ(curator_.datasets.labels, (std::vector<uint32_t>{0, 1, 1}));
+  ASSERT_EQ(curator_.datasets->first_column.size(), 3);
+  EXPECT_EQ(curator_.datasets->first_column[1], 10);
+  EXPECT_TRUE(std::isnan(curator_.datasets->first_column[2]));
+  EXPECT_EQ(curator_.datasets->labels, (std::vector<uint32_t>{0, 1, 1}));
 }
 
 TEST_F(DatasetTest, CreateSendsEveryChoice) {
@@ -69,7 +69,7 @@ TEST_F(DatasetTest, CreateSendsEveryChoice) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out)["dataset"], "mine");
   EXPECT_EQ(Json::parse(outcome.out)["composition"], "zcdp");
-  const v1::BudgetCap& cap = curator_.datasets.created.cap();
+  const v1::BudgetCap& cap = curator_.datasets->created.cap();
   EXPECT_EQ(cap.delta_atto(), 1'000'000'000'000);
   EXPECT_EQ(cap.composition(), v1::COMPOSITION_ZERO_CONCENTRATED);
   EXPECT_EQ(cap.neighbours(), v1::NEIGHBOURS_CHANGE_LABEL);
@@ -80,7 +80,7 @@ TEST_F(DatasetTest, BadRowsAreRefusedBeforeAnythingIsCreated) {
   EXPECT_EQ(strict.code, 1);
   EXPECT_THAT(strict.err, HasSubstr(rows_.path() + ":3"));
   EXPECT_THAT(strict.out, IsEmpty());
-  EXPECT_FALSE(curator_.datasets.created.has_schema());
+  EXPECT_FALSE(curator_.datasets->created.has_schema());
 }
 
 TEST_F(DatasetTest, RowsWithoutAClassAreTakenWhenAskedFor) {
@@ -92,11 +92,11 @@ TEST_F(DatasetTest, RowsWithoutAClassAreTakenWhenAskedFor) {
   std::vector<std::string> unlabelled = create;
   unlabelled.emplace_back("--unlabelled");
   EXPECT_EQ(Run(unlabelled).code, 0);
-  EXPECT_EQ(curator_.datasets.labels, (std::vector<uint32_t>{kUnlabelled, 1}));
+  EXPECT_EQ(curator_.datasets->labels, (std::vector<uint32_t>{kUnlabelled, 1}));
 }
 
 TEST_F(DatasetTest, AnUploadThatIsCutOffSaysHowToGoOn) {
-  curator_.datasets.stored_of_stream = std::vector<int>(5, 0);
+  curator_.datasets->stored_of_stream = std::vector<int>(5, 0);
   const Outcome cut = Create();
   EXPECT_EQ(cut.code, 1);
   const std::string command = "dataset upload --dataset d1 --data " + rows_.path();
@@ -107,11 +107,11 @@ TEST_F(DatasetTest, AnUploadThatIsCutOffSaysHowToGoOn) {
       Run({"dataset", "upload", "--dataset", "d1", "--data", rows_.path(), "--json"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(Json::parse(resumed.out)["state"], "ready");
-  EXPECT_EQ(curator_.datasets.labels.size(), 3);
+  EXPECT_EQ(curator_.datasets->labels.size(), 3);
 }
 
 TEST_F(DatasetTest, AnUploadGoesOnWithTheSameSchemaOnly) {
-  curator_.datasets.stored_of_stream = std::vector<int>(5, 0);
+  curator_.datasets->stored_of_stream = std::vector<int>(5, 0);
   Create();
   const TempFile other(".json", R"({"features": [{"name": "x", "type": "numeric", "min": 0,
                                     "max": 11}], "label": "y", "classes": ["no", "yes"]})");
@@ -130,7 +130,7 @@ TEST_F(DatasetTest, AnUploadGoesOnWithTheSameSchemaOnly) {
 
 TEST_F(DatasetTest, ShowPrintsTheLedgerForPeopleAndForScripts) {
   Create();
-  v1::LedgerEntry& entry = *curator_.datasets.dataset.add_ledger();
+  v1::LedgerEntry& entry = *curator_.datasets->dataset.add_ledger();
   entry.set_kind(v1::LEDGER_ENTRY_KIND_RESERVED);
   entry.set_job("jobs/j1");
   entry.add_releases()->set_what("the leaves' counts");
@@ -156,7 +156,7 @@ TEST_F(DatasetTest, ListReadsAllPages) {
 TEST_F(DatasetTest, DeleteNamesTheDataset) {
   const Outcome outcome = Run({"dataset", "delete", "--dataset", "d1", "--yes", "--json"});
   EXPECT_EQ(outcome.out, "{\"dataset\":\"d1\",\"deleted\":true}\n");
-  EXPECT_EQ(curator_.datasets.deleted, "datasets/d1");
+  EXPECT_EQ(curator_.datasets->deleted, "datasets/d1");
 }
 
 }  // namespace

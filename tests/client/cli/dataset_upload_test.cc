@@ -29,7 +29,7 @@ class DatasetUploadTest : public ::testing::Test {
   void SetUp() override {
     dataset_.set_name("datasets/d1");
     dataset_.set_state(v1::DATASET_STATE_UPLOADING);
-    curator_.datasets.dataset = dataset_;
+    curator_.datasets->dataset = dataset_;
   }
 
   absl::Status Upload(const Table& table) {
@@ -37,11 +37,11 @@ class DatasetUploadTest : public ::testing::Test {
   }
 
   void ExpectAllRowsOnce(const Table& table) {
-    EXPECT_EQ(curator_.datasets.first_column,
+    EXPECT_EQ(curator_.datasets->first_column,
               std::vector<double>(table.column(0).begin(), table.column(0).end()));
-    EXPECT_EQ(curator_.datasets.labels,
+    EXPECT_EQ(curator_.datasets->labels,
               std::vector<uint32_t>(table.labels().begin(), table.labels().end()));
-    EXPECT_EQ(curator_.datasets.dataset.state(), v1::DATASET_STATE_READY);
+    EXPECT_EQ(curator_.datasets->dataset.state(), v1::DATASET_STATE_READY);
     EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_READY);
     EXPECT_EQ(dataset_.rows(), table.num_rows());
   }
@@ -57,9 +57,9 @@ TEST_F(DatasetUploadTest, EveryRowArrivesOnceAndInOrder) {
   hooks_.progress = [&](uint64_t rows) { seen.push_back(rows); };
   ASSERT_OK(Upload(table));
   ExpectAllRowsOnce(table);
-  EXPECT_EQ(curator_.datasets.streams, 1);
+  EXPECT_EQ(curator_.datasets->streams, 1);
   EXPECT_EQ(seen, (std::vector<uint64_t>{65'536, 131'072, 196'608, 200'000}));
-  EXPECT_THAT(curator_.datasets.block_bytes, Each(Le(2u << 20)));
+  EXPECT_THAT(curator_.datasets->block_bytes, Each(Le(2u << 20)));
 }
 
 TEST_F(DatasetUploadTest, AnEmptyTableIsCompletedToo) {
@@ -74,8 +74,8 @@ TEST_F(DatasetUploadTest, LargeTablesGoInSeveralStreamsThatEachNameTheDataset) {
   for (size_t i = 0; i < 2600; ++i) table.Append(Row(1000, static_cast<double>(i % 10)), i % 2);
   ASSERT_OK(Upload(table));
   ExpectAllRowsOnce(table);
-  EXPECT_EQ(curator_.datasets.named, (std::vector<std::string>{"datasets/d1", "datasets/d1"}));
-  EXPECT_THAT(curator_.datasets.block_bytes, Each(Le(2u << 20)));
+  EXPECT_EQ(curator_.datasets->named, (std::vector<std::string>{"datasets/d1", "datasets/d1"}));
+  EXPECT_THAT(curator_.datasets->block_bytes, Each(Le(2u << 20)));
 }
 
 TEST_F(DatasetUploadTest, NumbersToPredictTravelAsTargets) {
@@ -84,38 +84,38 @@ TEST_F(DatasetUploadTest, NumbersToPredictTravelAsTargets) {
   table.AppendTarget(Row{1}, 0.25);
   table.AppendTarget(Row{2}, 0.5);
   ASSERT_OK(Upload(table));
-  EXPECT_EQ(curator_.datasets.targets, (std::vector<double>{0.25, 0.5}));
-  EXPECT_TRUE(curator_.datasets.labels.empty());
+  EXPECT_EQ(curator_.datasets->targets, (std::vector<double>{0.25, 0.5}));
+  EXPECT_TRUE(curator_.datasets->labels.empty());
 }
 
 TEST_F(DatasetUploadTest, ABrokenStreamIsContinuedFromWhatIsStored) {
-  curator_.datasets.stored_of_stream = {1, 0, 0, 2};
+  curator_.datasets->stored_of_stream = {1, 0, 0, 2};
   const Table table = TableOf(300'000);
   ASSERT_OK(Upload(table));
   ExpectAllRowsOnce(table);
-  EXPECT_EQ(curator_.datasets.streams, 5);
+  EXPECT_EQ(curator_.datasets->streams, 5);
 }
 
 TEST_F(DatasetUploadTest, ALostAnswerToTheLastRowsIsNotAFailure) {
-  curator_.datasets.lose_answers = 1;
+  curator_.datasets->lose_answers = 1;
   const Table table = TableOf(1000);
   ASSERT_OK(Upload(table));
   ExpectAllRowsOnce(table);
-  EXPECT_EQ(curator_.datasets.streams, 1);
+  EXPECT_EQ(curator_.datasets->streams, 1);
 }
 
 TEST_F(DatasetUploadTest, GivesUpAfterSeveralStreamsThatBringNothing) {
-  curator_.datasets.stored_of_stream = std::vector<int>(100, 0);
+  curator_.datasets->stored_of_stream = std::vector<int>(100, 0);
   EXPECT_THAT(Upload(TableOf(10)), StatusIs(absl::StatusCode::kUnavailable, "cut off"));
-  EXPECT_EQ(curator_.datasets.streams, 5);
+  EXPECT_EQ(curator_.datasets->streams, 5);
   EXPECT_EQ(dataset_.state(), v1::DATASET_STATE_UPLOADING);
 }
 
 TEST_F(DatasetUploadTest, AnErrorThatWillNotPassIsNotTriedAgain) {
-  curator_.datasets.stored_of_stream = {0};
-  curator_.datasets.failure = {grpc::StatusCode::INVALID_ARGUMENT, "rows: no"};
+  curator_.datasets->stored_of_stream = {0};
+  curator_.datasets->failure = {grpc::StatusCode::INVALID_ARGUMENT, "rows: no"};
   EXPECT_THAT(Upload(TableOf(10)), StatusIs(absl::StatusCode::kInvalidArgument, "rows: no"));
-  EXPECT_EQ(curator_.datasets.streams, 1);
+  EXPECT_EQ(curator_.datasets->streams, 1);
 }
 
 TEST_F(DatasetUploadTest, StopsBetweenBlocksAndKeepsWhatIsStored) {
@@ -133,12 +133,12 @@ TEST_F(DatasetUploadTest, StopsBetweenBlocksAndKeepsWhatIsStored) {
 }
 
 TEST_F(DatasetUploadTest, RowsOfSomebodyElseAreNotMixedWithOurs) {
-  curator_.datasets.first_column = {7, 7};  // came after dataset_ was read
-  curator_.datasets.labels = {0, 0};
-  curator_.datasets.dataset.set_rows(2);
+  curator_.datasets->first_column = {7, 7};  // came after dataset_ was read
+  curator_.datasets->labels = {0, 0};
+  curator_.datasets->dataset.set_rows(2);
   EXPECT_THAT(Upload(TableOf(1)),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("somebody else uploads")));
-  EXPECT_EQ(curator_.datasets.labels.size(), 2);
+  EXPECT_EQ(curator_.datasets->labels.size(), 2);
 }
 
 TEST_F(DatasetUploadTest, OnlyAnUnfinishedUploadOfNoMoreRowsCanGoOn) {
@@ -151,7 +151,7 @@ TEST_F(DatasetUploadTest, OnlyAnUnfinishedUploadOfNoMoreRowsCanGoOn) {
   dataset_.set_state(v1::DATASET_STATE_DELETED);
   EXPECT_THAT(Upload(TableOf(10)),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is deleted")));
-  EXPECT_EQ(curator_.datasets.streams, 0);
+  EXPECT_EQ(curator_.datasets->streams, 0);
 }
 
 TEST(RowsPerBlockTest, BlocksStayWithinTheServersLimits) {

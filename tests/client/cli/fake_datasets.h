@@ -7,6 +7,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "client/cli/flags.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
+#include "tests/support/guarded.h"
 
 namespace coppice::testing {
 
@@ -22,6 +24,7 @@ class FakeDatasets final : public v1::DatasetService::Service {
  public:
   grpc::Status CreateDataset(grpc::ServerContext*, const v1::CreateDatasetRequest* request,
                              v1::CreateDatasetResponse* response) override {
+    const std::lock_guard lock(mutex);
     created = *request;
     const std::string id = request->dataset_id().empty() ? "d1" : request->dataset_id();
     dataset.set_name("datasets/" + id);
@@ -34,6 +37,7 @@ class FakeDatasets final : public v1::DatasetService::Service {
 
   grpc::Status UploadRows(grpc::ServerContext*, grpc::ServerReader<v1::UploadRowsRequest>* reader,
                           v1::UploadRowsResponse* response) override {
+    const std::lock_guard lock(mutex);
     const size_t stream = streams++;
     const int most = stream < stored_of_stream.size() ? stored_of_stream[stream] : 1 << 30;
     v1::UploadRowsRequest message;
@@ -63,6 +67,7 @@ class FakeDatasets final : public v1::DatasetService::Service {
 
   grpc::Status GetDataset(grpc::ServerContext*, const v1::GetDatasetRequest* request,
                           v1::GetDatasetResponse* response) override {
+    const std::lock_guard lock(mutex);
     if (request->name() != dataset.name()) return {grpc::StatusCode::NOT_FOUND, "no such dataset"};
     *response->mutable_dataset() = dataset;
     return grpc::Status::OK;
@@ -70,6 +75,7 @@ class FakeDatasets final : public v1::DatasetService::Service {
 
   grpc::Status ListDatasets(grpc::ServerContext*, const v1::ListDatasetsRequest* request,
                             v1::ListDatasetsResponse* response) override {
+    const std::lock_guard lock(mutex);
     const bool first = request->page_token().empty();
     response->add_datasets()->set_name(first ? "datasets/a" : "datasets/b");
     if (first) response->set_next_page_token("a");
@@ -78,9 +84,12 @@ class FakeDatasets final : public v1::DatasetService::Service {
 
   grpc::Status DeleteDataset(grpc::ServerContext*, const v1::DeleteDatasetRequest* request,
                              v1::DeleteDatasetResponse*) override {
+    const std::lock_guard lock(mutex);
     deleted = request->name();
     return grpc::Status::OK;
   }
+
+  std::recursive_mutex mutex;
 
   // What a test sets: after how many messages stream 0, 1, ... breaks, how many streams are stored
   // whole without an answer, and how.
@@ -103,17 +112,20 @@ class FakeTraining final : public v1::TrainingService::Service {
  public:
   grpc::Status ListAlgorithms(grpc::ServerContext*, const v1::ListAlgorithmsRequest*,
                               v1::ListAlgorithmsResponse* response) override {
+    const std::lock_guard lock(mutex);
     *response = algorithms;
     return grpc::Status::OK;
   }
   grpc::Status PreviewJob(grpc::ServerContext*, const v1::PreviewJobRequest* request,
                           v1::PreviewJobResponse* response) override {
+    const std::lock_guard lock(mutex);
     spec = request->spec();
     *response = preview;
     return grpc::Status::OK;
   }
   grpc::Status SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
                          v1::SubmitJobResponse* response) override {
+    const std::lock_guard lock(mutex);
     submitted = *request;
     if (!submit_failure.ok()) return submit_failure;
     *response->mutable_job() = states.at(0);
@@ -123,6 +135,7 @@ class FakeTraining final : public v1::TrainingService::Service {
   // so.
   grpc::Status WatchJob(grpc::ServerContext*, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::WatchJobResponse>* writer) override {
+    const std::lock_guard lock(mutex);
     watched = request->name();
     const size_t stream = streams++;
     const size_t end = stream < end_of_stream.size() ? end_of_stream[stream] : states.size();
@@ -136,23 +149,27 @@ class FakeTraining final : public v1::TrainingService::Service {
   }
   grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest* request,
                       v1::GetJobResponse* response) override {
+    const std::lock_guard lock(mutex);
     if (request->name() != states.at(now).name()) return {grpc::StatusCode::NOT_FOUND, "no job"};
     *response->mutable_job() = states[now];
     return grpc::Status::OK;
   }
   grpc::Status ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override {
+    const std::lock_guard lock(mutex);
     listed = request->dataset();
     *response->add_jobs() = states.at(0);
     return grpc::Status::OK;
   }
   grpc::Status CancelJob(grpc::ServerContext*, const v1::CancelJobRequest* request,
                          v1::CancelJobResponse* response) override {
+    const std::lock_guard lock(mutex);
     cancelled = request->name();
     *response->mutable_job() = states.back();
     return grpc::Status::OK;
   }
 
+  std::recursive_mutex mutex;
   v1::ListAlgorithmsResponse algorithms;
   v1::PreviewJobResponse preview;
   std::vector<v1::Job> states;  // one after the other
@@ -171,8 +188,8 @@ class FakeTrainingCurator {
   FakeTrainingCurator() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(&datasets);
-    builder.RegisterService(&training);
+    builder.RegisterService(&datasets.unguarded());
+    builder.RegisterService(&training.unguarded());
     server_ = builder.BuildAndStart();
   }
 
@@ -189,8 +206,8 @@ class FakeTrainingCurator {
     return arguments;
   }
 
-  FakeDatasets datasets;
-  FakeTraining training;
+  Guarded<FakeDatasets> datasets;
+  Guarded<FakeTraining> training;
 
  private:
   int port_ = 0;

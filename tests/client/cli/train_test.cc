@@ -23,8 +23,8 @@ using ::testing::Not;
 class TrainTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    curator_.training.states = {JobAt(v1::JOB_STATE_QUEUED), JobAt(v1::JOB_STATE_RUNNING, 0.25),
-                                JobAt(v1::JOB_STATE_DONE, 1)};
+    curator_.training->states = {JobAt(v1::JOB_STATE_QUEUED), JobAt(v1::JOB_STATE_RUNNING, 0.25),
+                                 JobAt(v1::JOB_STATE_DONE, 1)};
   }
 
   Outcome Run(const std::vector<std::string>& arguments) {
@@ -46,7 +46,7 @@ TEST_F(TrainTest, SubmitSendsTheSpecAndPrintsTheJob) {
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json.begin().key(), "job");
   EXPECT_EQ(json["job"], "j1");
-  const v1::SubmitJobRequest& submitted = curator_.training.submitted;
+  const v1::SubmitJobRequest& submitted = curator_.training->submitted;
   EXPECT_EQ(submitted.request_id(), "once");
   EXPECT_EQ(submitted.job_id(), "j1");
   EXPECT_EQ(submitted.model_id(), "m1");
@@ -59,25 +59,25 @@ TEST_F(TrainTest, SubmitSendsTheSpecAndPrintsTheJob) {
 }
 
 TEST_F(TrainTest, WarningsGoToStderr) {
-  curator_.training.states[0].add_warnings("epsilon is small");
+  curator_.training->states[0].add_warnings("epsilon is small");
   EXPECT_THAT(Submit().err, HasSubstr("warning: epsilon is small"));
 }
 
 TEST_F(TrainTest, EverySubmissionHasARequestIdOfItsOwn) {
   Submit();
-  const std::string first = curator_.training.submitted.request_id();
+  const std::string first = curator_.training->submitted.request_id();
   Submit();
   EXPECT_EQ(first.size(), 32);
-  EXPECT_NE(curator_.training.submitted.request_id(), first);
+  EXPECT_NE(curator_.training->submitted.request_id(), first);
 }
 
 TEST_F(TrainTest, ALostSubmissionSaysHowNotToPayTwice) {
-  curator_.training.submit_failure = {grpc::StatusCode::UNAVAILABLE, "cut off"};
+  curator_.training->submit_failure = {grpc::StatusCode::UNAVAILABLE, "cut off"};
   const Outcome lost = Submit();
   EXPECT_EQ(lost.code, 1);
   EXPECT_THAT(lost.out, IsEmpty());
-  EXPECT_THAT(lost.err, HasSubstr("--request-id " + curator_.training.submitted.request_id()));
-  curator_.training.submit_failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "only 1 is left"};
+  EXPECT_THAT(lost.err, HasSubstr("--request-id " + curator_.training->submitted.request_id()));
+  curator_.training->submit_failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "only 1 is left"};
   const Outcome refused = Submit();
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("only 1 is left"), Not(HasSubstr("--request-id"))));
@@ -97,9 +97,9 @@ TEST_F(TrainTest, WatchFailsWithTheReasonUnlessTheJobIsDone) {
   EXPECT_THAT(done.out, AllOf(HasSubstr(R"("state":"queued")"), HasSubstr(R"("state":"done")")));
   EXPECT_THAT(done.err, IsEmpty());
 
-  curator_.training.now = 0;
-  curator_.training.states.back().set_state(v1::JOB_STATE_FAILED);
-  curator_.training.states.back().set_reason("no memory");
+  curator_.training->now = 0;
+  curator_.training->states.back().set_state(v1::JOB_STATE_FAILED);
+  curator_.training->states.back().set_reason("no memory");
   const Outcome failed = Run({"train", "watch", "--job", "j1"});
   EXPECT_EQ(failed.code, 1);
   EXPECT_THAT(failed.err, HasSubstr("job j1 failed: no memory"));
@@ -107,16 +107,16 @@ TEST_F(TrainTest, WatchFailsWithTheReasonUnlessTheJobIsDone) {
 }
 
 TEST_F(TrainTest, PreviewShowsReleasesAndWhetherItFits) {
-  curator_.training.preview.set_reason("only 1 is left");
-  curator_.training.preview.add_releases()->set_what("counts");
-  curator_.training.preview.add_warnings("epsilon is small");
+  curator_.training->preview.set_reason("only 1 is left");
+  curator_.training->preview.add_releases()->set_what("counts");
+  curator_.training->preview.add_warnings("epsilon is small");
   const std::vector<std::string> preview = {"train",       "preview", "--dataset", "d1",
                                             "--algorithm", "spe",     "--epsilon", "1"};
   const Outcome people = Run(preview);
   EXPECT_EQ(people.code, 0) << people.err;
   EXPECT_THAT(people.out, AllOf(HasSubstr("counts"), HasSubstr("only 1 is left")));
   EXPECT_THAT(people.err, HasSubstr("epsilon is small"));
-  EXPECT_EQ(curator_.training.spec.epsilon_nanos(), 1'000'000'000);
+  EXPECT_EQ(curator_.training->spec.epsilon_nanos(), 1'000'000'000);
   std::vector<std::string> json = preview;
   json.emplace_back("--json");
   EXPECT_EQ(Json::parse(Run(json).out)["fits"], false);
@@ -124,7 +124,7 @@ TEST_F(TrainTest, PreviewShowsReleasesAndWhetherItFits) {
 
 TEST_F(TrainTest, AlgorithmsAreOneParagraphOrOneObjectEach) {
   for (const char* name : {"spe", "pte"}) {
-    curator_.training.algorithms.add_algorithms()->set_name(name);
+    curator_.training->algorithms.add_algorithms()->set_name(name);
   }
   EXPECT_THAT(Run({"train", "algorithms"}).out, AllOf(HasSubstr("spe\n"), HasSubstr("pte\n")));
   const Outcome json = Run({"train", "algorithms", "--json"});
@@ -137,13 +137,13 @@ TEST_F(TrainTest, AlgorithmsAreOneParagraphOrOneObjectEach) {
 
 TEST_F(TrainTest, ListShowAndCancelNameWhatTheyAreAbout) {
   EXPECT_THAT(Run({"train", "list", "--dataset", "d1", "--json"}).out, HasSubstr(R"("job":"j1")"));
-  EXPECT_EQ(curator_.training.listed, "datasets/d1");
+  EXPECT_EQ(curator_.training->listed, "datasets/d1");
   EXPECT_THAT(Run({"train", "list"}).out, HasSubstr("queued"));
-  EXPECT_EQ(curator_.training.listed, "");
+  EXPECT_EQ(curator_.training->listed, "");
   EXPECT_EQ(Json::parse(Run({"train", "show", "--job", "j1", "--json"}).out)["state"], "queued");
-  curator_.training.states.back().set_state(v1::JOB_STATE_CANCELLED);
+  curator_.training->states.back().set_state(v1::JOB_STATE_CANCELLED);
   EXPECT_THAT(Run({"train", "cancel", "--job", "j1"}).out, HasSubstr("cancelled"));
-  EXPECT_EQ(curator_.training.cancelled, "jobs/j1");
+  EXPECT_EQ(curator_.training->cancelled, "jobs/j1");
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 class TrainWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    curator_.training.states = {JobAt(v1::JOB_STATE_QUEUED), JobAt(v1::JOB_STATE_RUNNING, 0.25),
-                                JobAt(v1::JOB_STATE_RUNNING, 0.5), JobAt(v1::JOB_STATE_DONE, 1)};
+    curator_.training->states = {JobAt(v1::JOB_STATE_QUEUED), JobAt(v1::JOB_STATE_RUNNING, 0.25),
+                                 JobAt(v1::JOB_STATE_RUNNING, 0.5), JobAt(v1::JOB_STATE_DONE, 1)};
   }
 
   absl::StatusOr<v1::Job> Follow(const std::string& name = "jobs/j1") {
@@ -32,36 +32,36 @@ TEST_F(TrainWatchTest, EveryChangeIsShownOnce) {
   ASSERT_OK_AND_ASSIGN(const v1::Job job, Follow());
   EXPECT_EQ(job.state(), v1::JOB_STATE_DONE);
   EXPECT_THAT(seen_, ElementsAre(0, 0.25, 0.5, 1));
-  EXPECT_EQ(curator_.training.watched, "jobs/j1");
+  EXPECT_EQ(curator_.training->watched, "jobs/j1");
 }
 
 TEST_F(TrainWatchTest, BrokenStreamsAreOpenedAnewAndNothingIsSaidTwice) {
-  curator_.training.end_of_stream = {2, 2, 3};
+  curator_.training->end_of_stream = {2, 2, 3};
   ASSERT_OK_AND_ASSIGN(const v1::Job job, Follow());
   EXPECT_EQ(job.state(), v1::JOB_STATE_DONE);
   EXPECT_THAT(seen_, ElementsAre(0, 0.25, 0.5, 1));
-  EXPECT_EQ(curator_.training.streams, 4);
+  EXPECT_EQ(curator_.training->streams, 4);
 }
 
 TEST_F(TrainWatchTest, AJobThatHasEndedNeedsNoStream) {
-  curator_.training.now = 3;
+  curator_.training->now = 3;
   ASSERT_OK(Follow());
   EXPECT_THAT(seen_, ElementsAre(1));
-  EXPECT_EQ(curator_.training.streams, 0);
+  EXPECT_EQ(curator_.training->streams, 0);
 }
 
 TEST_F(TrainWatchTest, GivesUpAfterSeveralStreamsWithoutNews) {
-  curator_.training.end_of_stream = std::vector<size_t>(100, 1);
+  curator_.training->end_of_stream = std::vector<size_t>(100, 1);
   EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable, "cut off"));
-  EXPECT_EQ(curator_.training.streams, 5);
-  curator_.training.watch_failure = grpc::Status::OK;
+  EXPECT_EQ(curator_.training->streams, 5);
+  curator_.training->watch_failure = grpc::Status::OK;
   EXPECT_THAT(Follow(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("before the job had ended")));
 }
 
 TEST_F(TrainWatchTest, AnErrorThatWillNotPassIsNotTriedAgain) {
-  curator_.training.end_of_stream = {1};
-  curator_.training.watch_failure = {grpc::StatusCode::PERMISSION_DENIED, "not yours"};
+  curator_.training->end_of_stream = {1};
+  curator_.training->watch_failure = {grpc::StatusCode::PERMISSION_DENIED, "not yours"};
   EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kPermissionDenied, "not yours"));
   EXPECT_THAT(Follow("jobs/j2"), StatusIs(absl::StatusCode::kNotFound, "no job"));
 }
