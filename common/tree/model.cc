@@ -27,6 +27,9 @@ absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
     case LeafKind::kWeights:
       if (all([](double x) { return std::abs(x) <= kMostWeight; })) return absl::OkStatus();
       return absl::InvalidArgumentError("weights must be finite");
+    case LeafKind::kScores:
+      if (all([](double x) { return std::abs(x) <= kMostTerm; })) return absl::OkStatus();
+      return absl::InvalidArgumentError("scores must be finite");
     case LeafKind::kAdditive:
       if (all([](double x) { return std::abs(x) <= kMostTerm; })) break;
       return absl::InvalidArgumentError("terms of probabilities must be finite");
@@ -110,35 +113,61 @@ Prediction PredictFromWeights(std::vector<double> sums, double variance) {
   return result;
 }
 
-Model::Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
-             Certificate certificate, LeafKind leaf_kind)
+Prediction PredictFromScores(const std::vector<double>& sums, bool regression) {
+  Prediction result;
+  result.probabilities.resize(sums.size());
+  if (regression) {
+    const double place = std::clamp(sums[1], 0.0, 1.0);
+    result.probabilities = {1 - place, place};
+    result.label = LargestOf(result.probabilities);
+  } else {
+    result.label = LargestOf(sums);
+    double total = 0;
+    for (size_t k = 0; k < sums.size(); ++k) {
+      result.probabilities[k] = std::exp(sums[k] - sums[result.label]);
+      total += result.probabilities[k];
+    }
+    for (double& p : result.probabilities) p /= total;
+  }
+  result.standard_error = std::numeric_limits<double>::infinity();  // boosted scores have none
+  return result;
+}
+
+Model::Model(Schema schema, Schema tree_schema, Forest forest,
+             std::vector<std::vector<LeafPrediction>> leaves, Certificate certificate,
+             LeafKind leaf_kind, std::vector<DerivedFeature> derived)
     : schema_(std::move(schema)),
+      tree_schema_(std::move(tree_schema)),
       forest_(std::move(forest)),
       leaves_(std::move(leaves)),
       certificate_(std::move(certificate)),
-      leaf_kind_(leaf_kind) {}
+      leaf_kind_(leaf_kind),
+      derived_(std::move(derived)) {}
 
 absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
                                     std::vector<std::vector<LeafPrediction>> leaves,
-                                    Certificate certificate, LeafKind leaf_kind) {
+                                    Certificate certificate, LeafKind leaf_kind,
+                                    std::vector<DerivedFeature> derived) {
   if (forest.empty()) return absl::InvalidArgumentError("a model needs at least one tree");
   if (leaves.size() != forest.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a model of ", forest.size(), " trees needs as many lists of leaves, not ", leaves.size()));
   }
   COPPICE_RETURN_IF_ERROR(CheckCertificate(certificate));
+  COPPICE_ASSIGN_OR_RETURN(Schema tree_schema, ExtendSchema(schema, derived));
   for (size_t t = 0; t < forest.size(); ++t) {
-    const absl::Status status = CheckTree(schema, forest[t], leaves[t], leaf_kind);
+    const absl::Status status = CheckTree(tree_schema, forest[t], leaves[t], leaf_kind);
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("tree ", t, ": ", status.message()));
     }
   }
-  return Model(std::move(schema), std::move(forest), std::move(leaves), std::move(certificate),
-               leaf_kind);
+  return Model(std::move(schema), std::move(tree_schema), std::move(forest), std::move(leaves),
+               std::move(certificate), leaf_kind, std::move(derived));
 }
 
 Prediction Model::Predict(RowView row) const {
-  Prediction prediction = PredictOutputs(row);
+  Prediction prediction =
+      derived_.empty() ? PredictOutputs(row) : PredictOutputs(ExtendRow(schema_, derived_, row));
   if (schema_.target()) {
     prediction.value =
         schema_.target()->min + schema_.target()->span() * prediction.probabilities[1];
@@ -167,6 +196,9 @@ Prediction Model::PredictOutputs(RowView row) const {
   }
   if (leaf_kind_ == LeafKind::kWeights)
     return PredictFromWeights(std::move(mean.probabilities), variance);
+  if (leaf_kind_ == LeafKind::kScores) {
+    return PredictFromScores(mean.probabilities, schema_.target().has_value());
+  }
   const bool additive = leaf_kind_ == LeafKind::kAdditive;
   const double trees = static_cast<double>(forest_.size());
   for (double& p : mean.probabilities) p /= trees;

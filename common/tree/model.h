@@ -5,6 +5,7 @@
 // Outputs    the classes; or, for regression, the two ends of the target's public range: a number
 //            is the mean of the ends by their probabilities, so value = min + span * p(max).
 // Leaves     what their numbers mean is the model's LeafKind.
+// Features   trees may split features that follow from the schema's (derived.h).
 // Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
 //            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
 //            what its releases cost.
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/schema/derived.h"
 #include "common/schema/schema.h"
 #include "common/tree/certificate.h"
 #include "common/tree/tree.h"
@@ -53,6 +55,9 @@ struct Prediction {
 // its noise. See LeafKind::kWeights.
 Prediction PredictFromWeights(std::vector<double> sums, double variance);
 
+// The prediction that a row's scores make, summed over the trees. See LeafKind::kScores.
+Prediction PredictFromScores(const std::vector<double>& sums, bool regression);
+
 // How likely it is that the label is the most probable class, by the lead that its probability has
 // and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
 double Confidence(const Prediction& prediction);
@@ -66,6 +71,10 @@ enum class LeafKind : uint8_t {
   // Weights, such as noisy counts; negative ones are allowed. A row's probabilities are its sums
   // over the trees, cut at 0, as parts of their total.
   kWeights = 2,
+  // Scores, summed over the trees. Classes: a row's probabilities are their softmax. Regression:
+  // the
+  // second output's sum, cut to [0, 1], is the place in the target's range.
+  kScores = 3,
 };
 
 class Model {
@@ -74,9 +83,13 @@ class Model {
   static absl::StatusOr<Model> Create(Schema schema, Forest forest,
                                       std::vector<std::vector<LeafPrediction>> leaves,
                                       Certificate certificate,
-                                      LeafKind leaf_kind = LeafKind::kProbabilities);
+                                      LeafKind leaf_kind = LeafKind::kProbabilities,
+                                      std::vector<DerivedFeature> derived = {});
 
   const Schema& schema() const { return schema_; }
+  // The schema that the trees split: with the derived features after its own.
+  const Schema& tree_schema() const { return tree_schema_; }
+  const std::vector<DerivedFeature>& derived() const { return derived_; }
   const Forest& forest() const { return forest_; }
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
@@ -90,16 +103,19 @@ class Model {
   friend bool operator==(const Model&, const Model&) = default;
 
  private:
-  Model(Schema schema, Forest forest, std::vector<std::vector<LeafPrediction>> leaves,
-        Certificate certificate, LeafKind leaf_kind);
+  Model(Schema schema, Schema tree_schema, Forest forest,
+        std::vector<std::vector<LeafPrediction>> leaves, Certificate certificate,
+        LeafKind leaf_kind, std::vector<DerivedFeature> derived);
 
   Prediction PredictOutputs(RowView row) const;
 
   Schema schema_;
+  Schema tree_schema_;
   Forest forest_;
   std::vector<std::vector<LeafPrediction>> leaves_;
   Certificate certificate_;
   LeafKind leaf_kind_;
+  std::vector<DerivedFeature> derived_;
 };
 
 }  // namespace coppice

@@ -87,7 +87,7 @@ std::string PrivacyLine(const Model& model) {
 std::string Question(const TreeView& view, uint32_t node) {
   const Tree& tree = view.tree();
   const Node& split = tree.nodes()[node];
-  const Feature& feature = view.model.schema().features()[split.feature];
+  const Feature& feature = view.model.tree_schema().features()[split.feature];
   const std::string name = Printable(feature.name);
   if (split.kind == SplitKind::kMissing) return absl::StrCat(name, " is missing");
   std::string question;
@@ -114,10 +114,16 @@ double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
                    : 1 / static_cast<double>(numbers.size());
 }
 
+// A tree of scores answers with others only: what its leaf adds is all there is to say.
+static std::string Scores(const LeafPrediction& leaf) {
+  return absl::StrFormat("%+.3f", leaf.probabilities[leaf.label]);
+}
+
 std::string Certainty(const TreeView& view, uint32_t number) {
   const LeafPrediction& leaf = view.prediction(number);
   const std::optional<Target>& target = view.model.schema().target();
   const bool weights = view.model.leaf_kind() == LeafKind::kWeights;
+  if (view.model.leaf_kind() == LeafKind::kScores) return Scores(leaf);
   if (target) {
     if (weights || !std::isfinite(leaf.standard_error)) return "";
     return absl::StrFormat("± %.3g", leaf.standard_error * target->span());

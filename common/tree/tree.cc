@@ -58,7 +58,9 @@ absl::Status CheckShape(absl::Span<const Node> nodes) {
   std::vector<uint32_t> depths(nodes.size(), 0);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (i > 0 && parents[i] == kNoParent) return NodeError(i, "no parent before it");
-    if (depths[i] > kMaxDepth) return NodeError(i, absl::StrCat("deeper than ", kMaxDepth));
+    if (depths[i] > kMaxModelDepth) {
+      return NodeError(i, absl::StrCat("deeper than ", kMaxModelDepth));
+    }
     if (nodes[i].kind == SplitKind::kLeaf) continue;
     for (const uint32_t child : {nodes[i].left, nodes[i].right}) {
       if (child <= i || child >= nodes.size()) {

@@ -46,7 +46,9 @@ inline bool GoesLeft(const Node& node, double value) {
 }
 
 inline constexpr uint32_t kMaxNodes = 1u << 20;
-inline constexpr uint32_t kMaxDepth = 64;
+inline constexpr uint32_t kMaxDepth = 64;  // of a public partition
+inline constexpr uint32_t kMaxModelDepth =
+    512;  // of any tree: a split among many categories is a row
 inline constexpr uint32_t kNoParent = ~0u;
 
 class Tree {

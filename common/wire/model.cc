@@ -35,6 +35,20 @@ std::vector<std::vector<LeafPrediction>> FromProto(
   return leaves;
 }
 
+// A term without a sign is one without a feature: refused where the schema is extended.
+std::vector<DerivedFeature> FromProto(
+    const google::protobuf::RepeatedPtrField<v1::DerivedFeature>& protos) {
+  std::vector<DerivedFeature> derived;
+  for (const v1::DerivedFeature& proto : protos) {
+    DerivedFeature& added = derived.emplace_back();
+    if (proto.features_size() != proto.minus_size()) continue;
+    for (int i = 0; i < proto.features_size(); ++i) {
+      added.push_back({.feature = proto.features(i), .minus = proto.minus(i)});
+    }
+  }
+  return derived;
+}
+
 std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
   std::vector<Release> releases;
   for (const v1::Release& proto : protos) {
@@ -96,6 +110,13 @@ v1::Model ToProto(const Model& model) {
     for (const LeafPrediction& leaf : leaves) *tree->add_leaves() = ToProto(leaf);
   }
   *proto.mutable_certificate() = ToProto(model.certificate());
+  for (const DerivedFeature& derived : model.derived()) {
+    v1::DerivedFeature* const added = proto.add_derived();
+    for (const DerivedTerm& term : derived) {
+      added->add_features(term.feature);
+      added->add_minus(term.minus);
+    }
+  }
   proto.set_leaf_kind(static_cast<v1::LeafKind>(model.leaf_kind()));
   return proto;
 }
@@ -105,10 +126,13 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto) {
     return FieldError("model.leaf_kind", "is none that this version knows");
   }
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), schema));
-  absl::StatusOr<Model> model =
-      Model::Create(std::move(schema), std::move(forest), FromProto(proto.predictions()),
-                    FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()));
+  std::vector<DerivedFeature> derived = FromProto(proto.derived());
+  const absl::StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);
+  if (!tree_schema.ok()) return InField("model.derived", tree_schema.status());
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), *tree_schema));
+  absl::StatusOr<Model> model = Model::Create(
+      std::move(schema), std::move(forest), FromProto(proto.predictions()),
+      FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived));
   if (!model.ok()) return InField("model", model.status());
   return model;
 }

@@ -1,0 +1,68 @@
+#include "common/schema/derived.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+absl::Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
+  bool good = derived.size() == 2 || derived.size() == 3;
+  for (size_t i = 0; i < derived.size() && good; ++i) {
+    good = derived[i].feature < schema.num_features() &&
+           (i == 0 || derived[i - 1].feature < derived[i].feature);
+    if (!good) break;
+    const Feature& feature = schema.features()[derived[i].feature];
+    good = feature.type == FeatureType::kNumeric && feature.min < feature.max;
+  }
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a derived feature must have two or three terms of different numeric features, in order");
+}
+
+Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
+  Feature feature;
+  for (const DerivedTerm& term : derived) {
+    absl::StrAppend(&feature.name,
+                    feature.name.empty() ? (term.minus ? "-" : "") : (term.minus ? " - " : " + "),
+                    schema.features()[term.feature].name);
+    (term.minus ? feature.min : feature.max) += term.minus ? -1 : 1;
+  }
+  feature.name = absl::StrCat("scaled ", feature.name);
+  return feature;
+}
+
+}  // namespace
+
+absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
+                                    absl::Span<const DerivedFeature> derived) {
+  std::vector<Feature> features = schema.features();
+  for (const DerivedFeature& one : derived) {
+    COPPICE_RETURN_IF_ERROR(CheckTerms(schema, one));
+    features.push_back(FeatureOf(schema, one));
+  }
+  if (schema.target()) {
+    return Schema::CreateRegression(std::move(features), schema.label(), *schema.target());
+  }
+  return Schema::Create(std::move(features), schema.label(), schema.classes());
+}
+
+double DerivedValue(const Schema& schema, const DerivedFeature& derived, RowView row) {
+  double sum = 0;
+  for (const DerivedTerm& term : derived) {
+    const Feature& feature = schema.features()[term.feature];
+    const double scaled = (row[term.feature] - feature.min) / (feature.max - feature.min);
+    sum = term.minus ? sum - scaled : sum + scaled;  // a missing part makes it missing
+  }
+  return sum;
+}
+
+Row ExtendRow(const Schema& schema, absl::Span<const DerivedFeature> derived, RowView row) {
+  Row extended(row.begin(), row.end());
+  for (const DerivedFeature& one : derived) extended.push_back(DerivedValue(schema, one, row));
+  return extended;
+}
+
+}  // namespace coppice

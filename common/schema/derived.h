@@ -1,0 +1,42 @@
+// Numeric features that follow from others: signed sums of two or three, each scaled to [0, 1] by
+// its declared bounds. A split of one of them is an oblique split of the features that it is made
+// of.
+//
+// Public     which there are follows from the schema and a fixed seed, never from rows.
+// Missing    if any of its parts is.
+// Exact      one code path for every row, at training and at prediction: the same bits.
+// Threads    plain values.
+
+#ifndef COPPICE_COMMON_SCHEMA_DERIVED_H_
+#define COPPICE_COMMON_SCHEMA_DERIVED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/schema/schema.h"
+
+namespace coppice {
+
+struct DerivedTerm {
+  uint32_t feature = 0;  // numeric, with bounds that differ
+  bool minus = false;
+
+  friend bool operator==(const DerivedTerm&, const DerivedTerm&) = default;
+};
+using DerivedFeature = std::vector<DerivedTerm>;  // 2 or 3 terms, increasing features
+
+// `schema` with the derived features after its own, numeric, within the bounds that they can reach.
+// InvalidArgument for terms that are none.
+absl::StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
+
+// The value of one.
+double DerivedValue(const Schema& schema, const DerivedFeature& derived, RowView row);
+
+// `row` with the derived values after its own.
+Row ExtendRow(const Schema& schema, absl::Span<const DerivedFeature> derived, RowView row);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_SCHEMA_DERIVED_H_
