@@ -49,19 +49,11 @@ absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
   return Schema::Create(std::move(features), schema.label(), schema.classes());
 }
 
-double DerivedValue(const Schema& schema, const DerivedFeature& derived, RowView row) {
-  double sum = 0;
-  for (const DerivedTerm& term : derived) {
-    const Feature& feature = schema.features()[term.feature];
-    const double scaled = (row[term.feature] - feature.min) / (feature.max - feature.min);
-    sum = term.minus ? sum - scaled : sum + scaled;  // a missing part makes it missing
-  }
-  return sum;
-}
-
 Row ExtendRow(const Schema& schema, absl::Span<const DerivedFeature> derived, RowView row) {
   Row extended(row.begin(), row.end());
-  for (const DerivedFeature& one : derived) extended.push_back(DerivedValue(schema, one, row));
+  for (const DerivedFeature& one : derived) {
+    extended.push_back(DerivedValue(schema, one, [&](uint32_t feature) { return row[feature]; }));
+  }
   return extended;
 }
 

@@ -31,8 +31,17 @@ using DerivedFeature = std::vector<DerivedTerm>;  // 2 or 3 terms, increasing fe
 // InvalidArgument for terms that are none.
 absl::StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
 
-// The value of one.
-double DerivedValue(const Schema& schema, const DerivedFeature& derived, RowView row);
+// The value of one; `value_of` tells a feature's value.
+template <typename ValueOf>
+double DerivedValue(const Schema& schema, const DerivedFeature& derived, ValueOf value_of) {
+  double sum = 0;
+  for (const DerivedTerm& term : derived) {
+    const Feature& feature = schema.features()[term.feature];
+    const double scaled = (value_of(term.feature) - feature.min) / (feature.max - feature.min);
+    sum = term.minus ? sum - scaled : sum + scaled;  // a missing part makes it missing
+  }
+  return sum;
+}
 
 // `row` with the derived values after its own.
 Row ExtendRow(const Schema& schema, absl::Span<const DerivedFeature> derived, RowView row);

@@ -115,11 +115,23 @@ absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32
 }
 
 absl::StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins) {
+  return Create(rows, std::move(bins), {});
+}
+
+absl::StatusOr<BinnedRows> BinnedRows::Create(const Table& rows, std::vector<FeatureBins> bins,
+                                              absl::Span<const DerivedFeature> derived) {
   BinnedRows binned;
   binned.num_rows_ = rows.num_rows();
   binned.num_classes_ = rows.schema().num_classes();
-  for (size_t f = 0; f < bins.size(); ++f) {
-    binned.columns_.push_back(BinColumn(rows.column(f), bins[f]));
+  const size_t own = rows.schema().num_features();
+  for (size_t f = 0; f < own; ++f) binned.columns_.push_back(BinColumn(rows.column(f), bins[f]));
+  std::vector<double> values(derived.empty() ? 0 : rows.num_rows());
+  for (size_t d = 0; d < derived.size(); ++d) {
+    for (size_t row = 0; row < values.size(); ++row) {
+      values[row] = DerivedValue(rows.schema(), derived[d],
+                                 [&](uint32_t feature) { return rows.value(row, feature); });
+    }
+    binned.columns_.push_back(BinColumn(values, bins[own + d]));
   }
   binned.bins_ = std::move(bins);
   binned.labels_.assign(rows.labels().begin(), rows.labels().end());

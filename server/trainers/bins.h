@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/data/table.h"
+#include "common/schema/derived.h"
 #include "common/schema/schema.h"
 
 namespace coppice {
@@ -45,6 +46,9 @@ class BinnedRows {
  public:
   BinnedRows() = default;  // no row
   static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
+  // With columns of derived features after the table's own; `bins` has those of all.
+  static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
+                                           absl::Span<const DerivedFeature> derived);
 
   const std::vector<FeatureBins>& bins() const { return bins_; }
   size_t num_rows() const { return num_rows_; }

@@ -211,11 +211,23 @@ absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& en
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
                                 const AlgorithmInfo& info, const TrainOptions& options,
                                 std::vector<Release> releases) {
+  if (average) {
+    for (TrainedTree& tree : trees) tree.leaves = ToProbabilities(std::move(tree.leaves));
+  }
+  return MakeModel(schema, std::move(trees),
+                   average ? LeafKind::kProbabilities : LeafKind::kWeights, /*derived=*/{}, info,
+                   options, std::move(releases));
+}
+
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
+                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases) {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (TrainedTree& tree : trees) {
     forest.push_back(std::move(tree.tree));
-    leaves.push_back(average ? ToProbabilities(std::move(tree.leaves)) : std::move(tree.leaves));
+    leaves.push_back(std::move(tree.leaves));
   }
   Certificate certificate;
   certificate.releases = std::move(releases);
@@ -233,7 +245,7 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
   }
   COPPICE_ASSIGN_OR_RETURN(certificate.epsilon_nanos, TotalCost(certificate.releases));
   return Model::Create(schema, std::move(forest), std::move(leaves), std::move(certificate),
-                       average ? LeafKind::kProbabilities : LeafKind::kWeights);
+                       leaf_kind, std::move(derived));
 }
 
 }  // namespace coppice

@@ -118,6 +118,11 @@ absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree&
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
                                 const AlgorithmInfo& info, const TrainOptions& options,
                                 std::vector<Release> releases);
+// Leaves as they are.
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
+                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases);
 
 // The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
 // model. `grow` grows one tree on the rows it is given.

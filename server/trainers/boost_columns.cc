@@ -1,0 +1,124 @@
+#include "server/trainers/boost_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kEvenCuts = 31;
+constexpr int kHalvings = 8;
+constexpr uint32_t kObliqueBins = 64;
+constexpr size_t kOfEachSize = 32;  // pairs, and triples
+constexpr uint64_t kSeed = 20220914;
+
+// The least number above `cut`: "below it" is "at most the cut".
+double JustAbove(double cut) {
+  return std::nextafter(cut, std::numeric_limits<double>::infinity());
+}
+
+std::vector<double> NumericCuts(const Feature& feature) {
+  const double low = feature.min, high = feature.max, span = high - low;
+  std::vector<double> cuts;
+  if (!(span > 0)) return cuts;
+  for (uint32_t i = 1; i <= kEvenCuts; ++i) cuts.push_back(low + span * i / (kEvenCuts + 1));
+  const double zero = low < 0 && high > 0 ? 0 : low;
+  cuts.push_back(zero);
+  for (int k = 1; k <= kHalvings; ++k) {
+    cuts.push_back(zero + std::ldexp(high - zero, -k));
+    cuts.push_back(zero - std::ldexp(zero - low, -k));
+  }
+  std::erase_if(cuts, [&](double cut) { return cut < low || cut >= high; });
+  for (double& cut : cuts) cut = JustAbove(cut);
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+FeatureBins Numeric(std::vector<double> cuts) {
+  FeatureBins bins{.type = FeatureType::kNumeric, .cuts = std::move(cuts)};
+  bins.known = static_cast<uint32_t>(bins.cuts.size() + 1);
+  return bins;
+}
+
+// SplitMix64 (Steele, Lea, Flood 2014): numbers that are fixed, and look as if they were not.
+uint64_t Scatter(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Signed sums of `size` of the features: the first has no minus.
+uint64_t NumberOf(uint64_t features, uint64_t size) {
+  if (features < size) return 0;
+  return size == 2 ? features * (features - 1) : features * (features - 1) * (features - 2) / 6 * 4;
+}
+
+void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
+                std::vector<DerivedFeature>& derived) {
+  const uint64_t wanted = std::min<uint64_t>(kOfEachSize, NumberOf(numeric.size(), size));
+  std::set<std::vector<std::pair<uint32_t, bool>>> drawn;
+  uint64_t counter = kSeed + size;
+  while (drawn.size() < wanted) {
+    std::set<uint32_t> features;
+    while (features.size() < size) {
+      features.insert(numeric[Scatter(++counter) % numeric.size()]);
+    }
+    std::vector<std::pair<uint32_t, bool>> terms;
+    for (const uint32_t feature : features) {
+      terms.emplace_back(feature, !terms.empty() && Scatter(++counter) % 2 == 1);
+    }
+    if (!drawn.insert(terms).second) continue;
+    DerivedFeature& added = derived.emplace_back();
+    for (const auto& [feature, minus] : terms) {
+      added.push_back({.feature = feature, .minus = minus});
+    }
+  }
+}
+
+std::vector<DerivedFeature> ObliqueFeatures(const Schema& schema) {
+  std::vector<uint32_t> numeric;
+  size_t categorical = 0;
+  for (uint32_t f = 0; f < schema.num_features(); ++f) {
+    const Feature& feature = schema.features()[f];
+    if (feature.type == FeatureType::kCategorical) ++categorical;
+    if (feature.type == FeatureType::kNumeric && feature.min < feature.max) numeric.push_back(f);
+  }
+  std::vector<DerivedFeature> derived;
+  if (numeric.size() < 2 * categorical) return derived;
+  AddOblique(numeric, 2, derived);
+  AddOblique(numeric, 3, derived);
+  return derived;
+}
+
+FeatureBins ObliqueBins(const Feature& feature) {
+  std::vector<double> cuts;
+  const double span = feature.max - feature.min;
+  for (uint32_t i = 1; i < kObliqueBins; ++i) cuts.push_back(feature.min + span * i / kObliqueBins);
+  return Numeric(std::move(cuts));
+}
+
+}  // namespace
+
+absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema) {
+  BoostColumns columns;
+  COPPICE_ASSIGN_OR_RETURN(columns.bins, PublicBins(schema, /*cuts=*/1));
+  for (size_t f = 0; f < schema.num_features(); ++f) {
+    const Feature& feature = schema.features()[f];
+    if (feature.type == FeatureType::kNumeric) columns.bins[f] = Numeric(NumericCuts(feature));
+  }
+  columns.derived = ObliqueFeatures(schema);
+  COPPICE_ASSIGN_OR_RETURN(const Schema extended, ExtendSchema(schema, columns.derived));
+  for (size_t f = schema.num_features(); f < extended.num_features(); ++f) {
+    columns.bins.push_back(ObliqueBins(extended.features()[f]));
+  }
+  return columns;
+}
+
+}  // namespace coppice
