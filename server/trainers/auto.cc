@@ -299,6 +299,11 @@ class AutoTrainer final : public Trainer {
     return ReleasesOf(budgets, "the forest, at most: how many trees follows from the noisy number");
   }
 
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                                    const TrainOptions&) const override {
+    return std::vector<std::string>();
+  }
+
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const override;
 
