@@ -9,14 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-
 namespace coppice {
-
-// Units of 10^-18 of "0", "0.000001" or "1e-6"; digits past the eighteenth are dropped.
-// InvalidArgument unless it is a number from 10^-18 up to but not including 1, or 0.
-absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
 
 // By the rules of Budget::Parse(); of text that passed, EpsilonOf() (flags.h) is the budget.
 CLI::Option* AddBudgetFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,

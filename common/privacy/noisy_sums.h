@@ -5,9 +5,12 @@
 //            noise of scale sensitivity / epsilon on each (CKS 2020; Dwork, McSherry, Nissim, Smith
 //            2006). Class counts of the leaves of a partition: 1 if a row is added or removed, 2 if
 //            a row or a label is replaced.
+//            rho-zCDP if that step moves them by an L2 norm whose square is at most `l2_squared`:
+//            independent discrete Gaussian noise (CKS 2020, Theorem 14).
 // Exact      whole numbers only; a sum that does not fit into 64 bits is held at its bound, which
 //            is post-processing.
-// Errors     InvalidArgument for a sensitivity of 0 or a scale of 2^48 and more; what the
+// Errors     InvalidArgument for a sensitivity of 0 or a scale of 2^48 (Laplace), 2^40 (Gaussian)
+// and more; what the
 //            PrivateRandom returns otherwise, and then nothing may be released.
 
 #ifndef COPPICE_COMMON_PRIVACY_NOISY_SUMS_H_
@@ -19,12 +22,17 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/privacy/budget.h"
+#include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice {
 
 absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
                                                  uint64_t sensitivity, const Budget& epsilon,
+                                                 PrivateRandom& random);
+
+absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
+                                                 uint64_t l2_squared, const Rho& rho,
                                                  PrivateRandom& random);
 
 }  // namespace coppice

@@ -106,4 +106,20 @@ absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitiv
   return DiscreteLaplace(epsilon.nanos(), uint128(Budget::kNanosPerEpsilon) * sensitivity, random);
 }
 
+// A discrete Laplace y of scale t is kept with probability exp(-(|y| - deviation^2 / t)^2 /
+// (2 deviation^2)), which leaves exp(-y^2 / (2 deviation^2)) of any t; here t is the deviation.
+absl::StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random) {
+  if (deviation == 0 || deviation > kMaxDeviation) {
+    return absl::InvalidArgumentError("a standard deviation must be 1 to 2^40");
+  }
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const int64_t y, DiscreteLaplace(1, deviation, random));
+    const auto off = absl::int128(y < 0 ? -absl::int128(y) : absl::int128(y)) - deviation;
+    COPPICE_ASSIGN_OR_RETURN(
+        const bool keep,
+        BernoulliExp(uint128(off * off), 2 * uint128(deviation) * deviation, random));
+    if (keep) return y;
+  }
+}
+
 }  // namespace coppice

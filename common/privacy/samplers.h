@@ -1,5 +1,5 @@
 // Exact integer samplers, after Canonne, Kamath and Steinke, "The Discrete Gaussian for
-// Differential Privacy" (2020), Algorithms 1 and 2. No floating point: the laws are exact, not
+// Differential Privacy" (2020), Algorithms 1, 2 and 3. No floating point: the laws are exact, not
 // close. Rates are fractions of whole numbers.
 //
 // Errors     InvalidArgument for parameters out of range; what the PrivateRandom returns otherwise.
@@ -21,6 +21,7 @@ namespace coppice {
 inline constexpr absl::uint128 kMaxSamplerTerm = absl::uint128(1) << 100;
 // Noise with a scale (denominator / numerator) of this or more is refused: results stay in 64 bits.
 inline constexpr uint64_t kMaxNoiseScale = uint64_t{1} << 48;
+inline constexpr uint64_t kMaxDeviation = uint64_t{1} << 40;
 
 // True with probability exp(-numerator / denominator).
 absl::StatusOr<bool> BernoulliExp(absl::uint128 numerator, absl::uint128 denominator,
@@ -33,6 +34,9 @@ absl::StatusOr<int64_t> DiscreteLaplace(absl::uint128 numerator, absl::uint128 d
 // The noise that makes an integer of sensitivity `sensitivity` epsilon-private.
 absl::StatusOr<int64_t> DiscreteLaplace(const Budget& epsilon, uint64_t sensitivity,
                                         PrivateRandom& random);
+
+// An integer x with P(x) proportional to exp(-x^2 / (2 deviation^2)). The deviation is 1 to 2^40.
+absl::StatusOr<int64_t> DiscreteGaussian(uint64_t deviation, PrivateRandom& random);
 
 }  // namespace coppice
 

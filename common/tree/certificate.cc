@@ -16,27 +16,42 @@ std::string Text(uint64_t nanos) {
   return absl::StrCat(static_cast<double>(nanos) / kNanosPerEpsilon);
 }
 
-}  // namespace
-
-absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
+// The sum of one kind of cost.
+absl::StatusOr<uint64_t> Total(absl::Span<const Release> releases, uint64_t Release::*cost) {
   // 64 bits each, times 64, times as many as fit into memory is more than 128: held at 2^64.
   constexpr absl::uint128 kTooMuch = absl::uint128(1) << 64;
   absl::uint128 of_all = 0;
   std::map<std::string, absl::uint128> of_part;
   for (const Release& release : releases) {
     absl::uint128& sum = release.part.empty() ? of_all : of_part[release.part];
-    sum = std::min(kTooMuch, sum + absl::uint128(release.epsilon_nanos) * release.times);
+    sum = std::min(kTooMuch, sum + absl::uint128(release.*cost) * release.times);
   }
   absl::uint128 most = 0;
   for (const auto& [part, sum] : of_part) most = std::max(most, sum);
   if (of_all + most >= kTooMuch) {
-    return absl::InvalidArgumentError("the releases' epsilons are too large to add up");
+    return absl::InvalidArgumentError("the releases' costs are too large to add up");
   }
   return absl::Uint128Low64(of_all + most);
 }
 
+}  // namespace
+
+absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases) {
+  return Total(releases, &Release::epsilon_nanos);
+}
+
+absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases) {
+  return Total(releases, &Release::delta_atto);
+}
+
 absl::Status CheckCertificate(const Certificate& certificate) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t cost, TotalCost(certificate.releases));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta, TotalDelta(certificate.releases));
+  if (delta != certificate.delta_atto) {
+    return absl::InvalidArgumentError(absl::StrCat("the certificate says delta ",
+                                                   certificate.delta_atto,
+                                                   "e-18, its releases add up to ", delta, "e-18"));
+  }
   if (cost == certificate.epsilon_nanos) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the certificate says epsilon ",
                                                  Text(certificate.epsilon_nanos),

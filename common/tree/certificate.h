@@ -25,6 +25,7 @@ struct Release {
   std::string what;            // in words
   std::string mechanism;       // "laplace_split", ...
   uint64_t epsilon_nanos = 0;  // in billionths
+  uint64_t delta_atto = 0;     // in 1e-18; 0: pure epsilon-DP
   uint64_t times = 1;
   std::string part;  // of the records that it saw; empty: all
 
@@ -33,6 +34,7 @@ struct Release {
 
 struct Certificate {
   uint64_t epsilon_nanos = 0;              // in all, in billionths
+  uint64_t delta_atto = 0;                 // in all, in 1e-18
   std::vector<Release> releases;           // every one
   std::string mechanism;                   // "laplace_split", ...
   std::string neighbouring;                // the relation, in words
@@ -50,8 +52,10 @@ struct Certificate {
 
 // What the releases cost in all, in billionths. InvalidArgument if that passes 64 bits.
 absl::StatusOr<uint64_t> TotalCost(absl::Span<const Release> releases);
+// The same of their deltas, in 1e-18.
+absl::StatusOr<uint64_t> TotalDelta(absl::Span<const Release> releases);
 
-// OK if the certificate's epsilon is what its releases cost.
+// OK if the certificate's epsilon and delta are what its releases cost.
 absl::Status CheckCertificate(const Certificate& certificate);
 
 }  // namespace coppice

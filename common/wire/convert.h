@@ -42,6 +42,8 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto);
 std::string SerializeTerms(const Terms& terms);
 absl::StatusOr<Terms> ParseTerms(absl::string_view bytes);
 
+v1::Release ToProto(const Release& release);
+std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& releases);
 v1::Certificate ToProto(const Certificate& certificate);
 Certificate FromProto(const v1::Certificate& proto);  // unchecked: CheckCertificate()
 

@@ -49,22 +49,35 @@ std::vector<DerivedFeature> FromProto(
   return derived;
 }
 
+}  // namespace
+
+v1::Release ToProto(const Release& release) {
+  v1::Release proto;
+  proto.set_what(release.what);
+  proto.set_mechanism(release.mechanism);
+  proto.set_epsilon_nanos(release.epsilon_nanos);
+  proto.set_delta_atto(release.delta_atto);
+  proto.set_times(release.times);
+  proto.set_part(release.part);
+  return proto;
+}
+
 std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Release>& protos) {
   std::vector<Release> releases;
   for (const v1::Release& proto : protos) {
     releases.push_back({.what = proto.what(),
                         .mechanism = proto.mechanism(),
                         .epsilon_nanos = proto.epsilon_nanos(),
+                        .delta_atto = proto.delta_atto(),
                         .times = proto.times(),
                         .part = proto.part()});
   }
   return releases;
 }
 
-}  // namespace
-
 Certificate FromProto(const v1::Certificate& proto) {
   return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
           .releases = FromProto(proto.releases()),
           .mechanism = proto.mechanism(),
           .neighbouring = proto.neighbouring(),
@@ -80,6 +93,7 @@ Certificate FromProto(const v1::Certificate& proto) {
 v1::Certificate ToProto(const Certificate& certificate) {
   v1::Certificate proto;
   proto.set_epsilon_nanos(certificate.epsilon_nanos);
+  proto.set_delta_atto(certificate.delta_atto);
   proto.set_mechanism(certificate.mechanism);
   proto.set_neighbouring(certificate.neighbouring);
   proto.mutable_public_inputs()->Assign(certificate.public_inputs.begin(),
@@ -90,14 +104,7 @@ v1::Certificate ToProto(const Certificate& certificate) {
   proto.set_fingerprint(certificate.fingerprint);
   proto.set_code_version(certificate.code_version);
   proto.set_diagnosis(certificate.diagnosis);
-  for (const Release& release : certificate.releases) {
-    v1::Release& added = *proto.add_releases();
-    added.set_what(release.what);
-    added.set_mechanism(release.mechanism);
-    added.set_epsilon_nanos(release.epsilon_nanos);
-    added.set_times(release.times);
-    added.set_part(release.part);
-  }
+  for (const Release& release : certificate.releases) *proto.add_releases() = ToProto(release);
   return proto;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/privacy/delta.h"
 #include "common/wire/field_error.h"
 
 namespace coppice {
@@ -66,16 +67,20 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neigh
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, neighbours));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
-  if (spec.delta_atto != 0) {
-    return FieldError("spec.delta_atto", "must be 0: every algorithm is of pure epsilon-DP");
+  if (spec.delta_atto != 0 && !plan.trainer->info().delta) {
+    return FieldError("spec.delta_atto", absl::StrCat("must be 0: ", spec.algorithm,
+                                                      " is of pure epsilon-DP, without a delta"));
   }
-  plan.options = {.epsilon = *epsilon, .settings = spec.settings};
+  if (spec.delta_atto >= kDeltaOne) {
+    return FieldError("spec.delta_atto", "must be below 1: at 1 nothing would be private");
+  }
+  plan.options = {.epsilon = *epsilon, .delta_atto = spec.delta_atto, .settings = spec.settings};
   COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
   COPPICE_ASSIGN_OR_RETURN(plan.cost, CostOf(plan.releases));
-  if (plan.cost.epsilon_nanos > spec.epsilon_nanos) {
-    return absl::InternalError(absl::StrCat(spec.algorithm, " plans releases of epsilon ",
-                                            EpsilonText(plan.cost.epsilon_nanos),
-                                            ", more than it was given"));
+  if (plan.cost.epsilon_nanos > spec.epsilon_nanos || plan.cost.delta_atto > spec.delta_atto) {
+    return absl::InternalError(absl::StrCat(
+        spec.algorithm, " plans releases of epsilon ", EpsilonText(plan.cost.epsilon_nanos),
+        " and delta ", DeltaText(plan.cost.delta_atto), ", more than it was given"));
   }
   plan.warnings = WarningsOf(plan.releases);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> more,

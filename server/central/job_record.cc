@@ -78,16 +78,6 @@ v1::Cost ToProto(const Cost& cost) {
   return proto;
 }
 
-v1::Release ToProto(const Release& release) {
-  v1::Release proto;
-  proto.set_what(release.what);
-  proto.set_mechanism(release.mechanism);
-  proto.set_epsilon_nanos(release.epsilon_nanos);
-  proto.set_times(release.times);
-  proto.set_part(release.part);
-  return proto;
-}
-
 v1::Job ToProto(const JobInfo& info) {
   v1::Job proto;
   proto.set_name(MakeName(kJobs, info.id));
@@ -129,15 +119,9 @@ absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view byte
     return CorruptRecord(key, "has an unknown state");
   }
   JobFacts facts{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
+                 .planned = FromProto(record.planned()),
                  .request_id = record.request_id(),
                  .request_hash = record.request_hash()};
-  for (const v1::Release& release : record.planned()) {
-    facts.planned.push_back({.what = release.what(),
-                             .mechanism = release.mechanism(),
-                             .epsilon_nanos = release.epsilon_nanos(),
-                             .times = release.times(),
-                             .part = release.part()});
-  }
   return facts;
 }
 

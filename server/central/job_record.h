@@ -28,7 +28,6 @@ struct JobFacts {
 std::string HashRequest(const JobRequest& request);
 
 v1::Cost ToProto(const Cost& cost);
-v1::Release ToProto(const Release& release);
 v1::Job ToProto(const JobInfo& info);
 
 std::string EncodeJob(const JobFacts& facts);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/privacy/delta.h"
 #include "server/curator/public_random.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
@@ -142,6 +143,7 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, bool regression, cons
   report["standard_error"] = Summarize(regression ? scores.rmse : scores.accuracy).standard_error();
   report["algorithm"] = flags.algorithm;
   report["epsilon"] = flags.epsilon;
+  if (flags.delta != "0") report["delta"] = flags.delta;
   report["epsilon_spent"] = scores.epsilon_spent;
   report["settings"] = absl::StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
@@ -171,6 +173,13 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
       ->check([](const std::string& text) {
         return std::string(ParseEpsilon(text).status().message());
       });
+  command
+      .add_option("--delta", flags.delta,
+                  "the same for delta, of algorithms that can use one; 0: pure epsilon-DP")
+      ->check([](const std::string& text) {
+        return std::string(ParseDelta(text).status().message());
+      })
+      ->capture_default_str();
   command.add_option(
       "--set", flags.settings,
       "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
@@ -197,6 +206,11 @@ absl::Status RunCentral(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
   TrainOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.epsilon, ParseEpsilon(flags.epsilon));
+  COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
+  if (options.delta_atto > 0 && !trainer->info().delta) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--delta: ", flags.algorithm, " is of pure epsilon-DP and takes none; leave it out"));
+  }
   COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
   COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
   COPPICE_RETURN_IF_ERROR(trainer->Plan(*schema, options).status());

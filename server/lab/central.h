@@ -20,6 +20,7 @@ struct CentralFlags {
   std::string data_file, schema_file, test_file;
   std::string algorithm;
   std::string epsilon;
+  std::string delta = "0";
   std::vector<std::string> settings;  // "name=value"
   double holdout = 0.1;
   bool strict = false;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/budget.h"
+#include "common/privacy/concentrated.h"
 
 namespace coppice {
 namespace {
@@ -40,7 +41,9 @@ uint64_t RhoOf(absl::Span<const Release> releases) {
   for (const Release& release : releases) {
     if (release.times == 0) continue;
     uint128& sum = release.part.empty() ? of_all : of_part[release.part];
-    const uint128 square = uint128(release.epsilon_nanos) * release.epsilon_nanos;
+    // Only of pure epsilon-DP is a rho known.
+    const uint128 square =
+        release.delta_atto > 0 ? kTooMuch : uint128(release.epsilon_nanos) * release.epsilon_nanos;
     sum = square > kTooMuch / release.times ? kTooMuch
                                             : std::min(kTooMuch, sum + square * release.times);
   }
@@ -61,50 +64,6 @@ uint64_t LargestRelease(uint64_t rho_pico) {
     if (uint128(tried) * tried <= squares) root = tried;
   }
   return root;
-}
-
-// rho-zCDP implies (epsilon, delta)-DP if, for any u > 0 (Renyi order 1 + u),
-//   ln delta >= u ((1 + u) rho - epsilon) + u ln u - (1 + u) ln(1 + u),
-// that is if rho <= (ln delta + u epsilon + h) / (u (1 + u)) with
-//   h = (1 + u) ln(1 + u) - u ln u = ln(1 + u) + u ln(1 + 1/u),
-// whose terms are all positive. This is the numerator.
-struct Numerator {
-  double value = 0;
-  double error = 0;  // at most this much too large
-
-  Numerator(double epsilon, double log_delta, double u) {
-    const double gain = u * epsilon + std::log1p(u) + u * std::log1p(1 / u);
-    value = gain + log_delta;
-    // A dozen operations, each good to two units in the last place (2^-52), on terms no larger than
-    // these; delta itself is rounded, which moves its logarithm by at most 2^-53. Hundred times
-    // that.
-    constexpr double kMargin = 1e-13;
-    error = kMargin * (1 + gain - log_delta);
-  }
-};
-
-// Rounded down.
-double RhoAtOrder(double epsilon, double log_delta, double u) {
-  const Numerator numerator(epsilon, log_delta, u);
-  return (numerator.value - numerator.error) / (u * (1 + u));
-}
-
-// The numerator is concave and grows with u, the denominator convex and positive: the quotient has
-// one peak. Where the search ends is not what makes the bound valid; every u does.
-double BestRho(double epsilon, double log_delta) {
-  double low = -50;  // of ln u
-  double high = 50;
-  for (int i = 0; i < 100; ++i) {
-    const double left = low + (high - low) / 3;
-    const double right = high - (high - low) / 3;
-    if (RhoAtOrder(epsilon, log_delta, std::exp(left)) <
-        RhoAtOrder(epsilon, log_delta, std::exp(right))) {
-      low = left;
-    } else {
-      high = right;
-    }
-  }
-  return RhoAtOrder(epsilon, log_delta, std::exp(low));
 }
 
 absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
@@ -152,7 +111,7 @@ absl::StatusOr<Composition> ParseComposition(absl::string_view name) {
 
 absl::Status Validate(const BudgetCap& cap) {
   COPPICE_RETURN_IF_ERROR(Budget::FromNanos(cap.epsilon_nanos).status());
-  if (cap.delta_atto >= BudgetCap::kDeltaOne) {
+  if (cap.delta_atto >= kDeltaOne) {
     return absl::InvalidArgumentError("delta must be below 1: at 1 nothing would be private");
   }
   if (cap.composition == Composition::kBasic) return absl::OkStatus();
@@ -177,19 +136,16 @@ Cost Plus(const Cost& a, const Cost& b) {
 
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t epsilon_nanos, TotalCost(releases));
-  return Cost{.epsilon_nanos = epsilon_nanos, .delta_atto = 0, .rho_pico = RhoOf(releases)};
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t delta_atto, TotalDelta(releases));
+  return Cost{
+      .epsilon_nanos = epsilon_nanos, .delta_atto = delta_atto, .rho_pico = RhoOf(releases)};
 }
 
 uint64_t RhoCap(const BudgetCap& cap) {
-  if (cap.delta_atto == 0) return 0;
-  constexpr double kPico = 1e12;
-  constexpr double kRoundDown = 1 - 1e-13;
-  // Both conversions are to the nearest double, which the margin allows for.
-  const double epsilon = static_cast<double>(cap.epsilon_nanos) / Budget::kNanosPerEpsilon;
-  const double delta = static_cast<double>(cap.delta_atto) / BudgetCap::kDeltaOne;
-  const double rho = BestRho(epsilon, std::log(delta)) * kPico * kRoundDown;
-  // At most about epsilon + ln(1/u), so far below 2^64.
-  return rho < 1 ? 0 : static_cast<uint64_t>(rho);
+  const absl::StatusOr<Budget> epsilon = Budget::FromNanos(cap.epsilon_nanos);
+  if (!epsilon.ok() || cap.delta_atto == 0) return 0;
+  const absl::StatusOr<Rho> rho = Rho::Implying(*epsilon, cap.delta_atto);
+  return rho.ok() ? rho->picos() : 0;
 }
 
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made) {
@@ -222,7 +178,7 @@ Left LeftOf(const BudgetCap& cap, const Cost& spent) {
 std::string EpsilonText(uint64_t epsilon_nanos) {
   return Decimal(epsilon_nanos, Budget::kNanosPerEpsilon);
 }
-std::string DeltaText(uint64_t delta_atto) { return Decimal(delta_atto, BudgetCap::kDeltaOne); }
+std::string DeltaText(uint64_t delta_atto) { return Decimal(delta_atto, kDeltaOne); }
 std::string RhoText(uint64_t rho_pico) { return Decimal(rho_pico, 1'000'000'000'000); }
 
 }  // namespace coppice

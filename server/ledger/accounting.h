@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/privacy/delta.h"
 #include "common/privacy/neighbours.h"
 #include "common/tree/certificate.h"
 
@@ -38,8 +39,6 @@ absl::StatusOr<Composition> ParseComposition(absl::string_view name);
 
 // The most that a dataset's jobs may cost together.
 struct BudgetCap {
-  static constexpr uint64_t kDeltaOne = 1'000'000'000'000'000'000;  // delta = 1
-
   uint64_t epsilon_nanos = 0;
   uint64_t delta_atto = 0;  // in 1e-18
   Composition composition = Composition::kBasic;
@@ -64,9 +63,9 @@ struct Cost {
 // Field by field, held at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
 
-// Of pure epsilon releases. Those of all records add up; of the parts only the most expensive
-// counts, which may be one in epsilon and another in rho. InvalidArgument if epsilon passes 64
-// bits.
+// Releases of all records add up; of the parts only the most expensive counts, which may be one in
+// epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
+// InvalidArgument if epsilon or delta passes 64 bits.
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
 
 // The largest rho, in 1e-12 and rounded down, for which rho-zCDP is known to imply

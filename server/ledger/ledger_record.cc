@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
+#include "common/wire/convert.h"
 #include "coppice/v1/storage.pb.h"
 
 namespace coppice {
@@ -78,14 +79,7 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
                     .cost = {.epsilon_nanos = record.cost().epsilon_nanos(),
                              .delta_atto = record.cost().delta_atto(),
                              .rho_pico = record.cost().rho_pico()},
-                    .releases = {}};
-  for (const v1::Release& release : record.releases()) {
-    entry.releases.push_back({.what = release.what(),
-                              .mechanism = release.mechanism(),
-                              .epsilon_nanos = release.epsilon_nanos(),
-                              .times = release.times(),
-                              .part = release.part()});
-  }
+                    .releases = FromProto(record.releases())};
   std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
   return entry;
 }
@@ -128,14 +122,7 @@ std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
     record.mutable_cost()->set_delta_atto(entry.cost.delta_atto);
     record.mutable_cost()->set_rho_pico(entry.cost.rho_pico);
   }
-  for (const Release& release : entry.releases) {
-    v1::Release& proto = *record.add_releases();
-    proto.set_what(release.what);
-    proto.set_mechanism(release.mechanism);
-    proto.set_epsilon_nanos(release.epsilon_nanos);
-    proto.set_times(release.times);
-    proto.set_part(release.part);
-  }
+  for (const Release& release : entry.releases) *record.add_releases() = ToProto(release);
   const std::string bytes = record.SerializeAsString();
   return absl::StrCat(Bytes(Sha256({bytes})), bytes);
 }

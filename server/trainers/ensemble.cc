@@ -133,11 +133,12 @@ Releases::Releases(const EnsembleOptions& options, absl::string_view rows)
 }
 
 void Releases::Add(std::string what, absl::string_view mechanism, const Share& share,
-                   uint64_t times) {
+                   uint64_t times, uint64_t delta_atto) {
   if (!share.is_private()) return;
   releases_.push_back({.what = std::move(what),
                        .mechanism = std::string(mechanism),
-                       .epsilon_nanos = share.nanos(),
+                       .epsilon_nanos = share.amount(),
+                       .delta_atto = delta_atto,
                        .times = times * trees_,
                        .part = part_});
 }
@@ -216,13 +217,13 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
   }
   return MakeModel(schema, std::move(trees),
                    average ? LeafKind::kProbabilities : LeafKind::kWeights, /*derived=*/{}, info,
-                   options, std::move(releases));
+                   options, std::move(releases), /*chosen=*/"");
 }
 
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
                                 LeafKind leaf_kind, std::vector<DerivedFeature> derived,
                                 const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases) {
+                                std::vector<Release> releases, std::string chosen) {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (TrainedTree& tree : trees) {
@@ -239,11 +240,13 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
   certificate.estimator =
       absl::StrCat(info.name, options.settings.empty() ? "" : " ",
                    absl::StrJoin(options.settings, " ", absl::PairFormatter("=")));
+  certificate.diagnosis = std::move(chosen);
   certificate.code_version = COPPICE_VERSION;
   if (info.neighbours == Neighbours::kChangeLabel) {
     certificate.public_inputs.push_back("the features of all rows, and which rows have a label");
   }
   COPPICE_ASSIGN_OR_RETURN(certificate.epsilon_nanos, TotalCost(certificate.releases));
+  COPPICE_ASSIGN_OR_RETURN(certificate.delta_atto, TotalDelta(certificate.releases));
   return Model::Create(schema, std::move(forest), std::move(leaves), std::move(certificate),
                        leaf_kind, std::move(derived));
 }

@@ -82,8 +82,9 @@ class Releases {
   // `rows` names the rows that are seen ("rows"), of which each tree has a group or all.
   Releases(const EnsembleOptions& options, absl::string_view rows);
 
-  // Nothing without privacy. `times` is for one tree.
-  void Add(std::string what, absl::string_view mechanism, const Share& share, uint64_t times = 1);
+  // Nothing without privacy. `times` is for one tree. `share` is of epsilon.
+  void Add(std::string what, absl::string_view mechanism, const Share& share, uint64_t times = 1,
+           uint64_t delta_atto = 0);
   std::vector<Release> Take() && { return std::move(releases_); }
 
  private:
@@ -119,10 +120,11 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
                                 const AlgorithmInfo& info, const TrainOptions& options,
                                 std::vector<Release> releases);
 // Leaves as they are.
+// `chosen` says what the algorithm decided from what it released, in words.
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
                                 LeafKind leaf_kind, std::vector<DerivedFeature> derived,
                                 const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases);
+                                std::vector<Release> releases, std::string chosen = "");
 
 // The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
 // model. `grow` grows one tree on the rows it is given.

@@ -14,22 +14,25 @@ absl::uint128 Power(uint64_t base, uint32_t exponent) {
   return power;
 }
 
-absl::StatusOr<Share> OfNanos(absl::uint128 nanos) {
-  const absl::StatusOr<Budget> budget = Budget::FromNanos(absl::Uint128Low64(nanos));
-  if (budget.ok()) return Share(*budget);
+absl::StatusOr<Share> PartOf(const Share& whole, absl::uint128 amount) {
+  const absl::StatusOr<Share> part = whole.WithAmount(absl::Uint128Low64(amount));
+  if (part.ok()) return part;
   return absl::InvalidArgumentError(
       "epsilon is too small to be divided this often: take a larger one, or fewer levels");
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels) {
+absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
+                                                   Growth growth) {
   if (!whole.is_private()) return std::vector<Share>(levels, Share::WithoutPrivacy());
   std::vector<Share> shares;
-  const absl::uint128 all = Power(3, levels) - Power(2, levels);
+  // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels.
+  const absl::uint128 all =
+      (Power(growth.to, levels) - Power(growth.from, levels)) / (growth.to - growth.from);
   for (uint32_t i = 0; i < levels; ++i) {
-    const absl::uint128 part = Power(3, i) * Power(2, levels - 1 - i);
-    COPPICE_ASSIGN_OR_RETURN(const Share share, OfNanos(whole.nanos() * part / all));
+    const absl::uint128 part = Power(growth.to, i) * Power(growth.from, levels - 1 - i);
+    COPPICE_ASSIGN_OR_RETURN(const Share share, PartOf(whole, whole.amount() * part / all));
     shares.push_back(share);
   }
   return shares;
@@ -37,16 +40,16 @@ absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t 
 
 absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts) {
   if (!whole.is_private()) return whole;
-  return OfNanos(whole.nanos() / parts);
+  return PartOf(whole, whole.amount() / parts);
 }
 
 absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {
   if (!whole.is_private()) return TwoShares{whole, whole};
   constexpr uint64_t kMillion = 1'000'000;
   const auto millionths = static_cast<uint64_t>(std::floor(share * kMillion));
-  const absl::uint128 nanos = absl::uint128(whole.nanos()) * millionths / kMillion;
-  COPPICE_ASSIGN_OR_RETURN(const Share part, OfNanos(nanos));
-  COPPICE_ASSIGN_OR_RETURN(const Share rest, OfNanos(whole.nanos() - nanos));
+  const absl::uint128 amount = absl::uint128(whole.amount()) * millionths / kMillion;
+  COPPICE_ASSIGN_OR_RETURN(const Share part, PartOf(whole, amount));
+  COPPICE_ASSIGN_OR_RETURN(const Share rest, PartOf(whole, whole.amount() - amount));
   return TwoShares{part, rest};
 }
 

@@ -1,7 +1,7 @@
 // How a budget is divided, among the levels of a tree for one.
 //
 // Guarantee  the shares never sum to more than the whole; each is rounded down to whole
-//            nano-epsilons. Without privacy all shares are without.
+//            nano-epsilons, or pico-rhos. Without privacy all shares are without.
 // Errors     InvalidArgument if a share would be zero.
 
 #ifndef COPPICE_SERVER_TRAINERS_SHARES_H_
@@ -15,9 +15,15 @@
 
 namespace coppice {
 
-// `levels` shares, each half as much again as the one above it (SPE, section 4.2); none for no
-// levels. At most 40 levels.
-absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels);
+// Each share is to / from of the one above it.
+struct Growth {
+  uint64_t to = 3;  // half as much again: SPE, section 4.2
+  uint64_t from = 2;
+};
+// `levels` shares that grow; none for no levels. At most 40 levels with a growth of 3 / 2, and
+// 25 with 5 / 4.
+absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
+                                                   Growth growth = {});
 
 // One of `parts` shares of the same size.
 absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts);

@@ -1,7 +1,8 @@
 // What every central trainer is: a table in, a model out, and the exact list of what was released.
 //
 // Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is what
-//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon. The plan
+//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon; with a
+//            delta, (epsilon, delta)-DP. The plan
 //            follows from the schema and the options alone, so a job's cost is known before it
 //            runs; the model's certificate lists just these releases.
 // Privacy    control flow depends on private rows through released values only: no count, range or
@@ -42,6 +43,7 @@ struct AlgorithmInfo {
   std::string summary;  // one line
   std::string source;   // paper and section
   Neighbours neighbours = Neighbours::kAddOrRemoveRow;
+  bool delta = false;      // can make use of one
   bool is_private = true;  // false: a reference that takes no epsilon, for coppice-lab alone
   bool classification = true;
   bool regression = false;
@@ -50,6 +52,7 @@ struct AlgorithmInfo {
 
 struct TrainOptions {
   std::optional<Budget> epsilon;  // of everything; unset: no privacy
+  uint64_t delta_atto = 0;        // in 1e-18; 0: pure epsilon-DP
   Settings settings;              // those that are not given have their defaults
 };
 

@@ -69,5 +69,26 @@ TEST(ReleaseSumsTest, RefusesSensitivitiesOutOfRange) {
   EXPECT_EQ(ReleaseSums({}, 1, *Budget::Parse("1"), random)->size(), 0u);
 }
 
+// Deviation 1: the exact law around the sum.
+TEST(ReleaseSumsTest, AddsDiscreteGaussianNoiseForARho) {
+  const Rho half = *Rho::FromPicos(Rho::kPicosPerRho / 2);
+  const Law<int64_t> law = WalkAllBranches<int64_t>(
+      {.cut_off = 1e-7}, [&](PrivateRandom& random) -> absl::StatusOr<int64_t> {
+        const auto noisy = ReleaseSums({10}, 1, half, random);
+        if (!noisy.ok()) return noisy.status();
+        return noisy->at(0);
+      });
+  // The sum of exp(-x^2 / 2) over all whole x.
+  const double all = 2.5066282880429055;
+  for (int64_t noise = -2; noise <= 2; ++noise) {
+    const double expected = std::exp(-static_cast<double>(noise * noise) / 2) / all;
+    EXPECT_NEAR(law.at(10 + noise), expected, law.cut + 1e-9);
+  }
+  EXPECT_LT(law.cut, 0.05);
+  OpenSslRandom random;
+  EXPECT_THAT(ReleaseSums({1}, 0, half, random),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
+}
+
 }  // namespace
 }  // namespace coppice

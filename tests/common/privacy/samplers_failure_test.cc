@@ -63,5 +63,11 @@ TEST(DiscreteLaplaceFailureTest, RefusesASensitivityWhoseNoiseIsTooWide) {
               StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
 
+// A Laplace draw of 0 (place 0, kept, no further round, not negative), which is kept.
+TEST(DiscreteGaussianFailureTest, AnyDrawMayFail) {
+  ExpectEveryFailurePassedOn({0, 0, 1, 0, 0, 0}, int64_t{0},
+                             [](PrivateRandom& random) { return DiscreteGaussian(1, random); });
+}
+
 }  // namespace
 }  // namespace coppice

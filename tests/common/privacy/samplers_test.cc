@@ -109,5 +109,49 @@ TEST(DiscreteLaplaceTest, RefusesRatesOutOfRange) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sensitivity")));
 }
 
+double Bell(int64_t x, double deviation) {
+  return std::exp(-static_cast<double>(x * x) / (2 * deviation * deviation));
+}
+
+double BellsSum(double deviation) {
+  double sum = 0;
+  for (int64_t x = -60; x <= 60; ++x) sum += Bell(x, deviation);
+  return sum;
+}
+
+TEST(DiscreteGaussianTest, HasExactlyTheStatedLaw) {
+  for (const uint64_t deviation : {1, 2}) {
+    const Law<int64_t> law = WalkAllBranches<int64_t>(
+        kWalk, [&](PrivateRandom& random) { return DiscreteGaussian(deviation, random); });
+    EXPECT_LE(law.cut, 0.1);
+    const auto wide = static_cast<double>(deviation);
+    for (int64_t x = -3; x <= 3; ++x) {
+      const double expected = Bell(x, wide) / BellsSum(wide);
+      EXPECT_LE(law.probability.at(x), expected + kRounding) << deviation << " at " << x;
+      EXPECT_GE(law.probability.at(x), expected - law.cut - kRounding) << deviation << " at " << x;
+    }
+  }
+}
+
+// Within one deviation with probability erf(1 / sqrt(2)), nearly: false alarm < 2e-9.
+TEST(DiscreteGaussianTest, LargeDeviationsHaveTheirSpread) {
+  OpenSslRandom random;
+  const testing::BinomialPlan plan{.p = std::erf(1 / std::sqrt(2.0)), .trials = 20'000};
+  uint64_t within = 0;
+  for (uint64_t i = 0; i < plan.trials; ++i) {
+    const int64_t noise = *DiscreteGaussian(kMaxDeviation, random);
+    within += static_cast<uint64_t>(std::abs(noise)) <= kMaxDeviation ? 1 : 0;
+  }
+  EXPECT_TRUE(plan.Accepts(within)) << within;
+}
+
+TEST(DiscreteGaussianTest, RefusesDeviationsOutOfRange) {
+  testing::WalkingRandom random(kWalk);
+  for (const uint64_t deviation : {uint64_t{0}, kMaxDeviation + 1}) {
+    EXPECT_THAT(DiscreteGaussian(deviation, random),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^40")));
+  }
+}
+
 }  // namespace
 }  // namespace coppice

@@ -60,12 +60,12 @@ TEST(ValidateTest, TakesTheEpsilonsOfBudgetAndDeltasBelowOne) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(why)));
   };
   EXPECT_OK(Validate(Basic(1)));
-  EXPECT_OK(Validate(Basic(Budget::kMaxNanos, BudgetCap::kDeltaOne - 1)));
+  EXPECT_OK(Validate(Basic(Budget::kMaxNanos, kDeltaOne - 1)));
   EXPECT_THAT(Validate(Basic(0)), refused("zero"));
   EXPECT_THAT(Validate(Basic(Budget::kMaxNanos + 1)), refused("too large"));
-  EXPECT_THAT(Validate(Basic(1, BudgetCap::kDeltaOne)), refused("delta must be below 1"));
+  EXPECT_THAT(Validate(Basic(1, kDeltaOne)), refused("delta must be below 1"));
   EXPECT_OK(Validate(Zcdp(kEpsilon)));
-  EXPECT_OK(Validate(Zcdp(Budget::kMaxNanos, BudgetCap::kDeltaOne - 1)));
+  EXPECT_OK(Validate(Zcdp(Budget::kMaxNanos, kDeltaOne - 1)));
   EXPECT_THAT(Validate(Zcdp(kEpsilon, 0)), refused("needs a delta"));
   EXPECT_THAT(Validate(Zcdp(1, 1)), refused("no room for any release"));
 }
@@ -153,14 +153,14 @@ TEST_P(RhoCapTest, ImpliesTheCapAndIsNearlyTheLargestThatDoes) {
   const long double log_delta =
       delta < 0.5L
           ? std::log(delta)
-          : std::log1p(-static_cast<long double>(BudgetCap::kDeltaOne - GetParam().delta_atto) /
+          : std::log1p(-static_cast<long double>(kDeltaOne - GetParam().delta_atto) /
                        1e18L);
   const uint64_t rho_pico = RhoCap(GetParam());
   ASSERT_GT(rho_pico, 0u);
   const long double rho = static_cast<long double>(rho_pico) / 1e12L;
   EXPECT_LE(LeastLogDelta(rho, epsilon), log_delta);
   const long double more = rho * (1 + 1e-6L) + 2e-12L;
-  if (GetParam().delta_atto < BudgetCap::kDeltaOne / 2) {
+  if (GetParam().delta_atto < kDeltaOne / 2) {
     EXPECT_GT(LeastLogDelta(more, epsilon), log_delta);
   }
   // Never worse than advanced composition's rho + 2 sqrt(rho ln(1/delta)).
@@ -172,10 +172,10 @@ INSTANTIATE_TEST_SUITE_P(
     Caps, RhoCapTest,
     ::testing::Values(Zcdp(kEpsilon / 10), Zcdp(kEpsilon / 2), Zcdp(kEpsilon), Zcdp(2 * kEpsilon),
                       Zcdp(4 * kEpsilon), Zcdp(kEpsilon, 1), Zcdp(kEpsilon / 1000, 1),
-                      Zcdp(50 * kEpsilon, 1'000), Zcdp(kEpsilon, BudgetCap::kDeltaOne / 10),
-                      Zcdp(kEpsilon, BudgetCap::kDeltaOne - 1), Zcdp(1, BudgetCap::kDeltaOne - 1),
+                      Zcdp(50 * kEpsilon, 1'000), Zcdp(kEpsilon, kDeltaOne / 10),
+                      Zcdp(kEpsilon, kDeltaOne - 1), Zcdp(1, kDeltaOne - 1),
                       Zcdp(Budget::kMaxNanos), Zcdp(Budget::kMaxNanos, 1),
-                      Zcdp(Budget::kMaxNanos, BudgetCap::kDeltaOne - 1)),
+                      Zcdp(Budget::kMaxNanos, kDeltaOne - 1)),
     [](const auto& test) { return "Cap" + std::to_string(test.index); });
 
 TEST(RhoCapTest, HasTheReferenceValues) {
@@ -192,7 +192,7 @@ TEST(RhoCapTest, HasTheReferenceValues) {
 TEST(RhoCapTest, IsNothingWithoutDelta) { EXPECT_EQ(RhoCap(Basic(kEpsilon)), 0u); }
 
 TEST(RhoCapTest, GrowsWithEpsilonAndDelta) {
-  for (uint64_t delta = 1; delta < BudgetCap::kDeltaOne; delta *= 10) {
+  for (uint64_t delta = 1; delta < kDeltaOne; delta *= 10) {
     uint64_t last = 0;
     for (uint64_t nanos = 1; nanos <= Budget::kMaxNanos; nanos += nanos / 7 + 1) {
       const uint64_t rho = RhoCap(Zcdp(nanos, delta));
@@ -236,7 +236,7 @@ TEST(CheckFitsTest, ZcdpAddsUpRhoToTheLastPico) {
                              HasSubstr("0.005 is left"), HasSubstr("may have epsilon 0.1"))));
   EXPECT_FALSE(CheckFits(cap, {.rho_pico = 5}, {.rho_pico = room - 4}).ok());
   EXPECT_FALSE(CheckFits(cap, {}, {.rho_pico = UINT64_MAX}).ok());
-  EXPECT_FALSE(CheckFits(Zcdp(Budget::kMaxNanos, BudgetCap::kDeltaOne - 1), {},
+  EXPECT_FALSE(CheckFits(Zcdp(Budget::kMaxNanos, kDeltaOne - 1), {},
                          *CostOf({Of(Budget::kMaxNanos)}))
                    .ok());
 }

@@ -1,4 +1,4 @@
-#include "client/cli/budget_flags.h"
+#include "common/privacy/delta.h"
 
 #include "tests/support/status_matchers.h"
 

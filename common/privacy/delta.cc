@@ -1,0 +1,68 @@
+#include "common/privacy/delta.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+
+namespace coppice {
+namespace {
+
+constexpr int64_t kFractionDigits = 18;
+
+absl::Status BadDelta() {
+  return absl::InvalidArgumentError(
+      "wants 0, or a number from 1e-18 to below 1, such as 1e-6 or 0.000001");
+}
+
+// All digits of a number, and where its point is: after `whole` of them.
+struct Digits {
+  std::string all;
+  int64_t whole = 0;
+};
+
+absl::StatusOr<Digits> ReadDigits(absl::string_view text) {
+  Digits digits;
+  bool after_point = false;
+  size_t i = 0;
+  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
+    if (text[i] == '.' && !after_point) {
+      after_point = true;
+      continue;
+    }
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(text[i]))) return BadDelta();
+    digits.all += text[i];
+    digits.whole += after_point ? 0 : 1;
+  }
+  if (digits.all.empty()) return BadDelta();
+  if (i == text.size()) return digits;
+  int32_t exponent = 0;
+  const absl::string_view rest = text.substr(i + 1);
+  const bool has_spaces = rest != absl::StripAsciiWhitespace(rest);
+  if (has_spaces || !absl::SimpleAtoi(rest, &exponent)) return BadDelta();
+  digits.whole += exponent;
+  return digits;
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> ParseDelta(absl::string_view text) {
+  absl::StatusOr<Digits> digits = ReadDigits(text);
+  if (!digits.ok()) return digits.status();
+  const size_t zeros = digits->all.find_first_not_of('0');
+  if (zeros == std::string::npos) return 0;
+  // The number is 0.SIGNIFICANT * 10^place.
+  const absl::string_view significant = absl::string_view(digits->all).substr(zeros);
+  const int64_t place = digits->whole - static_cast<int64_t>(zeros);
+  if (place > 0 || place <= -kFractionDigits) return BadDelta();
+  uint64_t units = 0;
+  for (int64_t i = 0; i < place + kFractionDigits; ++i) {
+    const auto digit = static_cast<size_t>(i);
+    units = units * 10 +
+            (digit < significant.size() ? static_cast<uint64_t>(significant[digit] - '0') : 0);
+  }
+  return units;
+}
+
+}  // namespace coppice

@@ -1,0 +1,78 @@
+// What rows ask of a boosted tree, and what a tree answers: one task for two classes, one for more,
+// one for numbers.
+//
+// Scores     of a row: what the trees so far answered it, summed. They follow from its features and
+//            from released values; with its own label, so does what it asks for next, its
+//            residuals. No row's residuals depend on another row's label.
+// Bounds     on the grid of kResidualUnit, whatever floating point did before: two classes, |y -
+// p|,
+//            at most half a unit; more classes, an L1 norm of at most one unit; numbers, (1 + q) /
+//            2 and (1 - q) / 2, one unit together.
+// Threads    not safe to share.
+// Source     docs/mechanisms.md#boosting.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOST_TASK_H_
+#define COPPICE_SERVER_TRAINERS_BOOST_TASK_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/trainers/boost_scores.h"
+#include "server/trainers/releaser.h"
+
+namespace coppice {
+
+inline constexpr int64_t kResidualUnit = int64_t{1} << 16;
+
+// What residuals can be.
+struct ResidualKind {
+  uint32_t outputs = 1;
+  // Numbers: a record counts `whole` in the sums of its child, (whole + r) / 2 to the positive and
+  // (whole - r) / 2 to the negative part; 0: |r| to the part of its sign.
+  int64_t whole = 0;
+  uint64_t range = 0;         // of selections
+  Sensitivity sensitivity{};  // of measurements
+  double multiway = 0;        // reduction of a split into B children, in (B - 2) noise scales
+};
+
+// What was measured in a child: noisy sums of the positive and negative parts, one an output, and
+// the scale of their noise (releaser.h).
+struct ChildSums {
+  absl::Span<const int64_t> positive, negative;
+  double scale = 0;
+};
+
+class BoostTask {
+ public:
+  virtual ~BoostTask() = default;
+
+  virtual ResidualKind kind() const = 0;
+  // What every row asks for now.
+  virtual void Fill(Residuals& residuals) const = 0;
+  // The scores that a node adds, from what was measured there, one an output.
+  virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
+  // The model's outputs of a leaf with these scores (LeafKind::kScores).
+  virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
+
+  // Adds to every row's scores the values of its child.
+  void Add(absl::Span<const uint32_t> child_of_row, const std::vector<std::vector<double>>& values);
+  absl::Span<const double> scores(size_t output) const { return scores_[output]; }
+
+ protected:
+  BoostTask(size_t outputs, size_t rows) : scores_(outputs, std::vector<double>(rows, 0.0)) {}
+
+  std::vector<std::vector<double>> scores_;  // scores_[output][row]
+};
+
+// Classes, or kUnlabelled, one a row. The spans must outlive the task.
+std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes);
+
+// Steps (bins.h), one a row; a score of 1 is `reach` steps above `middle`, both of them released.
+std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
+                                      double reach);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOST_TASK_H_
