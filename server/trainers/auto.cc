@@ -26,8 +26,9 @@ namespace coppice {
 namespace {
 
 constexpr double kCountShare = 0.01;
-constexpr double kSelectShare = 0.65;  // of a level; the rest measures
-constexpr double kInformation = 140;   // rows times epsilon, for each further round
+constexpr double kSelectShare = 0.65;     // of a level; the rest measures
+constexpr double kInformation = 140;      // rows times epsilon, for each further round
+constexpr double kLeastInformation = 35;  // below it a single split is mostly noise
 constexpr double kMostRounds = 200;
 constexpr double kMostDepth = 4;
 constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
@@ -40,6 +41,7 @@ struct Budgets {
 
 // What was decided from the number of rows as released.
 struct Choice {
+  double rows = 0;
   Share forest = Share::WithoutPrivacy();
   double rounds = 1;  // levels of all trees together
 
@@ -61,10 +63,10 @@ struct Choice {
 // rows, its noise with the rounds (in epsilon), or with their root (in rho).
 Choice Choose(double rows, const Budgets& budgets) {
   rows = std::max(rows, 0.0);
-  if (!budgets.forest.is_private()) return {.rounds = kMostRounds};
+  if (!budgets.forest.is_private()) return {.rows = rows, .rounds = kMostRounds};
   const double epsilon = budgets.forest.budget().epsilon();
-  const Choice pure = {.forest = budgets.forest,
-                       .rounds = std::sqrt(rows * epsilon / kInformation)};
+  const Choice pure = {
+      .rows = rows, .forest = budgets.forest, .rounds = std::sqrt(rows * epsilon / kInformation)};
   const auto held = [](Choice choice) {
     choice.rounds = std::clamp(choice.rounds, 1.0, kMostRounds);
     return choice;
@@ -74,6 +76,7 @@ Choice Choose(double rows, const Budgets& budgets) {
   if (!rho.ok()) return held(pure);
   const double whole_rho = static_cast<double>(rho->picos()) / Rho::kPicosPerRho;
   const Choice concentrated = {
+      .rows = rows,
       .forest = Share(*rho),
       .rounds = std::pow(
           rows * std::sqrt(8 * kSelectShare * whole_rho) / (kSelectShare * kInformation), 2.0 / 3)};
@@ -146,7 +149,7 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice_.forest));
     COPPICE_ASSIGN_OR_RETURN(
         const NumberScale scale,
-        ReleaseNumberScale(rows_.targets(), shares.middle, shares.reach, releaser_));
+        ReleaseNumberScale(rows_.targets(), choice_.rows, shares.middle, shares.reach, releaser_));
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
     COPPICE_ASSIGN_OR_RETURN(const std::vector<double> first,
                              ReleaseConstant(rows_, shares.first, *task, releaser_));
@@ -177,8 +180,8 @@ class AutoTrainer final : public Trainer {
 
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                     const TrainOptions& options) const override {
-    COPPICE_RETURN_IF_ERROR(Resolve(schema, options).status());
-    return std::vector<std::string>();
+    COPPICE_ASSIGN_OR_RETURN(const Budgets budgets, Resolve(schema, options));
+    return WarningsOf(budgets);
   }
 
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
@@ -207,6 +210,16 @@ class AutoTrainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                              Divide(Share::Of(options.epsilon), kCountShare));
     return Budgets{.count = shares.part, .forest = shares.rest, .delta_atto = options.delta_atto};
+  }
+
+  static std::vector<std::string> WarningsOf(const Budgets& budgets) {
+    constexpr double kFew = 1000;
+    if (!budgets.forest.is_private()) return {};
+    const double rows = kLeastInformation / budgets.forest.budget().epsilon();
+    if (rows < kFew) return {};
+    return {absl::StrCat("below about ", std::llround(rows),
+                         " rows noise hides even the best split: expect little more than the "
+                         "accuracy of always giving the most frequent answer. More epsilon helps")};
   }
 
   static std::vector<Release> ReleasesOf(const Budgets& budgets) {

@@ -12,11 +12,10 @@ namespace {
 constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 standard deviations
 constexpr double kMostStep = 10;
 constexpr double kNumberStep = 0.4;
-constexpr int64_t kHalf = kResidualUnit / 2;
 
-int32_t OnGrid(double x, int64_t most) {
+int32_t OnGrid(double x, int64_t unit, int64_t most) {
   if (!(x > 0)) return 0;  // and not a number
-  return static_cast<int32_t>(std::min<int64_t>(std::llround(x * kResidualUnit), most));
+  return static_cast<int32_t>(std::min<int64_t>(std::llround(x * static_cast<double>(unit)), most));
 }
 
 double LogRatio(double positive, double negative, double smoothing) {
@@ -26,33 +25,31 @@ double LogRatio(double positive, double negative, double smoothing) {
 }
 
 // Without noise a little is added all the same, or an empty side would be infinitely sure.
-double Smoothing(const ChildSums& measured) {
-  return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(kHalf);
+double Smoothing(const ChildSums& measured, int64_t unit) {
+  return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(unit) / 2;
 }
 
 // One score, the log-odds of the second class. |y - p|, at most 1/2.
 class TwoClasses final : public BoostTask {
  public:
-  explicit TwoClasses(absl::Span<const uint32_t> labels)
-      : BoostTask(1, labels.size()), labels_(labels) {}
+  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit)
+      : BoostTask(1, labels.size(), unit), labels_(labels) {}
 
   ResidualKind kind() const override {
-    return {.outputs = 1,
-            .whole = 0,
-            .range = 2 * kHalf,
-            .sensitivity = {.l1 = kHalf, .l2_squared = kHalf * kHalf},
+    return {.range = halves(2),
+            .sensitivity = {.l1 = halves(1), .l2_squared = halves(1) * halves(1)},
             .multiway = 1};
   }
   void Fill(Residuals& residuals) const override {
     for (size_t row = 0; row < labels_.size(); ++row) {
       const double p = 1 / (1 + std::exp(-scores_[0][row]));
       residuals[0][row] = labels_[row] == kUnlabelled ? 0
-                          : labels_[row] == 1         ? OnGrid(1 - p, kHalf)
-                                                      : -OnGrid(p, kHalf);
+                          : labels_[row] == 1         ? OnGrid(1 - p, unit_, half())
+                                                      : -OnGrid(p, unit_, half());
     }
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
-    const double smoothing = Smoothing(measured);
+    const double smoothing = Smoothing(measured, unit_);
     value[0] = LogRatio(static_cast<double>(measured.positive[0]),
                         static_cast<double>(measured.negative[0]), smoothing);
   }
@@ -67,14 +64,13 @@ class TwoClasses final : public BoostTask {
 // One score a class. The residuals' L1 norm is at most 1.
 class SeveralClasses final : public BoostTask {
  public:
-  SeveralClasses(absl::Span<const uint32_t> labels, uint32_t classes)
-      : BoostTask(classes, labels.size()), labels_(labels), classes_(classes) {}
+  SeveralClasses(absl::Span<const uint32_t> labels, uint32_t classes, int64_t unit)
+      : BoostTask(classes, labels.size(), unit), labels_(labels), classes_(classes) {}
 
   ResidualKind kind() const override {
     return {.outputs = classes_,
-            .whole = 0,
-            .range = 4 * kHalf,
-            .sensitivity = {.l1 = 2 * kHalf, .l2_squared = 2 * kHalf * kHalf},
+            .range = halves(4),
+            .sensitivity = {.l1 = halves(2), .l2_squared = 2 * halves(1) * halves(1)},
             .multiway = 2};
   }
   void Fill(Residuals& residuals) const override {
@@ -91,7 +87,7 @@ class SeveralClasses final : public BoostTask {
     }
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
-    const double smoothing = Smoothing(measured);
+    const double smoothing = Smoothing(measured, unit_);
     for (uint32_t k = 0; k < classes_; ++k) {
       value[k] = (classes_ - 1.0) / classes_ *
                  LogRatio(static_cast<double>(measured.positive[k]),
@@ -119,8 +115,8 @@ class SeveralClasses final : public BoostTask {
     uint32_t place = 0;
     for (uint32_t k = 0; k < classes_; ++k) {
       if (k == label) continue;
-      const auto share =
-          static_cast<int64_t>(std::floor(std::clamp(scale * p[k], 0.0, 0.5) * kResidualUnit));
+      const auto share = static_cast<int64_t>(
+          std::floor(std::clamp(scale * p[k], 0.0, 0.5) * static_cast<double>(unit_)));
       residuals[k][row] = static_cast<int32_t>(-share);
       sum += share;
       if (share > largest) {
@@ -128,12 +124,12 @@ class SeveralClasses final : public BoostTask {
         place = k;
       }
     }
-    if (sum > kHalf) {
-      const int64_t excess = std::min(sum - kHalf, largest);
+    if (sum > half()) {
+      const int64_t excess = std::min(sum - half(), largest);
       residuals[place][row] += static_cast<int32_t>(excess);
       sum -= excess;
     }
-    residuals[label][row] = static_cast<int32_t>(std::min(sum, kHalf));
+    residuals[label][row] = static_cast<int32_t>(std::min(sum, half()));
   }
 
   absl::Span<const uint32_t> labels_;
@@ -144,21 +140,20 @@ class SeveralClasses final : public BoostTask {
 class Numbers final : public BoostTask {
  public:
   // `middle` and `reach` in steps of the target's range.
-  Numbers(absl::Span<const uint32_t> targets, double middle, double reach)
-      : BoostTask(1, targets.size()), targets_(targets), middle_(middle), reach_(reach) {}
+  Numbers(absl::Span<const uint32_t> targets, double middle, double reach, int64_t unit)
+      : BoostTask(1, targets.size(), unit), targets_(targets), middle_(middle), reach_(reach) {}
 
   ResidualKind kind() const override {
-    return {.outputs = 1,
-            .whole = kResidualUnit,
-            .range = 2 * kResidualUnit,
-            .sensitivity = {.l1 = kResidualUnit, .l2_squared = kResidualUnit * kResidualUnit},
+    return {.whole = unit_,
+            .range = halves(4),
+            .sensitivity = {.l1 = halves(2), .l2_squared = halves(2) * halves(2)},
             .multiway = 1};
   }
   void Fill(Residuals& residuals) const override {
     for (size_t row = 0; row < targets_.size(); ++row) {
       const double wanted = std::clamp((targets_[row] - middle_) / reach_, -1.0, 1.0);
       const double q = std::clamp((wanted - scores_[0][row]) / kNumberStep, -1.0, 1.0);
-      residuals[0][row] = q < 0 ? -OnGrid(-q, kResidualUnit) : OnGrid(q, kResidualUnit);
+      residuals[0][row] = q < 0 ? -OnGrid(-q, unit_, unit_) : OnGrid(q, unit_, unit_);
     }
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
@@ -190,14 +185,15 @@ void BoostTask::Add(absl::Span<const uint32_t> child_of_row,
   }
 }
 
-std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes) {
-  if (num_classes == 2) return std::make_unique<TwoClasses>(labels);
-  return std::make_unique<SeveralClasses>(labels, num_classes);
+std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
+                                     int64_t unit) {
+  if (num_classes == 2) return std::make_unique<TwoClasses>(labels, unit);
+  return std::make_unique<SeveralClasses>(labels, num_classes, unit);
 }
 
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
-                                      double reach) {
-  return std::make_unique<Numbers>(targets, middle, reach);
+                                      double reach, int64_t unit) {
+  return std::make_unique<Numbers>(targets, middle, reach, unit);
 }
 
 }  // namespace coppice

@@ -4,7 +4,7 @@
 // Scores     of a row: what the trees so far answered it, summed. They follow from its features and
 //            from released values; with its own label, so does what it asks for next, its
 //            residuals. No row's residuals depend on another row's label.
-// Bounds     on the grid of kResidualUnit, whatever floating point did before: two classes, |y -
+// Bounds     whole multiples of 1 / unit, whatever floating point did before: two classes, |y -
 // p|,
 //            at most half a unit; more classes, an L1 norm of at most one unit; numbers, (1 + q) /
 //            2 and (1 - q) / 2, one unit together.
@@ -61,17 +61,24 @@ class BoostTask {
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
 
  protected:
-  BoostTask(size_t outputs, size_t rows) : scores_(outputs, std::vector<double>(rows, 0.0)) {}
+  BoostTask(size_t outputs, size_t rows, int64_t unit)
+      : unit_(unit), scores_(outputs, std::vector<double>(rows, 0.0)) {}
 
+  int64_t half() const { return unit_ / 2; }
+  uint64_t halves(uint64_t count) const { return count * static_cast<uint64_t>(half()); }
+
+  const int64_t unit_;
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
 };
 
-// Classes, or kUnlabelled, one a row. The spans must outlive the task.
-std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes);
+// Classes, or kUnlabelled, one a row. The spans must outlive the task. `unit` is even; a coarser
+// one than usual is for tests that walk through every sum.
+std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
+                                     int64_t unit = kResidualUnit);
 
 // Steps (bins.h), one a row; a score of 1 is `reach` steps above `middle`, both of them released.
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
-                                      double reach);
+                                      double reach, int64_t unit = kResidualUnit);
 
 }  // namespace coppice
 

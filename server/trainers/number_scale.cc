@@ -36,20 +36,45 @@ std::vector<double> ReachGrid() {
   return grid;
 }
 
-// The cut of `grid` nearest to the quantile `part` / `whole` of `values`.
+struct Fraction {
+  int64_t part = 1;
+  int64_t whole = 2;
+};
+uint64_t RangeOf(const Fraction& quantile) {
+  return static_cast<uint64_t>(2 * std::max(quantile.part, quantile.whole - quantile.part));
+}
+
+constexpr Fraction kMedian = {.part = 1, .whole = 2};
+constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
+
+// The cut of `grid` nearest to a quantile of `values`. Each cut is worth `preference` less than the
+// one before: a public number.
 absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
-                                int64_t part, int64_t whole, const Share& share,
+                                const Fraction& quantile, int64_t preference, const Share& share,
                                 Releaser& releaser) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<int64_t>(values.size());
   std::vector<int64_t> scores;
   for (const double cut : grid) {
     const int64_t rank = std::upper_bound(values.begin(), values.end(), cut) - values.begin();
-    scores.push_back(-std::abs(whole * rank - part * count));
+    const auto place = static_cast<int64_t>(scores.size());
+    scores.push_back(-std::abs(quantile.whole * rank - quantile.part * count) - place * preference);
   }
-  const auto range = static_cast<uint64_t>(2 * std::max(part, whole - part));
-  COPPICE_ASSIGN_OR_RETURN(const size_t chosen, releaser.Select(scores, share, range));
+  COPPICE_ASSIGN_OR_RETURN(const size_t chosen, releaser.Select(scores, share, RangeOf(quantile)));
   return grid[chosen];
+}
+
+// Beyond the largest distance all reaches score alike, and there can be many of them: a smaller one
+// is preferred, by so much that noise hardly makes up for a few steps; but never by more than a
+// part of what tells the quantile from nothing, which grows with the rows.
+int64_t PreferenceForSmall(const Share& share, double rows) {
+  constexpr double kNats = 0.3;  // a step
+  constexpr double kMostOfEvidence = 0.25;
+  if (!share.is_private()) return 1;
+  const Budget epsilon = share.is_concentrated() ? share.rho().ForSelection() : share.budget();
+  const double by_noise = kNats * static_cast<double>(RangeOf(kReachQuantile)) / epsilon.epsilon();
+  const double by_rows = kMostOfEvidence * kReachQuantile.part * std::max(rows, 0.0) / kReaches;
+  return std::llround(std::min(by_noise, by_rows));
 }
 
 }  // namespace
@@ -66,15 +91,16 @@ absl::StatusOr<NumberShares> DivideForNumbers(const Share& whole) {
                       .last = last.part};
 }
 
-absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets,
+absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
                                                const Share& middle, const Share& reach,
                                                Releaser& releaser) {
   NumberScale scale;
   std::vector<double> values(targets.begin(), targets.end());
-  COPPICE_ASSIGN_OR_RETURN(scale.middle, Quantile(values, MiddleGrid(), 1, 2, middle, releaser));
+  COPPICE_ASSIGN_OR_RETURN(scale.middle,
+                           Quantile(values, MiddleGrid(), kMedian, 0, middle, releaser));
   for (double& value : values) value = std::abs(value - scale.middle);
-  COPPICE_ASSIGN_OR_RETURN(scale.reach,
-                           Quantile(std::move(values), ReachGrid(), 49, 50, reach, releaser));
+  COPPICE_ASSIGN_OR_RETURN(scale.reach, Quantile(std::move(values), ReachGrid(), kReachQuantile,
+                                                 PreferenceForSmall(reach, rows), reach, releaser));
   scale.reach = std::max(scale.reach, 2 * kLeastReach * kTargetSteps);
   return scale;
 }

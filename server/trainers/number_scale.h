@@ -28,7 +28,8 @@ struct NumberScale {
   double middle = 0;
   double reach = 1;
 };
-absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets,
+// `rows` is their number as released.
+absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
                                                const Share& middle, const Share& reach,
                                                Releaser& releaser);
 

@@ -53,7 +53,7 @@ struct AlgorithmInfo {
 struct TrainOptions {
   std::optional<Budget> epsilon;  // of everything; unset: no privacy
   uint64_t delta_atto = 0;        // in 1e-18; 0: pure epsilon-DP
-  Settings settings;              // those that are not given have their defaults
+  Settings settings{};            // those that are not given have their defaults
 };
 
 // Called now and then with the share that is done, 0 to 1; an error ends the training with it.

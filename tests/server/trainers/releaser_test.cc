@@ -1,5 +1,6 @@
 #include "server/trainers/releaser.h"
 
+#include <cmath>
 #include <map>
 
 #include "tests/support/binomial_plan.h"
@@ -79,6 +80,33 @@ TEST(ReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
   EXPECT_THAT(releaser.Below(2), unavailable);
   EXPECT_THAT(releaser.Select({}, share, 2), invalid);
   EXPECT_THAT(releaser.Select({}, Share::WithoutPrivacy(), 2), invalid);
+}
+
+// rho = 1/8 is the exponential mechanism at epsilon 1, by either rule.
+TEST(ReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
+  const Share share(*Rho::FromPicos(Rho::kPicosPerRho / 8));
+  const double coin = std::exp(-0.5);
+  for (const SelectionRule rule : {SelectionRule::kPermuteAndFlip, SelectionRule::kExponential}) {
+    const auto chosen = Chosen(rule, {4, 3}, share, 2);
+    EXPECT_TRUE((BinomialPlan{coin / (1 + coin), kTrials}.Accepts(chosen.at(1))));
+  }
+}
+
+TEST(ReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
+  SeededRandom random(9);
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  const Sensitivity sensitivity = {.l1 = 6, .l2_squared = 16};
+  // Epsilon 2: a scale of 3. Rho 1/8: a variance of 16 / (2/8) = 64, as of a scale of 8 / sqrt(2).
+  const auto laplace = *releaser.Measure({1000}, sensitivity, Share(*Budget::Parse("2")));
+  EXPECT_DOUBLE_EQ(laplace.scale, 3);
+  const Share rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));
+  const auto gaussian = *releaser.Measure({1000}, sensitivity, rho);
+  EXPECT_DOUBLE_EQ(gaussian.scale, 8 / std::sqrt(2.0));
+  EXPECT_NEAR(static_cast<double>(gaussian.sums[0]), 1000, 100);
+  const auto exact = *releaser.Measure({1000}, sensitivity, Share::WithoutPrivacy());
+  EXPECT_EQ(exact.scale, 0);
+  EXPECT_EQ(exact.sums[0], 1000);
+  EXPECT_THAT(releaser.Sums({1000}, 6, rho), StatusIs(absl::StatusCode::kInternal, ::testing::_));
 }
 
 }  // namespace

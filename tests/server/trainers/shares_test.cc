@@ -22,7 +22,7 @@ TEST(SharesTest, GeometricSharesNeverExceedTheWholeAndLoseANanoEachAtMost) {
       ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(nanos), levels));
       ASSERT_EQ(shares.size(), levels);
       uint64_t sum = 0;
-      for (const Share& share : shares) sum += share.nanos();
+      for (const Share& share : shares) sum += share.amount();
       EXPECT_LE(sum, nanos);
       EXPECT_GT(sum + levels, nanos);
     }
@@ -32,8 +32,8 @@ TEST(SharesTest, GeometricSharesNeverExceedTheWholeAndLoseANanoEachAtMost) {
 TEST(SharesTest, EachLevelGetsHalfAsMuchAgainAsTheOneAbove) {
   ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(Budget::kMaxNanos), 10));
   for (size_t level = 1; level < shares.size(); ++level) {
-    EXPECT_NEAR(static_cast<double>(shares[level].nanos()),
-                1.5 * static_cast<double>(shares[level - 1].nanos()), 3)
+    EXPECT_NEAR(static_cast<double>(shares[level].amount()),
+                1.5 * static_cast<double>(shares[level - 1].amount()), 3)
         << level;
   }
 }
@@ -41,7 +41,7 @@ TEST(SharesTest, EachLevelGetsHalfAsMuchAgainAsTheOneAbove) {
 TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
   ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(Budget::kMaxNanos), 40));
   absl::uint128 sum = 0;
-  for (const Share& share : shares) sum += share.nanos();
+  for (const Share& share : shares) sum += share.amount();
   EXPECT_LE(sum, Budget::kMaxNanos);
   EXPECT_GT(sum + 40, Budget::kMaxNanos);
 }
@@ -62,20 +62,41 @@ TEST(SharesTest, TooSmallAnEpsilonIsRefused) {
 }
 
 TEST(SharesTest, EqualSharesAreRoundedDown) {
-  EXPECT_EQ(EqualShare(OfNanos(10), 3)->nanos(), 3u);
-  EXPECT_EQ(EqualShare(OfNanos(10), 1)->nanos(), 10u);
+  EXPECT_EQ(EqualShare(OfNanos(10), 3)->amount(), 3u);
+  EXPECT_EQ(EqualShare(OfNanos(10), 1)->amount(), 10u);
 }
 
 TEST(SharesTest, TheTwoPartsOfADivisionAreTheWhole) {
   for (const uint64_t nanos : kWholes) {
     for (int percent = 1; percent <= 99; ++percent) {
       ASSERT_OK_AND_ASSIGN(const TwoShares two, Divide(OfNanos(nanos), percent / 100.0));
-      EXPECT_EQ(two.part.nanos() + two.rest.nanos(), nanos);
-      EXPECT_EQ(two.part.nanos(),
+      EXPECT_EQ(two.part.amount() + two.rest.amount(), nanos);
+      EXPECT_EQ(two.part.amount(),
                 absl::Uint128Low64(absl::uint128(nanos) * static_cast<uint64_t>(percent) / 100))
           << percent;
     }
   }
+}
+
+TEST(SharesTest, LevelsGrowByTheFractionThatIsAskedFor) {
+  ASSERT_OK_AND_ASSIGN(const auto shares,
+                       GeometricShares(OfNanos(Budget::kMaxNanos), 4, {.to = 5, .from = 4}));
+  uint64_t sum = shares[0].amount();
+  for (size_t level = 1; level < 4; ++level) {
+    EXPECT_NEAR(static_cast<double>(shares[level].amount()),
+                1.25 * static_cast<double>(shares[level - 1].amount()), 3);
+    sum += shares[level].amount();
+  }
+  EXPECT_LE(sum, Budget::kMaxNanos);
+  EXPECT_GT(sum + 4, Budget::kMaxNanos);
+}
+
+TEST(SharesTest, PartsOfARhoAreRhos) {
+  const Share whole(*Rho::FromPicos(1000));
+  EXPECT_TRUE(EqualShare(whole, 3)->is_concentrated());
+  EXPECT_EQ(EqualShare(whole, 3)->rho().picos(), 333u);
+  EXPECT_EQ(Divide(whole, 0.25)->rest.rho().picos(), 750u);
+  EXPECT_EQ(GeometricShares(whole, 2)->at(1).rho().picos(), 600u);
 }
 
 TEST(SharesTest, WithoutPrivacyEveryShareIsWithout) {
@@ -87,7 +108,7 @@ TEST(SharesTest, WithoutPrivacyEveryShareIsWithout) {
   EXPECT_FALSE(Divide(none, 0.5)->part.is_private());
   EXPECT_FALSE(Divide(none, 0.5)->rest.is_private());
   EXPECT_FALSE(Share::Of(std::nullopt).is_private());
-  EXPECT_EQ(Share::Of(*Budget::Parse("2")).nanos(), 2'000'000'000u);
+  EXPECT_EQ(Share::Of(*Budget::Parse("2")).amount(), 2'000'000'000u);
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+// auto: what it decides, and that it learns.
+
+#include "absl/strings/match.h"
+#include "server/trainers/algorithms.h"
+#include "tests/server/trainers/tables.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
+
+Model Trained(const Table& table, const char* epsilon, uint64_t delta_atto = 0) {
+  SeededRandom random(1);
+  return *Auto().Train(table, {.epsilon = *Budget::Parse(epsilon), .delta_atto = delta_atto},
+                       random, [](double) { return absl::OkStatus(); });
+}
+
+// "yes" above the diagonal of the first two features: one oblique split.
+Table Diagonal(size_t rows) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create(NumericFeatures(4), "label", {"no", "yes"}));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < rows; ++i) {
+    const Row row = {draw(engine), draw(engine), draw(engine), draw(engine)};
+    table.Append(row, row[0] + row[1] > 1 ? 1 : 0);
+  }
+  return table;
+}
+
+double Accuracy(const Model& model, const Table& table) {
+  size_t right = 0;
+  for (size_t row = 0; row < table.num_rows(); ++row) {
+    right += model.Predict(table.row(row)).label == table.label(row) ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(table.num_rows());
+}
+
+TEST(AutoTest, FindsAnObliqueBoundary) {
+  const Table table = Diagonal(20'000);
+  EXPECT_GT(Accuracy(Trained(table, "1"), table), 0.96);
+}
+
+TEST(AutoTest, SaysWhatItChoseFromTheNumberOfRowsAsReleased) {
+  // 20,000 rows at 0.99 of epsilon 1: sqrt(20,000 * 0.99 / 140) = 11.9 levels.
+  EXPECT_EQ(Trained(Diagonal(20'000), "1").certificate().diagnosis,
+            "3 trees of 4 levels, with Laplace noise");
+  EXPECT_THAT(Trained(Diagonal(100), "0.5").certificate().diagnosis, HasSubstr("1 trees of 1 lev"));
+}
+
+TEST(AutoTest, UsesADeltaOnlyWhereItHelps) {
+  EXPECT_THAT(Trained(Diagonal(20'000), "1", kMillionth).certificate().diagnosis,
+              HasSubstr("with Gaussian noise"));
+  EXPECT_THAT(Trained(Diagonal(200), "0.5", kMillionth).certificate().diagnosis,
+              HasSubstr("with Laplace noise"));
+}
+
+TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(2), "price", Target{.min = 0, .max = 1'000'000}));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < 20'000; ++i) {
+    const Row row = {draw(engine), draw(engine)};
+    table.AppendTarget(row, 50'000 + 20'000 * (row[0] > 0.5) + 5'000 * draw(engine));
+  }
+  const Model model = Trained(table, "1");
+  double squares = 0;
+  for (size_t row = 0; row < table.num_rows(); ++row) {
+    const double off = model.Predict(table.row(row)).value - table.target(row);
+    squares += off * off;
+  }
+  EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
+}
+
+}  // namespace
+}  // namespace coppice

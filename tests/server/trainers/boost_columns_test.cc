@@ -1,0 +1,69 @@
+#include "server/trainers/boost_columns.h"
+
+#include <cmath>
+#include <set>
+
+#include "common/schema/derived.h"
+#include "tests/server/trainers/tables.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::IsEmpty;
+
+TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
+  const Schema schema = *Schema::Create({Numeric("x", -64, 32)}, "label", {"no", "yes"});
+  const BoostColumns columns = *PublicBoostColumns(schema);
+  ASSERT_EQ(columns.bins.size(), 1u);
+  std::set<double> cuts;
+  for (const double cut : columns.bins[0].cuts) {
+    cuts.insert(std::nextafter(cut, -1e9));  // "at most this" is "below the next number"
+  }
+  for (int i = 1; i <= 31; ++i) EXPECT_TRUE(cuts.contains(-64 + 96.0 * i / 32)) << i;
+  for (int k = 1; k <= 8; ++k) {
+    EXPECT_TRUE(cuts.contains(std::ldexp(32, -k))) << k;
+    EXPECT_TRUE(cuts.contains(-std::ldexp(64, -k))) << k;
+  }
+  EXPECT_TRUE(cuts.contains(0));
+}
+
+TEST(PublicBoostColumnsTest, MostlyNumericTablesHaveObliqueColumns) {
+  const Schema numeric = *Schema::Create(NumericFeatures(20), "label", {"no", "yes"});
+  const BoostColumns columns = *PublicBoostColumns(numeric);
+  EXPECT_EQ(columns.derived.size(), 64u);
+  EXPECT_EQ(columns.bins.size(), 84u);
+  std::set<std::vector<std::pair<uint32_t, bool>>> distinct;
+  size_t pairs = 0;
+  for (const DerivedFeature& derived : columns.derived) {
+    std::vector<std::pair<uint32_t, bool>> terms;
+    for (const DerivedTerm& term : derived) terms.emplace_back(term.feature, term.minus);
+    EXPECT_FALSE(terms[0].second) << "the first has no minus";
+    distinct.insert(terms);
+    pairs += derived.size() == 2 ? 1 : 0;
+  }
+  EXPECT_EQ(distinct.size(), 64u);
+  EXPECT_EQ(pairs, 32u);
+  EXPECT_EQ(PublicBoostColumns(numeric)->derived, columns.derived) << "the same every time";
+}
+
+TEST(PublicBoostColumnsTest, FewNumbersHaveAllTheirObliqueColumns) {
+  // 3 pairs with 2 signs each, 1 triple with 4.
+  EXPECT_EQ(
+      PublicBoostColumns(*Schema::Create(NumericFeatures(3), "label", {"a", "b"}))->derived.size(),
+      6u + 4u);
+  EXPECT_THAT(PublicBoostColumns(*Schema::Create(NumericFeatures(1), "label", {"a", "b"}))->derived,
+              IsEmpty());
+}
+
+TEST(PublicBoostColumnsTest, TablesOfCategoriesHaveNone) {
+  std::vector<Feature> features = NumericFeatures(3);
+  features.push_back(Categorical("colour", {"red", "green"}));
+  EXPECT_EQ(PublicBoostColumns(*Schema::Create(features, "l", {"a", "b"}))->derived.size(), 10u);
+  features.push_back(Categorical("shape", {"round", "square"}));
+  EXPECT_THAT(PublicBoostColumns(*Schema::Create(features, "l", {"a", "b"}))->derived, IsEmpty());
+}
+
+}  // namespace
+}  // namespace coppice

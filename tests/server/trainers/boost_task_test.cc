@@ -1,0 +1,140 @@
+#include "server/trainers/boost_task.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+
+#include "common/data/table.h"
+#include "server/trainers/bins.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+constexpr int64_t kHalf = kResidualUnit / 2;
+
+Residuals Filled(const BoostTask& task, size_t rows) {
+  Residuals residuals(task.kind().outputs, std::vector<int32_t>(rows));
+  task.Fill(residuals);
+  return residuals;
+}
+
+// Scores of every size, the largest beyond what trees can sum to.
+std::vector<double> ManyScores() {
+  std::vector<double> scores = {0, 1e-9, -1e-9, 1e3, -1e3, 2000, -2000};
+  std::mt19937_64 engine(3);
+  for (int i = 0; i < 3000; ++i) scores.push_back(std::normal_distribution<>(0, 6)(engine));
+  return scores;
+}
+
+// Gives each row scores of its own.
+void SetScores(BoostTask& task, size_t rows, uint32_t outputs, uint64_t seed) {
+  const std::vector<double> scores = ManyScores();
+  std::mt19937_64 engine(seed);
+  std::vector<uint32_t> child(rows);
+  std::iota(child.begin(), child.end(), 0u);
+  std::vector<std::vector<double>> values(rows, std::vector<double>(outputs));
+  for (std::vector<double>& value : values) {
+    for (double& x : value) x = scores[engine() % scores.size()];
+  }
+  task.Add(child, values);
+}
+
+TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
+  const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
+  const auto task = ClassTask(labels, 2);
+  EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
+  task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}});  // a probability of 3/4
+  EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
+}
+
+TEST(ClassTaskTest, NoRowOfTwoClassesAsksForMoreThanItsBounds) {
+  constexpr size_t kRows = 3000;
+  std::vector<uint32_t> labels(kRows);
+  for (size_t r = 0; r < kRows; ++r) labels[r] = static_cast<uint32_t>(r % 2);
+  const auto task = ClassTask(labels, 2);
+  SetScores(*task, kRows, 1, 1);
+  const ResidualKind kind = task->kind();
+  for (const int32_t residual : Filled(*task, kRows)[0]) {
+    const auto size = static_cast<uint64_t>(std::abs(residual));
+    ASSERT_LE(size, kind.sensitivity.l1);
+    ASSERT_LE(size * size, kind.sensitivity.l2_squared);
+    ASSERT_LE(2 * size, kind.range);
+  }
+}
+
+TEST(ClassTaskTest, NoRowOfMoreClassesAsksForMoreThanItsBounds) {
+  constexpr size_t kRows = 3000;
+  for (const uint32_t classes : {3u, 4u, 10u}) {
+    for (const int64_t unit : {kResidualUnit, int64_t{2}, int64_t{16}}) {
+      std::vector<uint32_t> labels(kRows);
+      for (size_t r = 0; r < kRows; ++r) labels[r] = static_cast<uint32_t>(r % classes);
+      const auto task = ClassTask(labels, classes, unit);
+      SetScores(*task, kRows, classes, classes);
+      const ResidualKind kind = task->kind();
+      const Residuals residuals = Filled(*task, kRows);
+      for (size_t row = 0; row < kRows; ++row) {
+        uint64_t l1 = 0, squares = 0;
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < classes; ++k) {
+          const int64_t residual = residuals[k][row];
+          ASSERT_TRUE(k == labels[row] ? residual >= 0 : residual <= 0);
+          l1 += static_cast<uint64_t>(std::abs(residual));
+          squares += static_cast<uint64_t>(residual * residual);
+          sum += residual;
+        }
+        ASSERT_EQ(sum, 0);
+        ASSERT_LE(l1, kind.sensitivity.l1);
+        ASSERT_LE(squares, kind.sensitivity.l2_squared);
+        ASSERT_LE(2 * l1, kind.range);
+      }
+    }
+  }
+}
+
+TEST(ClassTaskTest, UnlabelledRowsAskForNothing) {
+  const std::vector<uint32_t> labels = {kUnlabelled};
+  for (const uint32_t classes : {2u, 3u}) {
+    for (const auto& of_output : Filled(*ClassTask(labels, classes), 1)) {
+      EXPECT_EQ(of_output[0], 0);
+    }
+  }
+}
+
+// Noise scale 2: its 1.5 deviations are 1.5 sqrt(2) * 2 on either side.
+TEST(ClassTaskTest, ANodesValueIsTheSmoothedLogRatioOfWhatWasMeasured) {
+  const std::vector<uint32_t> labels = {0};
+  const double smoothing = 1.5 * std::sqrt(2.0) * 2;
+  const std::vector<int64_t> positive = {30}, negative = {-7};
+  std::vector<double> value(1);
+  ClassTask(labels, 2)->Value({.positive = positive, .negative = negative, .scale = 2},
+                              absl::MakeSpan(value));
+  EXPECT_NEAR(value[0], std::log((30 + smoothing) / smoothing), 1e-12);
+}
+
+TEST(NumberTaskTest, RowsAskForWhatTheirScoreLacksWithinTheReach) {
+  // 100 steps around 1000 are a score of 1.
+  const std::vector<uint32_t> targets = {1000, 1020, 980, 1100, 60'000, 0};
+  const auto task = NumberTask(targets, 1000, 100);
+  // A step of 0.4 reaches is asked for in full.
+  EXPECT_THAT(Filled(*task, 6)[0],
+              ElementsAre(0, kHalf, -kHalf, kResidualUnit, kResidualUnit, -kResidualUnit));
+  task->Add(std::vector<uint32_t>(6, 0), {{0.9}});
+  EXPECT_EQ(Filled(*task, 6)[0][3], std::llround(0.25 * kResidualUnit));
+  EXPECT_EQ(task->kind().sensitivity.l1, static_cast<uint64_t>(kResidualUnit));
+  EXPECT_EQ(task->kind().range, static_cast<uint64_t>(2 * kResidualUnit));
+}
+
+TEST(NumberTaskTest, OutputsAreThePlaceInTheDeclaredRange) {
+  const std::vector<uint32_t> targets = {0};
+  const auto task = NumberTask(targets, 1000, kTargetSteps / 4.0);
+  const std::vector<double> outputs = task->Outputs(std::vector<double>{0.5});
+  EXPECT_THAT(outputs, ElementsAre(DoubleNear(-0.125, 1e-12), DoubleNear(0.125, 1e-12)));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,88 @@
+#include "server/trainers/number_scale.h"
+
+#include <random>
+
+#include "server/trainers/bins.h"
+#include "tests/support/scripted_random.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using testing::SeededRandom;
+
+std::vector<uint32_t> Bell(size_t rows, double middle, double spread) {
+  std::mt19937_64 engine(9);
+  std::normal_distribution<> draw(middle, spread);
+  std::vector<uint32_t> targets;
+  for (size_t i = 0; i < rows; ++i) {
+    targets.push_back(static_cast<uint32_t>(std::clamp(draw(engine), 0.0, 1.0 * kTargetSteps)));
+  }
+  return targets;
+}
+
+Share Of(const char* epsilon) { return Share(*Budget::Parse(epsilon)); }
+
+TEST(DivideForNumbersTest, PartsAddUpToTheWholeNearly) {
+  const NumberShares shares = *DivideForNumbers(Of("2"));
+  const uint64_t all = shares.middle.amount() + shares.reach.amount() + shares.first.amount() +
+                       shares.trees.amount() + shares.last.amount();
+  EXPECT_EQ(all, Of("2").amount());
+  EXPECT_NEAR(static_cast<double>(shares.middle.amount()), 0.05 * 2e9, 2e3);
+  EXPECT_NEAR(static_cast<double>(shares.reach.amount()), 0.05 * 2e9, 2e3);
+  EXPECT_NEAR(static_cast<double>(shares.last.amount()), 0.03 * 2e9, 5e3);
+  EXPECT_NEAR(static_cast<double>(shares.first.amount()), 0.01 * 0.87 * 2e9, 5e3);
+}
+
+// 2.33 spreads from the middle are 98 % of a bell.
+TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
+  const auto targets = Bell(5000, 20'000, 2'000);
+  SeededRandom random(4);
+  for (const Share& share :
+       {Of("1"), Share(*Rho::FromPicos(Rho::kPicosPerRho / 8)), Share::WithoutPrivacy()}) {
+    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    ASSERT_OK_AND_ASSIGN(const NumberScale scale,
+                         ReleaseNumberScale(targets, 5000, share, share, releaser));
+    EXPECT_NEAR(scale.middle, 20'000, 300);
+    EXPECT_NEAR(scale.reach, 2.33 * 2'000, 1'000);
+  }
+}
+
+// All reaches from 2,000 to the whole range hold everything.
+TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
+  std::vector<uint32_t> targets(10'000, 20'000);
+  for (size_t i = 0; i < targets.size(); i += 2) targets[i] = 22'000;
+  SeededRandom random(4);
+  for (int i = 0; i < 20; ++i) {
+    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    ASSERT_OK_AND_ASSIGN(const NumberScale scale,
+                         ReleaseNumberScale(targets, 10'000, Of("1"), Of("1"), releaser));
+    EXPECT_LT(scale.reach, 10'000);
+  }
+}
+
+TEST(ReleaseNumberScaleTest, AReachIsNeverNothing) {
+  const std::vector<uint32_t> targets(5000, 1234);
+  SeededRandom random(5);
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  EXPECT_GE(ReleaseNumberScale(targets, 5000, Of("1"), Of("1"), releaser)->reach,
+            kTargetSteps / 256.0);
+  EXPECT_OK(ReleaseNumberScale({}, -3, Of("1"), Of("1"), releaser));
+}
+
+TEST(ReleaseLastStepTest, MovesByTheBiasThatIsLeftAndNotByNoise) {
+  const NumberScale scale = {.middle = 30'000, .reach = 1'000};
+  const std::vector<double> scores(20'000, 0.0);
+  SeededRandom random(6);
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  const std::vector<uint32_t> right(20'000, 30'000), high(20'000, 30'500);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(*ReleaseLastStep(right, scores, scale, Of("1"), releaser), 0);
+    EXPECT_NEAR(*ReleaseLastStep(high, scores, scale, Of("1"), releaser), 500, 10);
+  }
+  EXPECT_EQ(*ReleaseLastStep({}, {}, scale, Share::WithoutPrivacy(), releaser), 0);
+}
+
+}  // namespace
+}  // namespace coppice
