@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 namespace coppice {
 namespace {
@@ -41,19 +42,23 @@ void SumByBin(const BinnedRows& rows, const Residuals& residuals,
   }
 }
 
+// Every category by itself; the last two bins, other values and missing ones, are one child.
+int64_t ScoreApart(absl::Span<const int64_t> by_bin) {
+  int64_t score = 0;
+  for (const int64_t sum : by_bin.first(by_bin.size() - 2)) score += std::abs(sum);
+  return score + std::abs(by_bin[by_bin.size() - 2] + by_bin[by_bin.size() - 1]);
+}
+
 // Adds to the scores of a column's candidates at one node what one output, whose sums by bin these
 // are, brings.
 void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int64_t> by_bin,
                int64_t* scores) {
-  int64_t total = 0, apart = 0, up_to = 0;
-  for (const int64_t sum : by_bin) {
-    total += sum;
-    apart += std::abs(sum);
-  }
+  const int64_t total = std::accumulate(by_bin.begin(), by_bin.end(), int64_t{0});
+  int64_t up_to = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const SplitCandidate& candidate = candidates[i];
     if (candidate.multiway) {
-      scores[i] += apart;
+      scores[i] += ScoreApart(by_bin);
       continue;
     }
     int64_t left = by_bin[candidate.bin];
@@ -72,7 +77,7 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
       candidates.push_back({numeric ? SplitKind::kNumeric : SplitKind::kCategory, c, b});
     }
     candidates.push_back({SplitKind::kMissing, c, bins[c].missing()});
-    if (multiway && !numeric && bins[c].size() > 2) {
+    if (multiway && !numeric && bins[c].known > 1) {
       candidates.push_back({SplitKind::kCategory, c, 0, true});
     }
   }
@@ -110,7 +115,7 @@ std::vector<int64_t> ScoreSplits(const BinnedRows& rows, const Residuals& residu
         }
         for (size_t i = 0; i < of_column.size(); ++i) {
           if (!of_column[i].multiway) continue;
-          of_node[i] -= std::llround(multiway_reduction * static_cast<double>(column.bins - 2));
+          of_node[i] -= std::llround(multiway_reduction * static_cast<double>(column.bins - 1 - 2));
         }
       }
       at = end;

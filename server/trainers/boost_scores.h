@@ -26,7 +26,7 @@ namespace coppice {
 using Residuals = std::vector<std::vector<int32_t>>;
 
 // A split of all rows of a column, in terms of bins. Left are: the bins up to `bin` (kNumeric), the
-// bin `bin` (kCategory, kMissing). Multiway: every bin is a child.
+// bin `bin` (kCategory, kMissing). Multiway: every category is a child, and all else is one.
 struct SplitCandidate {
   SplitKind kind = SplitKind::kLeaf;
   uint32_t column = 0;

@@ -117,13 +117,13 @@ class Growing {
     return child_of_bin;
   }
 
-  // A row of questions, one a category; missing values are left at the end.
+  // A row of questions, one a category; other values and missing ones are left at the end.
   std::vector<uint32_t> SplitAll(const Open& parent, const SplitCandidate& split,
                                  std::vector<Open>& children) {
-    const uint32_t bins = rows_.bins()[split.column].size();
+    const FeatureBins& bins = rows_.bins()[split.column];
     std::vector<uint32_t> child_of_bin;
     uint32_t at = parent.node;
-    for (uint32_t bin = 0; bin + 1 < bins; ++bin) {
+    for (uint32_t bin = 0; bin < bins.known; ++bin) {
       Node node = NodeOf(split, bin);
       node.left = AddNode();
       node.right = AddNode();
@@ -132,7 +132,7 @@ class Growing {
       children.push_back({.node = node.left, .score = parent.score});
       at = node.right;
     }
-    child_of_bin.push_back(static_cast<uint32_t>(children.size()));
+    child_of_bin.resize(bins.size(), static_cast<uint32_t>(children.size()));
     children.push_back({.node = at, .score = parent.score});
     return child_of_bin;
   }

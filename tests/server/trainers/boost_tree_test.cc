@@ -68,11 +68,12 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("colour", {"red", "green", "blue"})}, "label", {"no", "yes"}));
   Table table(schema);
-  // Every category against its neighbour: no split in two parts them all.
+  // Every category against its neighbour: no split in two parts them all. Other and missing values
+  // are one child.
   const uint32_t labels[] = {0, 1, 0, 1};
   for (int i = 0; i < 80; ++i) {
     const double value = i % 5 == 4 ? kMissingValue : i % 5;
-    table.Append(Row{value}, i % 5 == 4 ? 0 : labels[i % 5]);
+    table.Append(Row{value}, i % 5 == 4 ? 1 : labels[i % 5]);
   }
   const BinnedRows rows = Binned(table, 7);
   const auto task = ClassTask(rows.labels(), 2);
@@ -80,7 +81,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(const BoostTree tree,
                        GrowBoostTree(*schema, rows, {kExact}, *task, releaser));
-  EXPECT_EQ(tree.tree.num_leaves(), 5u);
+  EXPECT_EQ(tree.tree.num_leaves(), 4u);
   for (size_t row = 0; row < table.num_rows(); ++row) {
     const double score = tree.scores[tree.tree.FindLeaf(table.row(row))][0];
     EXPECT_EQ(score > 0, table.label(row) == 1) << row;
