@@ -59,7 +59,7 @@ struct Worst {
   double cut = 0;
 };
 
-inline Worst WorstOf(const WalkedRelease& release) {
+inline std::map<TinyTable, Law<std::string>> LawsOf(const WalkedRelease& release) {
   const Budget epsilon = *Budget::Parse(release.epsilon);
   std::map<TinyTable, Law<std::string>> laws;
   for (const TinyTable& table : AllTinyTables(release.rows)) {
@@ -67,6 +67,11 @@ inline Worst WorstOf(const WalkedRelease& release) {
         {.cut_off = release.cut_off},
         [&](PrivateRandom& random) { return release.run(table, epsilon, random); });
   }
+  return laws;
+}
+
+inline Worst WorstOf(const WalkedRelease& release) {
+  std::map<TinyTable, Law<std::string>> laws = LawsOf(release);
   Worst worst;
   for (const auto& [table, law] : laws) worst.cut = std::max(worst.cut, law.cut);
   for (const auto& [one, other] : NeighbouringTables(release.neighbours, release.rows)) {
@@ -75,6 +80,17 @@ inline Worst WorstOf(const WalkedRelease& release) {
   }
   std::printf("%s claims %s, loses %.4f (missing mass %.1e)\n", release.name, release.epsilon,
               worst.loss, worst.cut);
+  return worst;
+}
+
+// The largest Renyi divergence of neighbours.
+inline double WorstDivergence(const WalkedRelease& release, double order) {
+  std::map<TinyTable, Law<std::string>> laws = LawsOf(release);
+  double worst = 0;
+  for (const auto& [one, other] : NeighbouringTables(release.neighbours, release.rows)) {
+    worst = std::max({worst, ProvenDivergence(laws[one], laws[other], order),
+                      ProvenDivergence(laws[other], laws[one], order)});
+  }
   return worst;
 }
 

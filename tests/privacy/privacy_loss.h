@@ -25,6 +25,16 @@ double ProvenLoss(const Law<Output>& p, const Law<Output>& q) {
   return worst;
 }
 
+// The Renyi divergence of `order` > 1 that the two laws prove, by the same bounds.
+template <typename Output>
+double ProvenDivergence(const Law<Output>& p, const Law<Output>& q, double order) {
+  double moment = 0;
+  for (const auto& [output, probability] : p.probability) {
+    moment += std::pow(probability, order) * std::pow(q.at(output) + q.cut, 1 - order);
+  }
+  return std::log(moment) / (order - 1);
+}
+
 }  // namespace coppice::testing
 
 #endif  // COPPICE_TESTS_PRIVACY_PRIVACY_LOSS_H_

@@ -4,6 +4,7 @@
 // sensitivity and the budget are the trainer's; that the sampler has this law is tested where it is
 // (tests/common/privacy, central_enumeration_test).
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -38,6 +39,33 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
   std::vector<int64_t> noisy;
   for (const int64_t sum : sums) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(epsilon.nanos() / sensitivity, law));
+    if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
+    noisy.push_back(sum + static_cast<int64_t>(place) - most);
+  }
+  return noisy;
+}
+
+absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
+                                                 uint64_t l2_squared, const Rho& rho,
+                                                 PrivateRandom& random) {
+  constexpr double kDeviations = 6;  // beyond them: less than what a walk cuts off
+  auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t deviation, rho.DeviationFor(l2_squared));
+  const auto wide = static_cast<double>(deviation);
+  const auto most = static_cast<int64_t>(kDeviations * wide);
+  std::vector<double> law;
+  double all = 0;
+  for (int64_t x = -4 * most; x <= 4 * most; ++x) {
+    const double bell = std::exp(-static_cast<double>(x * x) / (2 * wide * wide));
+    if (std::abs(x) <= most) law.push_back(bell);
+    all += bell;
+  }
+  double others = 1;
+  for (double& p : law) others -= p /= all;
+  law.push_back(std::max(others, 0.0));
+  std::vector<int64_t> noisy;
+  for (const int64_t sum : sums) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(~deviation, law));
     if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
     noisy.push_back(sum + static_cast<int64_t>(place) - most);
   }

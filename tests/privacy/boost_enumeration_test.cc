@@ -1,0 +1,216 @@
+// Boosted trees of auto, walked through every branch on every tiny table: what their levels cost
+// together, in epsilon and in rho. Residuals are on a grid of halves, so that sums can be walked.
+
+#include <cmath>
+
+#include "server/trainers/boost_tree.h"
+#include "server/trainers/number_scale.h"
+#include "server/trainers/shares.h"
+#include "tests/privacy/enumeration.h"
+#include "tests/privacy/trainer_releases.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+
+constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
+constexpr int64_t kUnit = 2;
+constexpr int64_t kUnitOfThree = 8;  // at a third each, classes ask for whole quarters
+
+// A share of what the walk was told to claim.
+using ShareOf = std::function<Share(const Budget&)>;
+Share InEpsilon(const Budget& epsilon) { return Share(epsilon); }
+// rho = epsilon / 8: one level of epsilon 1 by the exponential mechanism.
+Share InRho(const Budget& epsilon) {
+  return Share(
+      *Rho::FromPicos(epsilon.nanos() * (Rho::kPicosPerRho / Budget::kNanosPerEpsilon) / 8));
+}
+
+using MakeTask = std::function<std::unique_ptr<BoostTask>(const BinnedRows& rows)>;
+
+std::unique_ptr<BoostTask> Classes(const BinnedRows& rows) {
+  return ClassTask(rows.labels(), rows.num_classes(),
+                   rows.num_classes() == 2 ? kUnit : kUnitOfThree);
+}
+
+// Bounds that are not the task's own.
+class Claiming final : public BoostTask {
+ public:
+  Claiming(std::unique_ptr<BoostTask> task, size_t rows, const ResidualKind& kind)
+      : BoostTask(kind.outputs, rows, kUnit), task_(std::move(task)), kind_(kind) {}
+  ResidualKind kind() const override { return kind_; }
+  void Fill(Residuals& residuals) const override { task_->Fill(residuals); }
+  void Value(const ChildSums& measured, absl::Span<double> value) const override {
+    task_->Value(measured, value);
+  }
+  std::vector<double> Outputs(absl::Span<const double> scores) const override {
+    return task_->Outputs(scores);
+  }
+
+ private:
+  std::unique_ptr<BoostTask> task_;
+  ResidualKind kind_;
+};
+
+BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny) {
+  return *BinnedRows::Create(schema.ToTable(tiny), *PublicBins(*schema.schema, /*cuts=*/1));
+}
+
+std::string ScoresText(absl::Span<const double> scores) {
+  std::string text;
+  for (const double score : scores) absl::StrAppend(&text, score, ",");
+  return text;
+}
+
+absl::StatusOr<BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
+                                    const MakeTask& make_task, const LevelShares& shares,
+                                    PrivateRandom& random) {
+  const BinnedRows rows = RowsOf(schema, tiny);
+  const std::unique_ptr<BoostTask> task = make_task(rows);
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  return GrowBoostTree(*schema.schema, rows, {shares}, *task, releaser);
+}
+
+// All of a tree of one level.
+TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
+                      const MakeTask& make_task = Classes) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const TwoShares parts = *Divide(share_of(claimed), 0.65);
+    const auto tree =
+        GrowStump(schema, tiny, make_task, {.select = parts.part, .measure = parts.rest}, random);
+    if (!tree.ok()) return tree.status();
+    std::string text = TreeText(tree->tree);
+    for (const auto& leaf : tree->scores) absl::StrAppend(&text, ScoresText(leaf));
+    return text;
+  };
+}
+
+// Its split alone, which gets all.
+TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
+                      const MakeTask& make_task = Classes) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const auto tree =
+        GrowStump(schema, tiny, make_task,
+                  {.select = share_of(claimed), .measure = Share::WithoutPrivacy()}, random);
+    if (!tree.ok()) return tree.status();
+    return TreeText(tree->tree);
+  };
+}
+
+// One leaf, which gets all.
+TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
+                     const MakeTask& make_task = Classes) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const BinnedRows rows = RowsOf(schema, tiny);
+    const std::unique_ptr<BoostTask> task = make_task(rows);
+    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    const auto values = ReleaseConstant(rows, share_of(claimed), *task, releaser);
+    if (!values.ok()) return values.status();
+    return ScoresText(*values);
+  };
+}
+
+// Numbers 0 and 1, half a unit around the middle.
+std::unique_ptr<BoostTask> NumbersOfLabels(const BinnedRows& rows) {
+  static std::vector<uint32_t> targets;
+  targets.clear();
+  for (const uint32_t label : rows.labels()) targets.push_back(label * kTargetSteps);
+  return NumberTask(targets, kTargetSteps / 2.0, kTargetSteps / 2.0, kUnit);
+}
+
+std::vector<WalkedRelease> WalkedTrees() {
+  return {
+      {"two classes", "8", kRow, 2, 1e-5, 0.6, WalkStump(OneNumber(), InEpsilon)},
+      {"numbers", "8", kRow, 1, 1e-5, 0.25, WalkStump(OneNumber(), InEpsilon, NumbersOfLabels)},
+      {"a split of two classes", "2", kRow, 2, 1e-6, 0.4, WalkSplit(TwoNumbers(), InEpsilon)},
+      {"a split of three classes", "2", kRow, 2, 1e-6, 0.2, WalkSplit(OneNumber(3), InEpsilon)},
+      {"a split of numbers", "2", kRow, 2, 1e-6, 0.3,
+       WalkSplit(OneNumber(), InEpsilon, NumbersOfLabels)},
+      {"a leaf of two classes", "2", kRow, 2, 1e-6, 0.8, WalkLeaf(OneNumber(), InEpsilon)},
+      {"a leaf of three classes", "24", kRow, 1, 1e-6, 0.3, WalkLeaf(OneNumber(3), InEpsilon)},
+      {"a leaf of numbers", "2", kRow, 2, 1e-6, 0.4,
+       WalkLeaf(OneNumber(), InEpsilon, NumbersOfLabels)},
+  };
+}
+
+class BoostEnumerationTest : public ::testing::TestWithParam<WalkedRelease> {};
+
+INSTANTIATE_TEST_SUITE_P(All, BoostEnumerationTest, ::testing::ValuesIn(WalkedTrees()),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_P(BoostEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
+  ExpectAsPrivateAsClaimed(GetParam());
+}
+
+MakeTask WithKind(std::function<void(ResidualKind&)> change) {
+  return [change](const BinnedRows& rows) -> std::unique_ptr<BoostTask> {
+    std::unique_ptr<BoostTask> task = Classes(rows);
+    ResidualKind kind = task->kind();
+    change(kind);
+    return std::make_unique<Claiming>(std::move(task), rows.num_rows(), kind);
+  };
+}
+
+const auto kHalfTheRange = WithKind([](ResidualKind& kind) { kind.range /= 2; });
+
+std::vector<WalkedRelease> BrokenTrees() {
+  return {
+      {"scores taken to move by half of what they do", "2", kRow, 3, 1e-6, 1,
+       WalkSplit(TwoNumbers(), InEpsilon, kHalfTheRange)},
+      {"three classes measured as if they moved by a quarter", "6", kRow, 1, 1e-6, 1,
+       WalkLeaf(OneNumber(3), InEpsilon,
+                WithKind([](ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
+  };
+}
+
+class BrokenBoostTest : public ::testing::TestWithParam<WalkedRelease> {};
+
+INSTANTIATE_TEST_SUITE_P(All, BrokenBoostTest, ::testing::ValuesIn(BrokenTrees()),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_P(BrokenBoostTest, IsFoundOut) { ExpectFoundOut(GetParam()); }
+
+// The largest divergence of order `order`, over order times the rho that is claimed.
+double WorstShareOfRho(const WalkedRelease& release, double order) {
+  const Budget claimed = *Budget::Parse(release.epsilon);
+  const double rho = static_cast<double>(InRho(claimed).rho().picos()) / Rho::kPicosPerRho;
+  const double worst = WorstDivergence(release, order) / (order * rho);
+  std::printf("%s at order %g: %.3f of rho %g\n", release.name, order, worst, rho);
+  return worst;
+}
+
+std::vector<WalkedRelease> WalkedInRho() {
+  return {
+      {"two classes", "16", kRow, 1, 1e-5, 0.08, WalkStump(OneNumber(), InRho)},
+      {"a split of two classes", "2", kRow, 2, 1e-6, 0.3, WalkSplit(TwoNumbers(), InRho)},
+      {"a split of three classes", "2", kRow, 2, 1e-6, 0.05, WalkSplit(OneNumber(3), InRho)},
+      {"a leaf of two classes", "4", kRow, 2, 1e-6, 0.3, WalkLeaf(OneNumber(), InRho)},
+  };
+}
+
+class BoostInRhoTest : public ::testing::TestWithParam<WalkedRelease> {};
+
+INSTANTIATE_TEST_SUITE_P(All, BoostInRhoTest, ::testing::ValuesIn(WalkedInRho()),
+                         [](const auto& test) { return NameOf(test.param); });
+
+TEST_P(BoostInRhoTest, NoDivergenceIsMoreThanItsOrderTimesRho) {
+  for (const double order : {1.5, 2.0, 4.0}) {
+    const double share = WorstShareOfRho(GetParam(), order);
+    EXPECT_LE(share, 1 + 1e-9);
+    EXPECT_GE(share, GetParam().found);
+  }
+}
+
+TEST(BrokenBoostInRhoTest, AScoreThatMovesFurtherIsFoundOut) {
+  const WalkedRelease broken = {
+      "half the range", "2", kRow, 3, 1e-6, 1, WalkSplit(TwoNumbers(), InRho, kHalfTheRange)};
+  EXPECT_GT(WorstShareOfRho(broken, 2), 1.05);
+}
+
+}  // namespace
+}  // namespace coppice
