@@ -8,6 +8,10 @@
 namespace coppice {
 namespace {
 
+// A split into all of more categories is a longer row of questions than a tree may have
+// (kMaxModelDepth).
+constexpr uint32_t kMostCategories = 64;
+
 // Rows at a time: their nodes and residuals stay in the cache while column after column is added.
 constexpr size_t kBlock = 8192;
 // Sums of so many columns at a time, or memory would grow with the square of a wide table.
@@ -77,7 +81,7 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
       candidates.push_back({numeric ? SplitKind::kNumeric : SplitKind::kCategory, c, b});
     }
     candidates.push_back({SplitKind::kMissing, c, bins[c].missing()});
-    if (multiway && !numeric && bins[c].known > 1) {
+    if (multiway && !numeric && bins[c].known > 1 && bins[c].known <= kMostCategories) {
       candidates.push_back({SplitKind::kCategory, c, 0, true});
     }
   }

@@ -159,9 +159,9 @@ TEST(TreeTest, CreateRejectsFieldsWithoutAMeaning) {
 }
 
 TEST(TreeTest, CreateRejectsTreesDeeperThanTheLimit) {
-  ASSERT_OK_AND_ASSIGN(const Tree tree, Tree::Create(Chain(kMaxDepth), IncomeSchema()));
-  EXPECT_EQ(tree.depth(), kMaxDepth);
-  EXPECT_THAT(Chain(kMaxDepth + 1), IsRefused("deeper than 64"));
+  ASSERT_OK_AND_ASSIGN(const Tree tree, Tree::Create(Chain(kMaxModelDepth), IncomeSchema()));
+  EXPECT_EQ(tree.depth(), kMaxModelDepth);
+  EXPECT_THAT(Chain(kMaxModelDepth + 1), IsRefused("deeper than 512"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // auto: what it decides, and that it learns.
 
-#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "server/trainers/algorithms.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -59,6 +59,18 @@ TEST(AutoTest, UsesADeltaOnlyWhereItHelps) {
               HasSubstr("with Gaussian noise"));
   EXPECT_THAT(Trained(Diagonal(200), "0.5", kMillionth).certificate().diagnosis,
               HasSubstr("with Laplace noise"));
+}
+
+// Of which a split into all at once would be a tree too deep to be stored.
+TEST(AutoTest, ThousandsOfCategoriesAreSplitOneByOne) {
+  std::vector<std::string> values;
+  for (int v = 0; v < 3000; ++v) values.push_back(absl::StrCat("v", v));
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("code", values)}, "label", {"no", "yes"}));
+  Table table(schema);
+  for (int i = 0; i < 6000; ++i) table.Append(Row{static_cast<double>(i % 3000)}, i % 2);
+  const Model model = Trained(table, "50");
+  for (const Tree& tree : model.forest()) EXPECT_LE(tree.depth(), 4u);
 }
 
 TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {

@@ -59,7 +59,8 @@ TEST(ClassTaskTest, NoRowOfTwoClassesAsksForMoreThanItsBounds) {
   const auto task = ClassTask(labels, 2);
   SetScores(*task, kRows, 1, 1);
   const ResidualKind kind = task->kind();
-  for (const int32_t residual : Filled(*task, kRows)[0]) {
+  const Residuals residuals = Filled(*task, kRows);
+  for (const int32_t residual : residuals[0]) {
     const auto size = static_cast<uint64_t>(std::abs(residual));
     ASSERT_LE(size, kind.sensitivity.l1);
     ASSERT_LE(size * size, kind.sensitivity.l2_squared);
@@ -99,9 +100,8 @@ TEST(ClassTaskTest, NoRowOfMoreClassesAsksForMoreThanItsBounds) {
 TEST(ClassTaskTest, UnlabelledRowsAskForNothing) {
   const std::vector<uint32_t> labels = {kUnlabelled};
   for (const uint32_t classes : {2u, 3u}) {
-    for (const auto& of_output : Filled(*ClassTask(labels, classes), 1)) {
-      EXPECT_EQ(of_output[0], 0);
-    }
+    const Residuals residuals = Filled(*ClassTask(labels, classes), 1);
+    for (const auto& of_output : residuals) EXPECT_EQ(of_output[0], 0);
   }
 }
 
