@@ -27,7 +27,7 @@ struct Release {
   uint64_t epsilon_nanos = 0;  // in billionths
   uint64_t delta_atto = 0;     // in 1e-18; 0: pure epsilon-DP
   uint64_t times = 1;
-  std::string part;  // of the records that it saw; empty: all
+  std::string part{};  // of the records that it saw; empty: all
 
   friend bool operator==(const Release&, const Release&) = default;
 };

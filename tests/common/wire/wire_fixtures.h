@@ -61,8 +61,15 @@ inline Model MakeModel() {
   }
   leaves[0] = {{0.5, 0.5}, std::numeric_limits<double>::infinity(), 0, 0};
   const Certificate certificate{.epsilon_nanos = 1'500'000'000,
-                                .releases = {{"a report", "optimized_unary", 500'000'000, 2, ""},
-                                             {"a count", "noisy_sums", 500'000'000, 1, "tree 1"}},
+                                .releases = {{.what = "a report",
+                                              .mechanism = "optimized_unary",
+                                              .epsilon_nanos = 500'000'000,
+                                              .delta_atto = 7,
+                                              .times = 2},
+                                             {.what = "a count",
+                                              .mechanism = "noisy_sums",
+                                              .epsilon_nanos = 500'000'000,
+                                              .part = "tree 1"}},
                                 .mechanism = "optimized_unary",
                                 .neighbouring = "any value of one row for any other",
                                 .public_inputs = {"12 public rows", "the schema"},
