@@ -1,0 +1,112 @@
+#include "server/trainers/gradients.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace coppice {
+namespace {
+
+// To the nearest step, of a residual in units of g*.
+int32_t OnGrid(double residual) {
+  const double inside = std::clamp(residual, -1.0, 1.0);
+  return std::isnan(inside)
+             ? 0
+             : static_cast<int32_t>(std::lround(inside * static_cast<double>(kGradientSteps)));
+}
+
+}  // namespace
+
+Gradients::Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering)
+    : rows_(rows), loss_(loss), filtering_(filtering) {
+  const uint32_t classes = rows.num_classes();
+  const size_t outputs = loss == BoostLoss::kLogistic && classes > 2 ? classes : 1;
+  scores_.assign(outputs, std::vector<double>(rows.num_rows(), 0.0));
+  if (loss == BoostLoss::kSquare) return;
+  // The second derivative is at most 1/4: four times a residual is a safe step for the log-odds,
+  // which differ by that of two outputs.
+  bound_ = 1 - 1.0 / classes;
+  step_ = (classes > 2 ? 4 * bound_ : 4) * bound_;
+}
+
+RowResiduals Gradients::Of(absl::Span<const uint32_t> rows) const {
+  RowResiduals seen;
+  seen.rows.reserve(rows.size());
+  seen.values.resize(scores_.size());
+  for (std::vector<int32_t>& values : seen.values) values.reserve(rows.size());
+  std::vector<int32_t> residuals(scores_.size());
+  for (const uint32_t row : rows) {
+    if (!Fill(row, absl::MakeSpan(residuals))) continue;
+    seen.rows.push_back(row);
+    for (size_t k = 0; k < residuals.size(); ++k) seen.values[k].push_back(residuals[k]);
+  }
+  return seen;
+}
+
+bool Gradients::Fill(uint32_t row, absl::Span<int32_t> residuals) const {
+  if (rows_.regression()) {
+    const double wanted = 2.0 * rows_.targets()[row] / kTargetSteps - 1;
+    return FillOne(wanted - scores_[0][row], residuals);
+  }
+  const uint32_t label = rows_.labels()[row];
+  if (label == kUnlabelled) return false;
+  if (scores_.size() > 1) return FillClasses(row, residuals);
+  const double score = scores_[0][row];
+  if (loss_ == BoostLoss::kSquare) return FillOne((label == 1 ? 1.0 : -1.0) - score, residuals);
+  return FillOne((label == 1 ? 1.0 : 0.0) - 1 / (1 + std::exp(-score)), residuals);
+}
+
+bool Gradients::FillOne(double residual, absl::Span<int32_t> residuals) const {
+  if (filtering_ == Filtering::kDrop && std::abs(residual) > bound_) return false;
+  residuals[0] = OnGrid(residual / bound_);
+  return true;
+}
+
+// The other classes' parts are rounded towards zero and the record's own is their sum, so the bound
+// holds in whole numbers, whatever floating point did.
+bool Gradients::FillClasses(uint32_t row, absl::Span<int32_t> residuals) const {
+  const size_t classes = scores_.size();
+  const uint32_t label = rows_.labels()[row];
+  double most = scores_[0][row], total = 0, others = 0;
+  for (size_t k = 1; k < classes; ++k) most = std::max(most, scores_[k][row]);
+  for (size_t k = 0; k < classes; ++k) {
+    const double weight = std::exp(scores_[k][row] - most);
+    total += weight;
+    if (k != label) others += weight;
+  }
+  others /= total;
+  constexpr double kRounding = 1e-9;  // at the start all residuals are g* itself
+  if (filtering_ == Filtering::kDrop && others > bound_ + kRounding) return false;
+  const double scale = 1 / std::max(others, bound_);
+  int64_t left = kGradientSteps;
+  int64_t own = 0;
+  for (size_t k = 0; k < classes; ++k) {
+    if (k == label) continue;
+    const double share = std::exp(scores_[k][row] - most) / total * scale;
+    const auto steps = std::min(
+        static_cast<int64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(kGradientSteps)),
+        left);
+    residuals[k] = static_cast<int32_t>(-steps);
+    left -= steps;
+    own += steps;
+  }
+  residuals[label] = static_cast<int32_t>(own);
+  return true;
+}
+
+void Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const double> value) {
+  for (size_t k = 0; k < scores_.size(); ++k) {
+    const double step = step_ * value[k];
+    for (const uint32_t row : rows) scores_[k][row] += step;
+  }
+}
+
+std::vector<double> Gradients::ToOutputs(absl::Span<const double> value) const {
+  std::vector<double> outputs;
+  for (const double of_output : value) outputs.push_back(step_ * of_output);
+  if (outputs.size() > 1) return outputs;
+  // Two classes' softmax is the logistic function of their difference. A square loss' score is
+  // already the difference of probabilities; its sign is what is asked for, so that scale will do.
+  return {-outputs[0] / 2, outputs[0] / 2};
+}
+
+}  // namespace coppice
