@@ -178,12 +178,14 @@ class Boosting {
         resolved_(resolved),
         releaser_(releaser),
         progress_(progress),
+        histograms_(rows),
         gradients_(rows, resolved.loss, resolved.filtering),
         tree_options_(resolved.tree) {
     tree_options_.squared_norm = gradients_.squared_norm();
   }
 
   absl::StatusOr<std::vector<TrainedTree>> Train() {
+    COPPICE_RETURN_IF_ERROR(progress_(0));
     const std::vector<uint32_t> all = AllRows(rows_.num_rows());
     if (resolved_.all_rows()) {
       for (uint32_t t = 0; t < resolved_.trees; ++t) {
@@ -207,22 +209,16 @@ class Boosting {
  private:
   std::vector<uint64_t> OddsOf(uint32_t trees) const {
     if (resolved_.scheme == Scheme::kEnsembles) return GeometricOdds(trees, 1 - resolved_.rate);
-    std::vector<uint64_t> odds = GeometricOdds(trees, kParallelRatio);
-    return odds;
+    return GeometricOdds(trees, kParallelRatio);
   }
 
   // Grows a tree on `group`; `later` are the rows whose scores are still asked for.
   absl::Status AddTree(absl::Span<const uint32_t> group, absl::Span<const uint32_t> later,
                        double clip) {
     COPPICE_RETURN_IF_ERROR(progress_(static_cast<double>(trees_.size()) / resolved_.trees));
-    RowResiduals seen = gradients_.Of(group);
-    // A group's rows are drawn together; where every tree sees all rows they nearly are already.
-    const bool apart = !resolved_.all_rows();
-    const BinnedRows own = apart ? rows_.Select(seen.rows) : BinnedRows();
-    if (apart) seen.rows = AllRows(seen.rows.size());
-    COPPICE_ASSIGN_OR_RETURN(
-        const GradientTree tree,
-        GrowGradientTree(schema_, apart ? own : rows_, std::move(seen), tree_options_, releaser_));
+    COPPICE_ASSIGN_OR_RETURN(const GradientTree tree,
+                             GrowGradientTree(schema_, rows_, histograms_, gradients_.Of(group),
+                                              tree_options_, releaser_));
     GradientLeafOptions leaf = resolved_.leaf;
     leaf.clip = clip;
     COPPICE_ASSIGN_OR_RETURN(std::vector<std::vector<double>> values,
@@ -230,20 +226,29 @@ class Boosting {
     for (std::vector<double>& value : values) {
       for (double& of_output : value) of_output *= resolved_.rate;
     }
-    COPPICE_RETURN_IF_ERROR(AddScores(tree.grown.tree, values, later));
+    COPPICE_RETURN_IF_ERROR(AddScores(tree.grown, values, later));
     trees_.push_back(ToTrained(tree.grown.tree, values));
     return absl::OkStatus();
   }
 
-  absl::Status AddScores(const Tree& tree, const std::vector<std::vector<double>>& values,
+  absl::Status AddScores(const GrownTree& grown, const std::vector<std::vector<double>>& values,
                          absl::Span<const uint32_t> rows) {
     if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no tree asks for them
+    // A tree that saw all rows knows their leaves.
+    if (grown.rows.size() == rows_.num_rows()) {
+      AddLeaves(grown, values);
+      return absl::OkStatus();
+    }
     COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
-                             FillTree(schema_, tree, rows_, {rows.begin(), rows.end()}));
-    for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+                             FillTree(schema_, grown.tree, rows_, {rows.begin(), rows.end()}));
+    AddLeaves(filled, values);
+    return absl::OkStatus();
+  }
+
+  void AddLeaves(const GrownTree& filled, const std::vector<std::vector<double>>& values) {
+    for (uint32_t leaf = 0; leaf < filled.tree.num_leaves(); ++leaf) {
       gradients_.Add(filled.LeafRows(leaf), values[leaf]);
     }
-    return absl::OkStatus();
   }
 
   TrainedTree ToTrained(Tree tree, const std::vector<std::vector<double>>& values) const {
@@ -270,6 +275,7 @@ class Boosting {
   const Resolved& resolved_;
   Releaser& releaser_;
   const TrainProgress& progress_;
+  HistogramBuilder histograms_;
   Gradients gradients_;
   GradientTreeOptions tree_options_;
   std::vector<TrainedTree> trees_;

@@ -1,11 +1,11 @@
 #include "server/trainers/gradient_tree.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "server/trainers/histograms.h"
 
 namespace coppice {
 namespace {
@@ -18,13 +18,13 @@ struct Range {
 
 class Growing {
  public:
-  Growing(const BinnedRows& all, RowResiduals seen, const GradientTreeOptions& options,
-          Releaser& releaser)
+  Growing(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
+          const GradientTreeOptions& options, Releaser& releaser)
       : all_(all),
         seen_(std::move(seen)),
         options_(options),
         releaser_(releaser),
-        builder_(all, seen_.values.size()),
+        builder_(histograms),
         row_scratch_(seen_.rows.size()),
         value_scratch_(seen_.rows.size()) {}
 
@@ -114,32 +114,41 @@ class Growing {
   void ScoreSplits(absl::Span<const BinSplit> splits, const Histogram& histogram,
                    uint32_t feature) {
     const size_t begin = builder_.begin(feature), bins = all_.bins()[feature].size();
-    const size_t outputs = histogram.sums.size();
-    const int64_t* const counts = &histogram.counts[begin];
-    int64_t count = 0, up_to_count = 0;
-    std::vector<int64_t> total(outputs), up_to(outputs), left(outputs), right(outputs);
-    for (size_t bin = 0; bin < bins; ++bin) count += counts[bin];
-    for (size_t k = 0; k < outputs; ++k) {
-      for (size_t bin = 0; bin < bins; ++bin) total[k] += histogram.sums[k][begin + bin];
+    const absl::Span<const int64_t> counts =
+        absl::MakeConstSpan(histogram.counts).subspan(begin, bins);
+    left_.assign(histogram.sums.size(), 0);
+    total_.assign(histogram.sums.size(), 0);
+    right_.resize(histogram.sums.size());
+    for (size_t k = 0; k < total_.size(); ++k) {
+      const int64_t* const sums = &histogram.sums[k][begin];
+      total_[k] = std::accumulate(sums, sums + bins, int64_t{0});
     }
-    size_t next = 0;
+    const int64_t count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    int64_t left_count = 0;
+    size_t next = 0;  // of the bins that are added up in left_
     for (const BinSplit& split : splits) {
-      int64_t left_count = counts[split.bin];
-      if (split.kind == SplitKind::kNumeric) {
-        for (; next <= split.bin; ++next) {
-          up_to_count += counts[next];
-          for (size_t k = 0; k < outputs; ++k) up_to[k] += histogram.sums[k][begin + next];
-        }
-        left_count = up_to_count;
-        left = up_to;
-      } else {
-        for (size_t k = 0; k < outputs; ++k) left[k] = histogram.sums[k][begin + split.bin];
+      if (split.kind != SplitKind::kNumeric) {  // one bin alone, and after it no run of bins
+        left_.assign(left_.size(), 0);
+        left_count = 0;
+        next = split.bin;
+      } else if (next > 0 && next == split.bin && counts[next] == 0) {
+        // The same rows on either side as before. That saves time, and changes nothing else.
+        scores_.push_back(scores_.back());
+        ++next;
+        continue;
       }
-      for (size_t k = 0; k < outputs; ++k) right[k] = total[k] - left[k];
-      scores_.push_back(
-          GainTerm(left_count, left, options_.squared_norm, options_.lambda) +
-          GainTerm(count - left_count, right, options_.squared_norm, options_.lambda));
+      for (; next <= split.bin; ++next) {
+        left_count += counts[next];
+        for (size_t k = 0; k < left_.size(); ++k) left_[k] += histogram.sums[k][begin + next];
+      }
+      for (size_t k = 0; k < left_.size(); ++k) right_[k] = total_[k] - left_[k];
+      scores_.push_back(GainOf(left_count, left_) + GainOf(count - left_count, right_));
     }
+  }
+
+  int64_t GainOf(int64_t count, const std::vector<int64_t>& sums) const {
+    return sums.size() == 1 ? GainTerm(count, sums[0], options_.lambda)
+                            : GainTerm(count, sums, options_.squared_norm, options_.lambda);
   }
 
   // Moves the rows that go left to the front, in order; returns where the others begin.
@@ -171,12 +180,13 @@ class Growing {
   RowResiduals seen_;
   const GradientTreeOptions& options_;
   Releaser& releaser_;
-  HistogramBuilder builder_;
+  HistogramBuilder& builder_;
   std::vector<uint32_t> row_scratch_;
   std::vector<int32_t> value_scratch_;
   std::vector<uint8_t> goes_left_;
   std::vector<BinSplit> candidates_;
   std::vector<int64_t> scores_;
+  std::vector<int64_t> total_, left_, right_;  // of a split's rows
   std::vector<Node> nodes_;
   std::vector<size_t> begin_;  // of each leaf's rows
 };
@@ -184,9 +194,10 @@ class Growing {
 }  // namespace
 
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
-                                              RowResiduals seen, const GradientTreeOptions& options,
+                                              HistogramBuilder& histograms, RowResiduals seen,
+                                              const GradientTreeOptions& options,
                                               Releaser& releaser) {
-  Growing growing(all, std::move(seen), options, releaser);
+  Growing growing(all, histograms, std::move(seen), options, releaser);
   COPPICE_RETURN_IF_ERROR(growing.Grow());
   return std::move(growing).Finish(schema);
 }

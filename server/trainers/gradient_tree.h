@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/trainers/grower.h"
+#include "server/trainers/histograms.h"
 #include "server/trainers/releaser.h"
 #include "server/trainers/split_scores.h"
 
@@ -42,8 +43,9 @@ struct GradientTree {
   std::vector<std::vector<int32_t>> residuals;  // residuals[output][i] is that of grown.rows[i]
 };
 
+// `histograms` counts the rows of `all`.
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
-                                              RowResiduals seen, const GradientTreeOptions& options,
+                                              HistogramBuilder& histograms, RowResiduals seen, const GradientTreeOptions& options,
                                               Releaser& releaser);
 
 }  // namespace coppice

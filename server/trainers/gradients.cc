@@ -8,10 +8,9 @@ namespace {
 
 // To the nearest step, of a residual in units of g*.
 int32_t OnGrid(double residual) {
-  const double inside = std::clamp(residual, -1.0, 1.0);
-  return std::isnan(inside)
-             ? 0
-             : static_cast<int32_t>(std::lround(inside * static_cast<double>(kGradientSteps)));
+  if (std::isnan(residual)) return 0;
+  const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kGradientSteps);
+  return static_cast<int32_t>(steps + (steps < 0 ? -0.5 : 0.5));
 }
 
 }  // namespace

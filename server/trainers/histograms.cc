@@ -1,7 +1,6 @@
 #include "server/trainers/histograms.h"
 
 #include <algorithm>
-#include <array>
 
 namespace coppice {
 namespace {
@@ -12,16 +11,37 @@ constexpr int kShift = 42;
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr uint64_t kOne = uint64_t{1} << kShift;
 
-constexpr size_t kColumnsAtOnce = 4;
+// A table is turned in squares that fit the cache.
+template <typename Place>
+void SetPlaces(const BinnedRows& rows, const std::vector<size_t>& begin,
+               std::vector<Place>& places) {
+  constexpr size_t kRowsAtOnce = 256;
+  const size_t columns = rows.num_features();
+  places.resize(rows.num_rows() * columns);
+  for (size_t first = 0; first < rows.num_rows(); first += kRowsAtOnce) {
+    const size_t end = std::min(first + kRowsAtOnce, rows.num_rows());
+    for (size_t c = 0; c < columns; ++c) {
+      const absl::Span<const uint16_t> column = rows.column(c);
+      for (size_t row = first; row < end; ++row) {
+        places[row * columns + c] = static_cast<Place>(begin[c] + column[row]);
+      }
+    }
+  }
+}
 
-template <size_t kColumns>
-void AddColumns(const std::array<const uint16_t*, kColumnsAtOnce>& columns,
-                const std::array<uint64_t*, kColumnsAtOnce>& into, absl::Span<const uint32_t> rows,
-                absl::Span<const int32_t> residuals) {
+template <typename Place>
+void AddRows(const std::vector<Place>& places, size_t columns, absl::Span<const uint32_t> rows,
+             absl::Span<const int32_t> residuals, uint64_t* packed) {
+  constexpr size_t kAhead = 8;  // rows, whose places are fetched meanwhile
+  constexpr size_t kLine = 64 / sizeof(Place);
   for (size_t i = 0; i < rows.size(); ++i) {
-    const uint32_t row = rows[i];
+    if (i + kAhead < rows.size()) {
+      const Place* const ahead = &places[rows[i + kAhead] * columns];
+      for (size_t c = 0; c < columns; c += kLine) __builtin_prefetch(ahead + c);
+    }
+    const Place* const place = &places[rows[i] * columns];
     const uint64_t value = kOne + static_cast<uint64_t>(static_cast<int64_t>(residuals[i]));
-    for (size_t c = 0; c < kColumns; ++c) into[c][columns[c][row]] += value;
+    for (size_t c = 0; c < columns; ++c) packed[place[c]] += value;
   }
 }
 
@@ -36,17 +56,22 @@ void Histogram::Subtract(const Histogram& part) {
   }
 }
 
-HistogramBuilder::HistogramBuilder(const BinnedRows& rows, size_t outputs)
-    : rows_(rows), outputs_(outputs), begin_{0} {
+HistogramBuilder::HistogramBuilder(const BinnedRows& rows)
+    : columns_(rows.num_features()), begin_{0} {
   for (const FeatureBins& bins : rows.bins()) begin_.push_back(begin_.back() + bins.size());
   packed_.resize(begin_.back());
+  if (packed_.size() <= size_t{1} << 16) {
+    SetPlaces(rows, begin_, places_);
+  } else {
+    SetPlaces(rows, begin_, wide_places_);
+  }
 }
 
 Histogram HistogramBuilder::Build(absl::Span<const uint32_t> rows, const ResidualSpans& residuals) {
-  Histogram histogram{
-      .counts = std::vector<int64_t>(packed_.size()),
-      .sums = std::vector<std::vector<int64_t>>(outputs_, std::vector<int64_t>(packed_.size()))};
-  for (size_t output = 0; output < outputs_; ++output) {
+  Histogram histogram{.counts = std::vector<int64_t>(packed_.size()),
+                      .sums = std::vector<std::vector<int64_t>>(
+                          residuals.size(), std::vector<int64_t>(packed_.size()))};
+  for (size_t output = 0; output < residuals.size(); ++output) {
     for (size_t first = 0; first < rows.size(); first += kBlock) {
       Add(rows.subspan(first, kBlock), residuals[output].subspan(first, kBlock));
       Unpack(histogram, output);
@@ -56,20 +81,10 @@ Histogram HistogramBuilder::Build(absl::Span<const uint32_t> rows, const Residua
 }
 
 void HistogramBuilder::Add(absl::Span<const uint32_t> rows, absl::Span<const int32_t> residuals) {
-  const size_t count = rows_.num_features();
-  std::array<const uint16_t*, kColumnsAtOnce> columns{};
-  std::array<uint64_t*, kColumnsAtOnce> into{};
-  for (size_t first = 0; first < count; first += kColumnsAtOnce) {
-    const size_t now = std::min(kColumnsAtOnce, count - first);
-    for (size_t c = 0; c < now; ++c) {
-      columns[c] = rows_.column(first + c).data();
-      into[c] = packed_.data() + begin_[first + c];
-    }
-    if (now == kColumnsAtOnce) {
-      AddColumns<kColumnsAtOnce>(columns, into, rows, residuals);
-      continue;
-    }
-    for (size_t c = 0; c < now; ++c) AddColumns<1>({columns[c]}, {into[c]}, rows, residuals);
+  if (wide_places_.empty()) {
+    AddRows(places_, columns_, rows, residuals, packed_.data());
+  } else {
+    AddRows(wide_places_, columns_, rows, residuals, packed_.data());
   }
 }
 

@@ -5,8 +5,9 @@
 //            output. Sums are exact, in 64 bits, so that the order of rows does not matter.
 // Subtract   the histogram of a child is its parent's less its sibling's, because residuals do not
 //            change while a tree grows. Which child is counted row by row affects time alone.
-// Speed      a row's residual and the one that it counts for are added in one 64-bit word, to
-//            several columns in one pass over the rows.
+// Speed      the bins of a row lie side by side, so a node of few rows reads what it needs and no
+//            more, however its rows are scattered. A row's residual and the one that it counts for
+//            are added in one 64-bit word.
 // Threads    a builder is not safe to share; histograms are plain values.
 
 #ifndef COPPICE_SERVER_TRAINERS_HISTOGRAMS_H_
@@ -35,9 +36,10 @@ struct Histogram {
 
 class HistogramBuilder {
  public:
-  // `rows` must outlive the builder.
-  HistogramBuilder(const BinnedRows& rows, size_t outputs);
+  // Copies the rows' bins: 2 bytes each, 4 if all columns together have more than 2^16 bins.
+  explicit HistogramBuilder(const BinnedRows& rows);
 
+  // Of `rows`, with as many outputs as `residuals` has.
   Histogram Build(absl::Span<const uint32_t> rows, const ResidualSpans& residuals);
 
   // Where a column's bins begin in a histogram.
@@ -47,9 +49,11 @@ class HistogramBuilder {
   void Add(absl::Span<const uint32_t> rows, absl::Span<const int32_t> residuals);
   void Unpack(Histogram& histogram, size_t output);
 
-  const BinnedRows& rows_;
-  size_t outputs_;
-  std::vector<size_t> begin_;     // one a column, and the end
+  size_t columns_;
+  std::vector<size_t> begin_;  // one a column, and the end
+  // Place in a histogram of row r's bin of column c, at r * columns_ + c. One of them is used.
+  std::vector<uint16_t> places_;
+  std::vector<uint32_t> wide_places_;
   std::vector<uint64_t> packed_;  // counts and sums of a block of rows
 };
 

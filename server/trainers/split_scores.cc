@@ -17,10 +17,9 @@ int64_t FloorDivide(int128 numerator, int128 denominator) {
   return static_cast<int64_t>(quotient);
 }
 
-// The same of numbers that are not negative, by a guess that is put right: many times faster than a
-// division of 128 bits, which is most of what a score takes.
-int64_t FloorDividePositive(int128 numerator, int128 denominator) {
-  const double guess = static_cast<double>(numerator) / static_cast<double>(denominator);
+// The same of numbers that are not negative, by a `guess` of the quotient that is put right: many
+// times faster than a division of 128 bits, which is most of what a score takes.
+int64_t FloorDividePositive(int128 numerator, int128 denominator, double guess) {
   constexpr double kFar = int64_t{1} << 50;  // guesses above are off by more than one
   if (guess > kFar) return FloorDivide(numerator, denominator);
   auto quotient = static_cast<int64_t>(guess);
@@ -30,6 +29,19 @@ int64_t FloorDividePositive(int128 numerator, int128 denominator) {
   return quotient;
 }
 
+// `squares` / kGradientSteps^2 / `squared_norm` / (count + lambda) * kScoreUnit, with lambda as a
+// fraction; `near` is `squares` as near as a double comes.
+int64_t GainOf(int64_t count, int128 squares, double near, uint32_t squared_norm, Lambda lambda) {
+  static_assert(kGradientSteps == kScoreUnit);
+  const int128 rows = int128(count) * lambda.denominator + lambda.numerator;
+  const double near_rows =
+      static_cast<double>(count) * lambda.denominator + static_cast<double>(lambda.numerator);
+  return FloorDividePositive(
+      squares * lambda.denominator, rows * (kGradientSteps * int64_t{squared_norm}),
+      near * lambda.denominator /
+          (near_rows * static_cast<double>(kGradientSteps * int64_t{squared_norm})));
+}
+
 int64_t Total(absl::Span<const int64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
@@ -37,20 +49,21 @@ int64_t Total(absl::Span<const int64_t> counts) {
 }  // namespace
 
 int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda) {
-  return GainTerm(count, absl::MakeConstSpan(&sum, 1), 1, lambda);
+  if (count == 0) return 0;
+  const auto near = static_cast<double>(sum);
+  return GainOf(count, int128(sum) * sum, near * near, 1, lambda);
 }
 
 int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared_norm,
                  Lambda lambda) {
   if (count == 0) return 0;
   int128 squares = 0;
-  for (const int64_t sum : sums) squares += int128(sum) * sum;
-  // |sums / steps|^2 / squared_norm / (count + lambda) * unit, with lambda as a fraction and steps
-  // = unit.
-  static_assert(kGradientSteps == kScoreUnit);
-  return FloorDividePositive(squares * lambda.denominator,
-                             int128(kGradientSteps) * squared_norm *
-                                 (int128(count) * lambda.denominator + lambda.numerator));
+  double near = 0;
+  for (const int64_t sum : sums) {
+    squares += int128(sum) * sum;
+    near += static_cast<double>(sum) * static_cast<double>(sum);
+  }
+  return GainOf(count, squares, near, squared_norm, lambda);
 }
 
 int64_t SquaredErrorTerm(int64_t count, int64_t sum, int64_t squares) {
