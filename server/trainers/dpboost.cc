@@ -69,7 +69,7 @@ std::vector<Parameter> Parameters() {
       ChoiceParameter("loss", {"square", "logistic"}, "",
                       "what the trees lessen: logistic for classes and square for numbers if not "
                       "set; square also does two classes, as in the paper"),
-      RealParameter("learning_rate", 0.001, 1, "0.1",
+      RealParameter("learning_rate", 0.001, 1, "0.5",
                     "part of a tree's values that is added. The larger, the more rows the first "
                     "trees see, and the less the later ones count"),
       RealParameter("lambda", 0, 1000, "0.1", "regularization of gains and leaf values, in rows"),
@@ -80,9 +80,6 @@ std::vector<Parameter> Parameters() {
                       "rows with a larger gradient than any at the start: left out of the tree, or "
                       "counted with that of the start"),
       StructureParameter("0.5"),
-      RealParameter("smoothing", 0, 100, "1.5",
-                    "deviations of the noise that are added to a leaf's number of rows, so that "
-                    "leaves of few rows say little; 0: the paper's values"),
       IntegerParameter("cuts", 1, 4096, "31",
                        "public cut points of a numeric feature, from its declared bounds")};
   parameters.push_back(ChoiceParameter(
@@ -132,7 +129,6 @@ absl::StatusOr<Resolved> Read(const CheckedSettings& settings, const Schema& sch
       .denominator = kLambdaSteps};
   resolved.tree.depth = static_cast<uint32_t>(settings.Integer("depth"));
   resolved.tree.lambda = resolved.leaf.lambda = lambda;
-  resolved.leaf.smoothing = settings.Real("smoothing");
   return resolved;
 }
 

@@ -1,7 +1,6 @@
 #include "server/trainers/gradient_leaves.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/base/status_macros.h"
 
@@ -29,15 +28,6 @@ Leaf Decode(absl::Span<const int64_t> released, size_t outputs) {
     leaf.sums.push_back(static_cast<double>(released[k]) / kUnit);
   }
   return leaf;
-}
-
-// Standard deviation of the noise of a leaf's count. Discrete Laplace noise has sqrt(2) scales; the
-// half of the sum of two has one.
-double CountNoise(size_t outputs, const Share& share) {
-  if (!share.is_private()) return 0;
-  const double scale =
-      static_cast<double>(GradientLeafSensitivity(outputs)) / kUnit / share.budget().epsilon();
-  return outputs > 1 ? std::sqrt(2.0) * scale : scale;
 }
 
 }  // namespace
@@ -68,13 +58,12 @@ absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
     const GradientTree& tree, const GradientLeafOptions& options, Releaser& releaser) {
   const size_t outputs = tree.residuals.size();
   const double lambda = static_cast<double>(options.lambda.numerator) / options.lambda.denominator;
-  const double more = lambda + options.smoothing * CountNoise(outputs, options.share);
   std::vector<std::vector<double>> values;
   for (const std::vector<int64_t>& sums : GradientLeafSums(tree)) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<int64_t> released,
                              releaser.Sums(sums, GradientLeafSensitivity(outputs), options.share));
     const Leaf leaf = Decode(released, outputs);
-    const double rows = std::max(leaf.count, 0.0) + more;
+    const double rows = std::max(leaf.count, 0.0) + lambda;
     std::vector<double>& value = values.emplace_back();
     for (const double sum : leaf.sums) {
       value.push_back(rows > 0 ? std::clamp(sum / rows, -options.clip, options.clip) : 0);

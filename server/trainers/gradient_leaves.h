@@ -6,8 +6,9 @@
 //            the sums by 2U in L1, so 3U (gradients.h has the bounds).
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
 //            one. Values are post-processing of what is released.
-// Value      S / (n + lambda + smoothing), cut to [-clip, clip], n cut at 0: a public number of the
-//            noise's deviations in the denominator draws leaves of few rows towards 0.
+// Value      S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if there is nothing to
+// divide
+//            by.
 // Source     DPBoost, section 3.1 (geometric leaf clipping); docs/mechanisms.md#dpboost.
 
 #ifndef COPPICE_SERVER_TRAINERS_GRADIENT_LEAVES_H_
@@ -33,8 +34,7 @@ std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree);
 struct GradientLeafOptions {
   Share share = Share::WithoutPrivacy();
   Lambda lambda;
-  double smoothing = 0;  // standard deviations of the noise of n
-  double clip = 1;       // in units of g*
+  double clip = 1;  // in units of g*
 };
 
 // values[leaf][output], in units of g*.
