@@ -28,35 +28,38 @@ Gradients::Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering
 }
 
 RowResiduals Gradients::Of(absl::Span<const uint32_t> rows) const {
-  RowResiduals seen;
-  seen.rows.reserve(rows.size());
-  seen.values.resize(scores_.size());
-  for (std::vector<int32_t>& values : seen.values) values.reserve(rows.size());
-  std::vector<int32_t> residuals(scores_.size());
+  const size_t outputs = scores_.size();
+  RowResiduals seen{
+      .rows = std::vector<uint32_t>(rows.size()),
+      .values = std::vector<std::vector<int32_t>>(outputs, std::vector<int32_t>(rows.size()))};
+  std::vector<int32_t> residuals(outputs);
+  size_t count = 0;
   for (const uint32_t row : rows) {
-    if (!Fill(row, absl::MakeSpan(residuals))) continue;
-    seen.rows.push_back(row);
-    for (size_t k = 0; k < residuals.size(); ++k) seen.values[k].push_back(residuals[k]);
+    const bool counts =
+        outputs == 1 ? FillOne(row, residuals[0]) : FillClasses(row, absl::MakeSpan(residuals));
+    seen.rows[count] = row;
+    for (size_t k = 0; k < outputs; ++k) seen.values[k][count] = residuals[k];
+    count += counts ? 1 : 0;
   }
+  seen.rows.resize(count);
+  for (std::vector<int32_t>& values : seen.values) values.resize(count);
   return seen;
 }
 
-bool Gradients::Fill(uint32_t row, absl::Span<int32_t> residuals) const {
-  if (rows_.regression()) {
-    const double wanted = 2.0 * rows_.targets()[row] / kTargetSteps - 1;
-    return FillOne(wanted - scores_[0][row], residuals);
-  }
-  const uint32_t label = rows_.labels()[row];
-  if (label == kUnlabelled) return false;
-  if (scores_.size() > 1) return FillClasses(row, residuals);
+bool Gradients::FillOne(uint32_t row, int32_t& residual) const {
   const double score = scores_[0][row];
-  if (loss_ == BoostLoss::kSquare) return FillOne((label == 1 ? 1.0 : -1.0) - score, residuals);
-  return FillOne((label == 1 ? 1.0 : 0.0) - 1 / (1 + std::exp(-score)), residuals);
-}
-
-bool Gradients::FillOne(double residual, absl::Span<int32_t> residuals) const {
-  if (filtering_ == Filtering::kDrop && std::abs(residual) > bound_) return false;
-  residuals[0] = OnGrid(residual / bound_);
+  double wants = 0;
+  if (rows_.regression()) {
+    wants = 2.0 * rows_.targets()[row] / kTargetSteps - 1 - score;
+  } else {
+    const uint32_t label = rows_.labels()[row];
+    if (label == kUnlabelled) return false;
+    const double is_second = label == 1 ? 1 : 0;
+    wants = loss_ == BoostLoss::kSquare ? 2 * is_second - 1 - score
+                                        : is_second - 1 / (1 + std::exp(-score));
+  }
+  if (filtering_ == Filtering::kDrop && std::abs(wants) > bound_) return false;
+  residual = OnGrid(wants / bound_);
   return true;
 }
 
@@ -65,6 +68,7 @@ bool Gradients::FillOne(double residual, absl::Span<int32_t> residuals) const {
 bool Gradients::FillClasses(uint32_t row, absl::Span<int32_t> residuals) const {
   const size_t classes = scores_.size();
   const uint32_t label = rows_.labels()[row];
+  if (label == kUnlabelled) return false;
   double most = scores_[0][row], total = 0, others = 0;
   for (size_t k = 1; k < classes; ++k) most = std::max(most, scores_[k][row]);
   for (size_t k = 0; k < classes; ++k) {

@@ -49,9 +49,8 @@ class Gradients {
   std::vector<double> ToOutputs(absl::Span<const double> value) const;
 
  private:
-  // False if the record is left out. `residuals` has one an output.
-  bool Fill(uint32_t row, absl::Span<int32_t> residuals) const;
-  bool FillOne(double residual, absl::Span<int32_t> residuals) const;
+  // False if the record is left out.
+  bool FillOne(uint32_t row, int32_t& residual) const;
   bool FillClasses(uint32_t row, absl::Span<int32_t> residuals) const;
 
   const BinnedRows& rows_;
