@@ -135,6 +135,7 @@ case $table in
       errors "**\`dpboost\`**"
       errors "\`dpboost\`, the paper's loss and filter, \`learning_rate=0.1\`" "${paper[@]}"
       errors "PARA" "${paper[@]}" scheme=para
+      errors "PARA, 10 trees" "${paper[@]}" scheme=para trees=10
       errors "SEQ" "${paper[@]}" scheme=seq
       epsilons=inf
       errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq

@@ -155,8 +155,12 @@ class Growing {
   size_t Divide(Range range, const BinSplit& split) {
     const absl::Span<const uint16_t> column = all_.column(split.feature);
     goes_left_.resize(range.size());
+    // Both kinds of splits are runs of bins; one comparison tells.
+    const uint32_t first = split.kind == SplitKind::kNumeric ? 0 : split.bin;
+    const uint32_t reach = split.bin - first;
+    const uint32_t* const rows = seen_.rows.data() + range.begin;
     for (size_t i = 0; i < range.size(); ++i) {
-      goes_left_[i] = split.GoesLeft(column[seen_.rows[range.begin + i]]) ? 1 : 0;
+      goes_left_[i] = column[rows[i]] - first <= reach ? 1 : 0;
     }
     for (std::vector<int32_t>& values : seen_.values) Reorder(range, values, value_scratch_);
     return Reorder(range, seen_.rows, row_scratch_);

@@ -10,7 +10,7 @@ namespace {
 int32_t OnGrid(double residual) {
   if (std::isnan(residual)) return 0;
   const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kGradientSteps);
-  return static_cast<int32_t>(steps + (steps < 0 ? -0.5 : 0.5));
+  return static_cast<int32_t>(steps + std::copysign(0.5, steps));
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ bool Gradients::FillOne(uint32_t row, int32_t& residual) const {
   } else {
     const uint32_t label = rows_.labels()[row];
     if (label == kUnlabelled) return false;
-    const double is_second = label == 1 ? 1 : 0;
+    const auto is_second = static_cast<double>(label == 1);
     wants = loss_ == BoostLoss::kSquare ? 2 * is_second - 1 - score
                                         : is_second - 1 / (1 + std::exp(-score));
   }
