@@ -45,7 +45,8 @@ struct GradientTree {
 
 // `histograms` counts the rows of `all`.
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
-                                              HistogramBuilder& histograms, RowResiduals seen, const GradientTreeOptions& options,
+                                              HistogramBuilder& histograms, RowResiduals seen,
+                                              const GradientTreeOptions& options,
                                               Releaser& releaser);
 
 }  // namespace coppice
