@@ -7,18 +7,21 @@
 #   spe        Table 1 of Huang, Lei, Kaban 2022: epsilon 2, a tenth of the rows held out
 #   sspe       Table 2 of the same: a fifth of the rows keep their labels
 #   diprime    Table 2 of Consul, Williamson 2021 (error), and regression
+#   dpboost    Figure 2 of Li, Wu, Wen, He 2020: test error against epsilon, a fifth held out; and at
+#              small epsilon, a tenth held out
 #   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
 #              benchmark train_bench)
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|scaling [REPEATS]" >&2
+  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|scaling [REPEATS]" >&2
   exit 2
 fi
 data=$1
 table=$2
 repeats=${3:-50}
+holdout=0.1  # share of the rows to score on
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$docs/../build/release/bin
 lab=${COPPICE_LAB:-$bin/coppice-lab}
@@ -27,8 +30,8 @@ lab=${COPPICE_LAB:-$bin/coppice-lab}
 figure() {
   local set=$1 algorithm=$2 epsilon=$3
   shift 3
-  local -a rows=(--data "$data/$set/$set.csv" --holdout 0.1)
-  if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout 0.1); fi
+  local -a rows=(--data "$data/$set/$set.csv" --holdout "$holdout")
+  if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout "$holdout"); fi
   "$lab" central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm" \
     --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null |
     jq -r 'def f: . * 10000 | round
@@ -108,6 +111,44 @@ case $table in
     repeats=10
     row "\`random_forest\`, 10 repetitions" random_forest "$sets" inf
     row "\`extra_trees\`, 10 repetitions" extra_trees "$sets" inf
+    ;;
+  dpboost)
+    # errors NAME FLAGS...: of $set at $epsilons, test error instead of accuracy.
+    errors() {
+      local name=$1 epsilon found
+      shift
+      echo -n "| $name |"
+      for epsilon in $epsilons; do
+        found=$(figure "$set" dpboost "$epsilon" "$@")
+        if [[ $set != abalone ]]; then
+          found=$(awk '{ printf "%s ± %s", substr(sprintf("%.4f", 1 - $1), 2), $3 }' <<< "$found")
+        fi
+        echo -n " $found |"
+      done
+      echo
+    }
+    holdout=0.2
+    paper=(--set loss=square filtering=drop learning_rate=0.1)
+    for set in adult cod-rna abalone; do
+      epsilons="1 2 4 6 8 10"
+      header "$set" "1 2 4 6 8 10"
+      errors "**\`dpboost\`**"
+      errors "\`dpboost\`, the paper's loss and filter, \`learning_rate=0.1\`" "${paper[@]}"
+      errors "PARA" "${paper[@]}" scheme=para
+      errors "PARA, 10 trees" "${paper[@]}" scheme=para trees=10
+      errors "SEQ" "${paper[@]}" scheme=seq
+      epsilons=inf
+      errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq
+      echo
+    done
+    holdout=0.1
+    for set in adult mushroom cod-rna abalone; do
+      header "$set" ".1 .5 1 2 4"
+      for rate in 0.1 0.5 0.7 1; do
+        row "\`learning_rate=$rate\`" dpboost "$set" "0.1 0.5 1 2 4" --set learning_rate=$rate
+      done
+      echo
+    done
     ;;
   scaling)
     for algorithm in spe diprime; do

@@ -32,6 +32,11 @@ struct Lambda {
 };
 int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda);
 inline constexpr uint64_t kGainRange = uint64_t{4} * kScoreUnit;
+// The same of vectors of gradients, one number an output: |S|^2 / (n + lambda). The bound g is then
+// one of each record's Euclidean norm, whose square is at most `squared_norm` in squared steps of
+// kGradientSteps: the range stays kGainRange.
+int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared_norm,
+                 Lambda lambda);
 
 // Minus the sum of squared errors of labels 0..steps about their mean (DiPriMe). `squares` is the
 // sum of the labels' squares.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "server/trainers/gradient_leaves.h"
 #include "server/trainers/split_scores.h"
 
 namespace coppice::testing {
@@ -163,9 +164,38 @@ inline std::vector<double> Gains(const BigTable& table) {
   })(table);
 }
 
+// Boosting of three classes: residuals of a row that is sure to be of another class than its own,
+// the largest that there are. The third output is that of rows with the middle label.
+inline std::array<int64_t, kLabels> ResidualSums(const Child& child) {
+  const auto [low, middle, high] = child.counts;
+  return {(low - high) * kGradientSteps, (high - low - middle) * kGradientSteps,
+          middle * kGradientSteps};
+}
+
+inline std::vector<double> GainsOfClasses(const BigTable& table) {
+  return ScoresBy([](const Child& child) {
+    return GainTerm(child.count(), ResidualSums(child), /*squared_norm=*/2, {1, 10});
+  })(table);
+}
+
+// Counts and sums, in units of the residuals' bound.
+inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
+  std::vector<double> numbers;
+  for (const Child& leaf : ChildrenOf(table, false)) {
+    for (const int64_t sum : ResidualSums(leaf)) {
+      numbers.push_back(static_cast<double>(sum) / kGradientSteps);
+    }
+    numbers.push_back(static_cast<double>(leaf.count()));
+  }
+  return numbers;
+}
+
 inline std::vector<Statistic> AllStatistics() {
   return {
       {"gain", Moves::kRange, Step::kAddRow, kGainRange, Gains},
+      {"gain of classes", Moves::kRange, Step::kAddRow, kGainRange, GainsOfClasses},
+      {"leaf sums of classes", Moves::kL1, Step::kAddRow,
+       static_cast<double>(GradientLeafSensitivity(3)) / kGradientSteps, LeafSumsOfClasses},
       {"squared error", Moves::kRange, Step::kAddRow, SquaredErrorRange(kLabelSteps),
        SquaredErrors},
       {"weighted Gini", Moves::kRange, Step::kChangeLabel, WeightedGiniRange(2 * kMass),
@@ -180,7 +210,8 @@ inline std::vector<Statistic> AllStatistics() {
        [](const BigTable& table) { return QuantileScores(table, 3, 4); }},
       {"class counts", Moves::kL1, Step::kAddRow, 1, ClassCounts},
       {"class counts, labels private", Moves::kL1, Step::kChangeLabel, 2, ClassCounts},
-      {"half sums", Moves::kL1, Step::kAddRow, 2, HalfSums},
+      {"half sums", Moves::kL1, Step::kAddRow,
+       static_cast<double>(GradientLeafSensitivity(1)) / kGradientSteps, HalfSums},
       {"leaf values", Moves::kL1, Step::kAddRow, 1 / 1.1, LeafValues},
   };
 }

@@ -7,6 +7,7 @@
 
 #include "common/privacy/noisy_sums.h"
 #include "server/trainers/split_choosers.h"
+#include "server/trainers/split_scores.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"
 #include "tests/support/status_matchers.h"
@@ -40,6 +41,20 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("diprime", OneNumber(), {{"features", "1"}})},
       {"median_forest", "8", kRow, 1, 1e-6, 0.35,
        WalkTrainer("median_forest", TwoNumbers(), {{"features", "2"}})},
+      {"dpboost", "8", kRow, 2, 1e-6, 0.4,
+       WalkTrainer("dpboost", OneNumber(), {{"learning_rate", "1"}})},
+      {"dpboost, three classes", "6", kRow, 2, 1e-6, 0.3,
+       WalkTrainer("dpboost", OneNumber(3), {{"depth", "0"}})},
+      {"dpboost, two groups", "6", kRow, 2, 1e-6, 0.25,
+       WalkTrainer("dpboost", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
+      {"dpboost, two ensembles", "6", kRow, 2, 1e-6, 0.25,
+       WalkTrainer("dpboost", OneNumber(), {{"trees", "2"}, {"ensembles", "2"}, {"depth", "0"}})},
+      {"dpboost, all rows in two trees, those of large residuals dropped", "6", kRow, 2, 1e-6, 0.25,
+       WalkTrainer("dpboost", OneNumber(),
+                   {{"trees", "2"}, {"scheme", "seq"}, {"filtering", "drop"}, {"depth", "0"}})},
+      {"dpboost, half of the rows in each of three trees", "6", kRow, 1, 1e-6, 0.2,
+       WalkTrainer("dpboost", OneNumber(),
+                   {{"trees", "3"}, {"scheme", "para"}, {"loss", "square"}, {"depth", "0"}})},
       {"spe, two levels", "9", kRow, 1, 1e-7, 0.4,
        WalkTrainer("spe", OneNumber(), {{"depth", "2"}})},
       {"spe, two groups", "6", kRow, 1, 1e-5, 0.25,
@@ -124,8 +139,40 @@ absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& ep
   return seen;
 }
 
+// A split by gain, as if `range` were how unevenly a row moves gains. Class 1 has residual 1 and
+// class 0 has -1, as both have when boosting starts.
+MaybeSplit BestGain(const NodeRows& node, uint64_t range, const Share& share, Releaser& releaser) {
+  const std::vector<BinSplit> splits = node.cell.Splits(0);
+  std::vector<int64_t> gains;
+  for (const BinSplit& split : splits) {
+    std::array<int64_t, 2> counts = {0, 0}, sums = {0, 0};
+    for (const uint32_t row : node.rows) {
+      const size_t side = split.GoesLeft(node.all.column(0)[row]) ? 0 : 1;
+      ++counts[side];
+      sums[side] += node.all.labels()[row] == 1 ? kGradientSteps : -kGradientSteps;
+    }
+    gains.push_back(GainTerm(counts[0], sums[0], {1, 10}) + GainTerm(counts[1], sums[1], {1, 10}));
+  }
+  const auto chosen = releaser.Select(gains, share, range);
+  if (!chosen.ok()) return chosen.status();
+  return splits[*chosen];
+}
+
+// Twice the sensitivity of DPBoost's Lemma 1, at lambda = 0.1.
+constexpr auto kPaperGainRange = static_cast<uint64_t>(2 * 2.3 / (1.1 * 2.1) * kScoreUnit);
+
 std::vector<WalkedRelease> BrokenTrainers() {
   return {
+      {"gains as DPBoost's Lemma 1 bounds them", "2", kRow, 4, 1e-7, 1,
+       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+         return BestGain(node, kPaperGainRange, share, releaser);
+       })},
+      {"dpboost's trees that see all rows, for all of epsilon each", "3", kRow, 1, 1e-6, 1,
+       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
+         return WalkTrainer("dpboost", OneNumber(),
+                            {{"trees", "2"}, {"scheme", "seq"}, {"depth", "0"}})(
+             table, *epsilon.Plus(epsilon), random);
+       }},
       {"candidates between the rows of the node", "2", kRow, 3, 1e-7, 1,
        WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
          std::vector<BinSplit> splits = node.cell.Splits(0);
@@ -162,6 +209,14 @@ std::vector<WalkedRelease> BrokenTrainers() {
       {"sspe2 told one row more", "3", kRow, 2, 1e-6, 1,
        WalkTrainer("sspe2", OneNumber(), {{"labelled", "1"}, {"min_leaf", "0"}})},
   };
+}
+
+TEST(TrainerTwinTest, GainsAsTheyAreBoundedHereAreFine) {
+  ExpectAsPrivateAsClaimed(
+      {"gains", "2", kRow, 4, 1e-7, 0.5,
+       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+         return BestGain(node, kGainRange, share, releaser);
+       })});
 }
 
 class BrokenTrainerTest : public ::testing::TestWithParam<WalkedRelease> {};

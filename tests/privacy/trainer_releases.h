@@ -72,8 +72,12 @@ inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const S
   Settings settings = more;
   const std::pair<const char*, const char*> small[] = {
       {"trees", "1"}, {"depth", "1"}, {"cuts", "1"}, {"vote", "pooled"}};
-  for (const auto& [name, value] : small) settings.emplace(name, value);
   const Trainer* const trainer = *FindTrainer(algorithm);
+  for (const Parameter& parameter : trainer->info().parameters) {
+    for (const auto& [name, value] : small) {
+      if (parameter.name == name) settings.emplace(name, value);
+    }
+  }
   return [trainer, schema = std::move(schema), settings](
              const TinyTable& tiny, const Budget& epsilon,
              PrivateRandom& random) -> absl::StatusOr<std::string> {

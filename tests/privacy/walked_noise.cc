@@ -3,8 +3,14 @@
 // sampler has, of which a few releases in a row could not be walked. What is summed, the
 // sensitivity and the budget are the trainer's; that the sampler has this law is tested where it is
 // (tests/common/privacy, central_enumeration_test).
+//
+// Sums of a fine grid, such as those of gradients, are told in blocks of about their sensitivity:
+// the block that the noisy sum falls into, by the exact law of that. Rounding is post-processing,
+// so what is found is lost by the trainer too; and rows' gradients are whole blocks at first, of
+// which rounding hides nothing.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -26,13 +32,52 @@ std::vector<double> NoiseLaw(double rate, int64_t most) {
   return law;
 }
 
+constexpr double kTail = 14;          // of mass exp(-14): less than what a walk cuts off
+constexpr uint64_t kFine = 1u << 16;  // sensitivities from here on are of a fine grid
+
+// P(noise >= x), by which the law of blocks is exact also where the grid is very fine.
+double UpperTail(double rate, double x) {
+  const double ratio = std::exp(-rate);
+  return x > 0 ? std::exp(-rate * x) / (1 + ratio) : 1 - std::exp(-rate * (1 - x)) / (1 + ratio);
+}
+
+// The block of `sum` plus noise.
+absl::StatusOr<int64_t> DrawBlock(int64_t sum, uint64_t sensitivity, const Budget& epsilon,
+                                  testing::WalkingRandom& walk) {
+  const auto block = static_cast<int64_t>(std::bit_floor(sensitivity));
+  const int64_t rest = ((sum % block) + block) % block;
+  const double rate = epsilon.epsilon() / static_cast<double>(sensitivity);
+  const auto most = static_cast<int64_t>(kTail / rate / static_cast<double>(block)) + 2;
+  std::vector<double> law;
+  double others = 1;
+  for (int64_t at = -most; at <= most; ++at) {
+    // The noise is in [first, end); below 0 as above, by symmetry, where differences are exact.
+    const auto first = static_cast<double>(at * block - rest);
+    const double end = first + static_cast<double>(block);
+    law.push_back(first > 0 ? UpperTail(rate, first) - UpperTail(rate, end)
+                            : UpperTail(rate, 1 - end) - UpperTail(rate, 1 - first));
+    others -= law.back();
+  }
+  law.push_back(std::max(others, 0.0));
+  const uint64_t name = uint64_t{1} << 63 | epsilon.nanos() << 24 | static_cast<uint64_t>(rest);
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t place, walk.Place(name, law));
+  if (place + 1 == law.size()) return absl::OutOfRangeError("cut off");
+  return sum - rest + (static_cast<int64_t>(place) - most) * block;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
                                                  uint64_t sensitivity, const Budget& epsilon,
                                                  PrivateRandom& random) {
-  constexpr double kTail = 14;  // of mass exp(-14): less than what a walk cuts off
   auto& walk = dynamic_cast<testing::WalkingRandom&>(random);
+  if (sensitivity >= kFine) {
+    std::vector<int64_t> blocks;
+    for (const int64_t sum : sums) {
+      COPPICE_ASSIGN_OR_RETURN(blocks.emplace_back(), DrawBlock(sum, sensitivity, epsilon, walk));
+    }
+    return blocks;
+  }
   const double rate = epsilon.epsilon() / static_cast<double>(sensitivity);
   const auto most = static_cast<int64_t>(kTail / rate) + 1;
   const std::vector<double> law = NoiseLaw(rate, most);

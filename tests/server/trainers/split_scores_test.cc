@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
+#include "absl/numeric/int128.h"
+
 namespace coppice {
 namespace {
 
@@ -14,6 +19,61 @@ TEST(SplitScoresTest, GainIsSquaredSumOverCountAndLambda) {
   // 2^39 rows of the largest gradient: far past 64 bits on the way.
   const int64_t many = int64_t{1} << 39;
   EXPECT_EQ(GainTerm(many, many * kGradientSteps, {0, 1}), many * kScoreUnit);
+}
+
+// Guessed and put right, or by a long division where guesses are too far off.
+TEST(SplitScoresTest, GainsAreFloorsOfTheExactValue) {
+  std::mt19937_64 engine(1);
+  const auto up_to = [&](int64_t most) {
+    return std::uniform_int_distribution<int64_t>(0, most)(engine);
+  };
+  for (int i = 0; i < 200'000; ++i) {
+    const int64_t count = 1 + up_to(int64_t{1} << up_to(36));
+    const int64_t sum = up_to(2 * count * kGradientSteps) - count * kGradientSteps;
+    const Lambda lambda{.numerator = static_cast<uint32_t>(up_to(5000)), .denominator = 1000};
+    const absl::int128 rows = absl::int128(count) * lambda.denominator + lambda.numerator;
+    const absl::int128 exact =
+        absl::int128(sum) * sum * lambda.denominator / (rows * kGradientSteps);
+    ASSERT_EQ(GainTerm(count, sum, lambda), static_cast<int64_t>(exact)) << count << " " << sum;
+    const absl::int128 of_two = (absl::int128(sum) * sum + absl::int128(count) * count) *
+                                lambda.denominator / (rows * kGradientSteps * 2);
+    ASSERT_EQ(GainTerm(count, {sum, -count}, 2, lambda), static_cast<int64_t>(of_two));
+  }
+}
+
+// All children of up to twelve records, and each record that one can gain, on a grid of halves.
+struct Moved {
+  int64_t least = 0, most = 0;
+};
+Moved MovesOfGain(Lambda lambda) {
+  constexpr int64_t kHalf = kGradientSteps / 2;
+  Moved moved;
+  for (int64_t count = 0; count <= 12; ++count) {
+    for (int64_t halves = -2 * count; halves <= 2 * count; ++halves) {
+      for (int64_t record = -2; record <= 2; ++record) {
+        const int64_t change = GainTerm(count + 1, (halves + record) * kHalf, lambda) -
+                               GainTerm(count, halves * kHalf, lambda);
+        moved.least = std::min(moved.least, change);
+        moved.most = std::max(moved.most, change);
+      }
+    }
+  }
+  return moved;
+}
+
+TEST(SplitScoresTest, OneRecordMovesAGainWithinItsRangeAndPastThePapers) {
+  for (const Lambda lambda : {Lambda{0, 1}, Lambda{1, 10}, Lambda{1, 1}, Lambda{7, 1}}) {
+    const Moved moved = MovesOfGain(lambda);
+    EXPECT_GE(moved.least, -3 * kScoreUnit);
+    EXPECT_LE(moved.most, kScoreUnit);
+    EXPECT_LE(static_cast<uint64_t>(moved.most - moved.least), kGainRange);
+  }
+  // DPBoost's Lemma 1 at lambda = 0.1: a change of at most (3 lambda + 2)/((lambda + 1)(lambda +
+  // 2)).
+  const double paper = 2.3 / (1.1 * 2.1) * kScoreUnit;
+  const Moved moved = MovesOfGain({1, 10});
+  EXPECT_GT(static_cast<double>(-moved.least), 2.6 * paper);
+  EXPECT_GT(static_cast<double>(moved.most - moved.least), 1.7 * 2 * paper);
 }
 
 TEST(SplitScoresTest, SquaredErrorIsMinusTheSumAboutTheMean) {

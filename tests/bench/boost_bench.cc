@@ -1,0 +1,163 @@
+// Time per tree of a boosting trainer, without reading and binning its rows: from its first report
+// of progress to its end, of the processor, divided by the trees. Prints trees, seconds a tree, and
+// the peak of memory as a multiple of the table's columns. docs/boost_speed.sh compares it with
+// XGBoost on the same bins, which --dump writes.
+//
+//   boost_bench [--algorithm dpboost] [--epsilon 1] [--set trees=50 ...] [--rows 1000000]
+//               [--features 100] [--data FILE --schema FILE] [--dump FILE]
+
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "common/data/read_table.h"
+#include "common/privacy/openssl_random.h"
+#include "server/trainers/boost_columns.h"
+#include "server/trainers/trainer.h"
+
+namespace coppice {
+namespace {
+
+struct Flags {
+  std::string algorithm = "dpboost";
+  std::string epsilon = "1";
+  std::vector<std::string> settings;
+  size_t rows = 1'000'000;
+  size_t features = 100;
+  uint32_t cuts = 31;
+  std::string data, schema, dump;
+};
+
+// Uniform numbers; the class follows from a few of them, one time in five not.
+Table MakeRows(size_t features, size_t rows) {
+  std::vector<Feature> columns(features);
+  for (size_t f = 0; f < features; ++f) {
+    columns[f].name = "x" + std::to_string(f);
+    columns[f].max = 1;
+  }
+  Table table(std::make_shared<const Schema>(*Schema::Create(columns, "y", {"no", "yes"})));
+  table.Reserve(rows);
+  uint64_t state = 1;
+  Row row(features);
+  for (size_t i = 0; i < rows; ++i) {
+    for (double& x : row) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      x = static_cast<double>(state >> 11) * 0x1p-53;
+    }
+    double sum = 0;
+    for (size_t f = 0; f < 10; ++f) sum += row[f % features] * static_cast<double>(10 - f);
+    const bool above = sum > 27.5;
+    table.Append(row, (state >> 32) % 5 == 0 ? !above : above);
+  }
+  return table;
+}
+
+absl::StatusOr<Table> RowsOf(const Flags& flags) {
+  if (flags.data.empty()) return MakeRows(flags.features, flags.rows);
+  const auto schema = ReadSchema(flags.schema);
+  if (!schema.ok()) return schema.status();
+  auto file = ReadTable(flags.data, *schema, {});
+  if (!file.ok()) return file.status();
+  return std::move(file->table);
+}
+
+// Rows, columns and bins as 64-bit numbers; columns of 16-bit bins; labels of 8 bits.
+absl::Status Dump(const Table& table, const Flags& flags) {
+  auto bins = PublicBins(table.schema(), flags.cuts);
+  if (!bins.ok()) return bins.status();
+  std::vector<DerivedFeature> derived;
+  if (flags.algorithm == "auto") {
+    auto columns = PublicBoostColumns(table.schema());
+    if (!columns.ok()) return columns.status();
+    bins = std::move(columns->bins);
+    derived = std::move(columns->derived);
+  }
+  const auto rows = BinnedRows::Create(table, *std::move(bins), derived);
+  if (!rows.ok()) return rows.status();
+  uint64_t most = 0;
+  for (const FeatureBins& of_feature : rows->bins()) {
+    most = std::max<uint64_t>(most, of_feature.size());
+  }
+  std::ofstream out(flags.dump, std::ios::binary);
+  const uint64_t header[] = {rows->num_rows(), rows->num_features(), most};
+  out.write(reinterpret_cast<const char*>(header), sizeof(header));
+  for (size_t f = 0; f < rows->num_features(); ++f) {
+    out.write(reinterpret_cast<const char*>(rows->column(f).data()),
+              static_cast<std::streamsize>(rows->num_rows() * sizeof(uint16_t)));
+  }
+  for (const uint32_t label : rows->labels()) out.put(static_cast<char>(label));
+  return out.flush() ? absl::OkStatus() : absl::UnknownError("cannot write " + flags.dump);
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+absl::Status Measure(const Table& table, const Flags& flags) {
+  TrainOptions options;
+  if (flags.epsilon != "inf") {
+    const auto epsilon = Budget::Parse(flags.epsilon);
+    if (!epsilon.ok()) return epsilon.status();
+    options.epsilon = *epsilon;
+  }
+  for (const std::string& setting : flags.settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos) return absl::InvalidArgumentError("--set takes NAME=VALUE");
+    options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  const auto trainer = FindTrainer(flags.algorithm);
+  if (!trainer.ok()) return trainer.status();
+  OpenSslRandom random;
+  double start = -1;
+  const auto model = (*trainer)->Train(table, options, random, [&](double) {
+    if (start < 0) start = CpuSeconds();
+    return absl::OkStatus();
+  });
+  const double end = CpuSeconds();
+  if (!model.ok()) return model.status();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double table_kib =
+      static_cast<double>(table.num_rows() * table.schema().num_features() * sizeof(double)) / 1024;
+  const auto trees = static_cast<double>(model->forest().size());
+  std::printf("%.0f %.6f %.2f\n", trees, (end - start) / trees,
+              static_cast<double>(usage.ru_maxrss) / table_kib);
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Time per tree of a boosting trainer", "boost_bench");
+  app.add_option("--algorithm", flags.algorithm)->capture_default_str();
+  app.add_option("--epsilon", flags.epsilon)->capture_default_str();
+  app.add_option("--set", flags.settings, "NAME=VALUE");
+  app.add_option("--rows", flags.rows)->capture_default_str();
+  app.add_option("--features", flags.features)->capture_default_str();
+  app.add_option("--cuts", flags.cuts, "of what --dump writes")->capture_default_str();
+  app.add_option("--data", flags.data, "CSV instead of synthetic rows");
+  app.add_option("--schema", flags.schema);
+  app.add_option("--dump", flags.dump, "write the bins here instead of training");
+  CLI11_PARSE(app, argc, argv);
+  const auto table = RowsOf(flags);
+  const absl::Status status = !table.ok()          ? table.status()
+                              : flags.dump.empty() ? Measure(*table, flags)
+                                                   : Dump(*table, flags);
+  if (status.ok()) return 0;
+  std::cerr << status << "\n";
+  return 1;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }
