@@ -9,8 +9,8 @@ namespace coppice {
 
 absl::Span<const Trainer* const> AllTrainers() {
   static const std::array kTrainers = {
-      &Auto(), &Spe(),   &Sspe1(),   &Sspe2(), &Pte(),          &DiPriMe(),   &MedianForest(),
-      &Rdt(),  &Dpert(), &MaxTree(), &Dpdf(),  &RandomForest(), &ExtraTrees()};
+      &Auto(),         &LazyBb(), &Spe(),   &Sspe1(),   &Sspe2(), &Pte(),          &DiPriMe(),
+      &MedianForest(), &Rdt(),    &Dpert(), &MaxTree(), &Dpdf(),  &RandomForest(), &ExtraTrees()};
   return kTrainers;
 }
 
