@@ -158,19 +158,18 @@ class LazyBbTrainer final : public Trainer {
     return ReleasesOf(resolved, resolved.rounds);
   }
 
-  // A rule of thumb: the best rule is right about a tenth of the mass more than it is wrong, and
-  // has to be seen above the noise of all others.
+  // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
+  // has to be more than the noise.
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                     const TrainOptions& options) const override {
-    constexpr double kEdge = 0.1, kFew = 1000;
+    constexpr double kEdge = 0.3, kFew = 300;
     COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
     if (!resolved.votes.is_private()) return std::vector<std::string>();
     const SmoothMeasure measure = MeasureOf(resolved, resolved.rounds.value_or(kFewestRounds));
     COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
     const double noise =
         static_cast<double>(measure.MassChange(0)) / kMassUnit / shares[0].budget().epsilon();
-    const double rows = noise * std::log(static_cast<double>(resolved.learner->num_candidates())) /
-                        (kEdge * resolved.density / kDensityUnit);
+    const double rows = noise / (kEdge * resolved.density / kDensityUnit);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{absl::StrCat(
         "below about ", std::llround(rows),

@@ -76,7 +76,6 @@ class OneRule final : public WeakLearner {
     }
   }
 
-  uint64_t num_candidates() const override { return 2 * literals_.size() + 2; }
   absl::Status CheckShare(const Share&) const override { return absl::OkStatus(); }
 
   absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const Share& share,
@@ -96,7 +95,7 @@ class OneRule final : public WeakLearner {
     int64_t with = 0, without = 0;
     for (const int64_t mass : rows.masses) (mass > 0 ? with : without) += mass > 0 ? mass : -mass;
     std::vector<int64_t> scores;
-    scores.reserve(num_candidates());
+    scores.reserve(2 * literals_.size() + 2);
     std::vector<int64_t> up_to;  // up_to[b]: of the bins below b
     uint32_t feature = ~0u;
     for (const Literal& literal : literals_) {

@@ -144,12 +144,8 @@ class TreeGrower {
 class TopDown final : public WeakLearner {
  public:
   TopDown(const Schema& schema, std::vector<FeatureBins> bins, const TopDownOptions& options)
-      : schema_(schema), bins_(std::move(bins)), options_(options) {
-    const Cell all(bins_);
-    for (const uint32_t feature : all.SplittableFeatures()) splits_ += all.Splits(feature).size();
-  }
+      : schema_(schema), bins_(std::move(bins)), options_(options) {}
 
-  uint64_t num_candidates() const override { return std::max<uint64_t>(splits_, 1); }
   absl::Status CheckShare(const Share& share) const override { return DivideShare(share).status(); }
 
   absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const Share& share,
@@ -173,7 +169,6 @@ class TopDown final : public WeakLearner {
   const Schema& schema_;
   std::vector<FeatureBins> bins_;
   TopDownOptions options_;
-  uint64_t splits_ = 0;
 };
 
 }  // namespace

@@ -55,8 +55,6 @@ class WeakLearner {
  public:
   virtual ~WeakLearner() = default;
 
-  // How many rules it chooses from at once, at most.
-  virtual uint64_t num_candidates() const = 0;
   // InvalidArgument if the share of a round is too small to be divided.
   virtual absl::Status CheckShare(const Share& share) const = 0;
   virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,

@@ -19,6 +19,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Without the words: a plan may say "at most" of what a certificate has the number of.
+std::vector<Release> Priced(std::vector<Release> releases) {
+  for (Release& release : releases) release.what.clear();
+  return releases;
+}
+
 absl::Status GoOn(double) { return absl::OkStatus(); }
 
 std::shared_ptr<const Schema> ManyCuts(uint32_t features = 4) {
@@ -123,7 +129,7 @@ TEST_P(TrainerTest, TheCertificateListsThePlan) {
     ASSERT_OK_AND_ASSIGN(const auto plan, trainer().Plan(table.schema(), options));
     ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
     const Certificate& certificate = model.certificate();
-    EXPECT_EQ(certificate.releases, plan);
+    EXPECT_EQ(Priced(certificate.releases), Priced(plan));
     EXPECT_EQ(certificate.epsilon_nanos, *TotalCost(plan));
     EXPECT_EQ(certificate.mechanism, info().name);
     EXPECT_EQ(absl::StrContains(certificate.neighbouring, "none"), !info().is_private);
@@ -218,6 +224,7 @@ TEST_P(TrainerTest, NumbersAreRefusedWhereClassesArePredicted) {
 }
 
 TEST_P(TrainerTest, NoLevelsAreOneLeafWhichGetsAllOfEpsilon) {
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const Table table = RandomTable(MixedClasses(), {.rows = 100}, 10);
   const TrainOptions options = Options("1", {{"trees", "3"}, {"depth", "0"}});
   ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
@@ -232,6 +239,7 @@ TEST_P(TrainerTest, NoLevelsAreOneLeafWhichGetsAllOfEpsilon) {
 }
 
 TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto refused = StatusIs(absl::StatusCode::kInvalidArgument,
                                 HasSubstr("depth: must be a whole number from 0 to 16"));
   for (const char* depth : {"60", "17", "-1"}) {
@@ -243,6 +251,7 @@ TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
 
 TEST_P(TrainerTest, MoreLeavesThanMemoryHoldsAreRefusedBeforeAnythingIsCharged) {
   if (!info().is_private) GTEST_SKIP() << "not offered by the daemon";
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto plan = [&](const char* trees) {
     return trainer()
         .Plan(*ManyCuts(), Options("1000", {{"trees", trees}, {"depth", "16"}}))
@@ -323,6 +332,7 @@ TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
   if (!info().is_private || info().neighbours != Neighbours::kAddOrRemoveRow) {
     GTEST_SKIP() << "may look at features";
   }
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto schema = ManyCuts();
   Table one_class(schema), one_point(schema);
   const Table full = RandomTable(schema, {.rows = 300}, 14);
