@@ -47,6 +47,13 @@ inline TinySchema TwoNumbers() {
           {{0, 0}, {1, 0}, {1, 1}}};
 }
 
+// Nothing to split: all that is left to learn is which class is more frequent.
+inline TinySchema Nothing() {
+  return {
+      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 7, 7)}, "label", {"no", "yes"})),
+      {{7}, {7}, {kMissingValue}}};
+}
+
 inline std::string TreeText(const Tree& tree) {
   std::string text;
   for (const Node& node : tree.nodes()) {
@@ -72,8 +79,12 @@ inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const S
   Settings settings = more;
   const std::pair<const char*, const char*> small[] = {
       {"trees", "1"}, {"depth", "1"}, {"cuts", "1"}, {"vote", "pooled"}};
-  for (const auto& [name, value] : small) settings.emplace(name, value);
   const Trainer* const trainer = *FindTrainer(algorithm);
+  for (const Parameter& parameter : trainer->info().parameters) {
+    for (const auto& [name, value] : small) {
+      if (parameter.name == name) settings.emplace(name, value);
+    }
+  }
   return [trainer, schema = std::move(schema), settings](
              const TinyTable& tiny, const Budget& epsilon,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
