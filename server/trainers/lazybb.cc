@@ -31,7 +31,8 @@ namespace coppice {
 namespace {
 
 constexpr double kCountShare = 0.01;
-constexpr double kInformation = 6.5;  // of sqrt(n * epsilon), a round
+constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), a round of a literal
+constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
 constexpr uint32_t kFewestRounds = 3, kMostRounds = 99;
 
 constexpr char kOneRule[] = "one_rule";
@@ -41,6 +42,7 @@ constexpr char kBins[] = "bins";
 struct Resolved {
   std::optional<uint32_t> rounds;  // if they were set
   uint32_t problems = 1;           // a class against the rest; one of two classes
+  double information = 0;          // that a round takes: see RoundsFor()
   double rate = 0;                 // lambda
   uint32_t density = 0;            // kappa, in thousandths
   Share count = Share::WithoutPrivacy();
@@ -51,10 +53,12 @@ struct Resolved {
 };
 
 // An odd number: no ties.
-uint32_t RoundsFor(double rows, const Share& votes, uint32_t problems) {
+uint32_t RoundsFor(double rows, const Resolved& resolved) {
+  const Share& votes = resolved.votes;
   // Without privacy as with an epsilon that noise can no longer be seen at.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
-  const double rounds = std::sqrt(std::max(rows, 0.0) * epsilon / problems) / kInformation;
+  const double rounds =
+      std::sqrt(std::max(rows, 0.0) * epsilon / resolved.problems) / resolved.information;
   const double odd = 2 * std::round((std::min<double>(rounds, kMostRounds) - 1) / 2) + 1;
   return static_cast<uint32_t>(std::clamp<double>(odd, kFewestRounds, kMostRounds));
 }
@@ -223,7 +227,7 @@ class LazyBbTrainer final : public Trainer {
           IntegerParameter("cuts", 1, 4096, "31",
                            "public cut points of a numeric feature, from its declared bounds"),
           IntegerParameter("splits", 1, 64, "3", "of each tree of top_down"),
-          RealParameter("structure", 0.01, 0.99, "0.5",
+          RealParameter("structure", 0.01, 0.99, "0.75",
                         "part of a round's epsilon that goes to the splits of top_down; the rest "
                         "goes to the votes of its leaves")}};
 };
@@ -249,12 +253,14 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
                            PublicBins(schema, static_cast<uint32_t>(settings.Integer("cuts"))));
   if (settings.Choice("learner") == kOneRule) {
     resolved.rule = "a literal";
+    resolved.information = kInformation;
     resolved.learner = MakeOneRule(
         schema, resolved.bins,
         settings.Choice("literals") == kBins ? NumericLiterals::kBins : NumericLiterals::kCuts);
   } else {
     const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),
                               .structure = settings.Real("structure")};
+    resolved.information = kTreeInformation;
     resolved.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
     resolved.learner = MakeTopDown(schema, resolved.bins, tree);
   }
@@ -280,7 +286,7 @@ absl::StatusOr<Model> LazyBbTrainer::Train(const Table& rows, const TrainOptions
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, resolved.count));
-    rounds = RoundsFor(static_cast<double>(counted[0]), resolved.votes, resolved.problems);
+    rounds = RoundsFor(static_cast<double>(counted[0]), resolved);
   }
   const SmoothMeasure measure = MeasureOf(resolved, rounds);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));

@@ -12,8 +12,7 @@
 //            rounds a is smaller: with w and W the least and largest weight a row can have, c w <=
 //            kappa (or the whole would be more), so a <= kappa W / w. In the first round all rows
 //            count kappa. Rounding down adds less than 1 a row that moves: kMostRows. That is
-//            MassChange(). Remove a row: the same, read backwards.
-//            Replacing a row costs no more than 2 (docs/mechanisms.md#lazybb); not relied on.
+//            MassChange(). Remove a row: the same, read backwards (docs/mechanisms.md#lazybb).
 // Domain     at most kMostRows rows, a public limit that is out of reach: more are refused.
 // Threads    immutable once made.
 // Source     Barak, Hardt, Kale 2009 (the projection); the thesis' Algorithm 2.
