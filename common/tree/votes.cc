@@ -67,6 +67,14 @@ std::optional<std::string> Interval(const TreeView& view) {
                       " < ", ShortestNumber(high.threshold));
 }
 
+// "x >= cut", of a tree that asks whether x is below the cut or missing.
+std::optional<std::string> AtLeast(const TreeView& view) {
+  const Node& root = view.tree().nodes()[0];
+  if (root.kind != SplitKind::kNumeric) return std::nullopt;
+  return absl::StrCat(Printable(view.model.tree_schema().features()[root.feature].name),
+                      " >= ", ShortestNumber(root.threshold));
+}
+
 // What a tree asks, and its votes where that is true and where it is false.
 struct Asked {
   std::string question;
@@ -80,6 +88,10 @@ std::optional<Asked> WhatTreeAsks(const TreeView& view) {
     leaves.push_back(*votes);
   }
   if (leaves.size() == 1) return Asked{"", leaves[0], {leaves[0].about, -leaves[0].votes}};
+  if (leaves.size() == 2 && view.tree().nodes()[0].missing_left) {  // true on the right
+    const std::optional<std::string> from = AtLeast(view);
+    if (from) return Asked{*from, leaves[1], leaves[0]};
+  }
   if (leaves.size() == 2) return Asked{render_internal::Question(view, 0), leaves[0], leaves[1]};
   const std::optional<std::string> interval = Interval(view);
   if (!interval || leaves[0].votes != leaves[2].votes) return std::nullopt;

@@ -64,7 +64,7 @@ TEST(VotesTest, TreesThatAskTheSameAddUpAndTheMostVotesComeFirst) {
                AgeMissing(), OldOrMissing(), Middle(1), Always(1), Male(1), Male(1), Male(1)});
   ASSERT_OK_AND_ASSIGN(const auto votes, VotesOf(model));
   EXPECT_THAT(votes, ElementsAre(Vote{"sex = Male", 1, 4}, Vote{"age < 30", 1, -3}, Vote{"", 1, 2},
-                                 Vote{"30 <= age < 55", 1, 2}, Vote{"age < 55 or missing", 1, -1},
+                                 Vote{"30 <= age < 55", 1, 2}, Vote{"age >= 55", 1, 1},
                                  Vote{"age is missing", 1, 1}));
 }
 
