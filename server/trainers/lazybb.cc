@@ -34,17 +34,20 @@ constexpr double kCountShare = 0.01;
 constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), a round of a literal
 constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
 constexpr uint32_t kFewestRounds = 3, kMostRounds = 99;
+// kappa, in thousandths; below so much n * epsilon the one for little.
+constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
+constexpr double kLittle = 500;
 
 constexpr char kOneRule[] = "one_rule";
 constexpr char kTopDown[] = "top_down";
 constexpr char kBins[] = "bins";
 
 struct Resolved {
-  std::optional<uint32_t> rounds;  // if they were set
-  uint32_t problems = 1;           // a class against the rest; one of two classes
-  double information = 0;          // that a round takes: see RoundsFor()
-  double rate = 0;                 // lambda
-  uint32_t density = 0;            // kappa, in thousandths
+  std::optional<uint32_t> rounds;   // if they were set
+  std::optional<uint32_t> density;  // kappa, in thousandths, likewise
+  uint32_t problems = 1;            // a class against the rest; one of two classes
+  double information = 0;           // that a round takes: see SizeFor()
+  double rate = 0;                  // lambda
   Share count = Share::WithoutPrivacy();
   Share votes = Share::WithoutPrivacy();
   std::vector<FeatureBins> bins;
@@ -52,15 +55,24 @@ struct Resolved {
   std::string rule;  // in words
 };
 
-// An odd number: no ties.
-uint32_t RoundsFor(double rows, const Resolved& resolved) {
+struct Size {
+  uint32_t rounds = 0;
+  uint32_t density = 0;
+};
+
+// What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
+Size SizeFor(double rows, const Resolved& resolved) {
   const Share& votes = resolved.votes;
   // Without privacy as with an epsilon that noise can no longer be seen at.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
+  const double information = std::max(rows, 0.0) * epsilon / resolved.problems;
   const double rounds =
-      std::sqrt(std::max(rows, 0.0) * epsilon / resolved.problems) / resolved.information;
-  const double odd = 2 * std::round((std::min<double>(rounds, kMostRounds) - 1) / 2) + 1;
-  return static_cast<uint32_t>(std::clamp<double>(odd, kFewestRounds, kMostRounds));
+      std::min<double>(std::sqrt(information) / resolved.information, kMostRounds);
+  const double odd = 2 * std::round((rounds - 1) / 2) + 1;
+  return {
+      .rounds = resolved.rounds.value_or(
+          static_cast<uint32_t>(std::clamp<double>(odd, kFewestRounds, kMostRounds))),
+      .density = resolved.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
 // What each of the rounds may spend, the same for every class: the less a row can move a round's
@@ -169,11 +181,12 @@ class LazyBbTrainer final : public Trainer {
     constexpr double kEdge = 0.3, kFew = 300;
     COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
     if (!resolved.votes.is_private()) return std::vector<std::string>();
-    const SmoothMeasure measure = MeasureOf(resolved, resolved.rounds.value_or(kFewestRounds));
+    const uint32_t density = resolved.density.value_or(kDensity);
+    const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kFewestRounds));
     COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
     const double noise =
         static_cast<double>(measure.MassChange(0)) / kMassUnit / shares[0].budget().epsilon();
-    const double rows = noise / (kEdge * resolved.density / kDensityUnit);
+    const double rows = noise / (kEdge * density / kDensityUnit);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{absl::StrCat(
         "below about ", std::llround(rows),
@@ -186,10 +199,6 @@ class LazyBbTrainer final : public Trainer {
 
  private:
   absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const;
-
-  static SmoothMeasure MeasureOf(const Resolved& resolved, uint32_t rounds) {
-    return SmoothMeasure(resolved.rate, resolved.density, rounds);
-  }
 
   // `rounds` is unset in a plan that does not know them. They cost the same, however many.
   static std::vector<Release> ReleasesOf(const Resolved& resolved, std::optional<uint32_t> rounds) {
@@ -216,9 +225,10 @@ class LazyBbTrainer final : public Trainer {
                            "how many rules vote, for each class if there are more than two. More "
                            "rules say more, and each has less of epsilon. By default as many as a "
                            "noisy number of rows and epsilon bear, for a hundredth of epsilon"),
-          RealParameter("kappa", 0.001, 1, "0.35",
+          RealParameter("kappa", 0.001, 1, "",
                         "smoothness: the part of the rows that a round looks at, at least. Less "
-                        "looks harder at the rows that are wrong so far, with more noise"),
+                        "looks harder at the rows that are wrong so far, with more noise. By "
+                        "default 0.35, or 0.5 where rows times epsilon are few"),
           RealParameter(
               "lambda", 0.001, 10, "0.35",
               "learning rate: how much less a row counts once the vote is right about it"),
@@ -240,7 +250,9 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
   Resolved resolved;
   resolved.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
   resolved.rate = settings.Real("lambda");
-  resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
+  if (settings.Has("kappa")) {
+    resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
+  }
   resolved.votes = Share::Of(options.epsilon);
   if (settings.Has("rounds")) {
     resolved.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
@@ -264,10 +276,11 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
     resolved.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
     resolved.learner = MakeTopDown(schema, resolved.bins, tree);
   }
-  // As many rounds as there may be have to be able to pay.
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::vector<Share> shares,
-      SharesOfRounds(resolved, MeasureOf(resolved, resolved.rounds.value_or(kMostRounds))));
+  // As many rounds as there may be have to be able to pay. The first has the least, and less of it
+  // the smaller kappa is.
+  const SmoothMeasure most(resolved.rate, resolved.density.value_or(kDensity),
+                           resolved.rounds.value_or(kMostRounds));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, most));
   for (const Share& share : shares) COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
   return resolved;
 }
@@ -281,14 +294,14 @@ absl::StatusOr<Model> LazyBbTrainer::Train(const Table& rows, const TrainOptions
     return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMostRows, " rows"));
   }
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
-  uint32_t rounds = resolved.rounds.value_or(0);
+  Size size{.rounds = resolved.rounds.value_or(0), .density = resolved.density.value_or(kDensity)};
   if (!resolved.rounds) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, resolved.count));
-    rounds = RoundsFor(static_cast<double>(counted[0]), resolved);
+    size = SizeFor(static_cast<double>(counted[0]), resolved);
   }
-  const SmoothMeasure measure = MeasureOf(resolved, rounds);
+  const SmoothMeasure measure(resolved.rate, size.density, size.rounds);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
   std::vector<Problem> problems;
@@ -297,8 +310,8 @@ absl::StatusOr<Model> LazyBbTrainer::Train(const Table& rows, const TrainOptions
     problems.emplace_back(binned.labels(), first + p, measure);
   }
   std::vector<TrainedTree> trees;
-  for (uint32_t round = 0; round < rounds; ++round) {
-    COPPICE_RETURN_IF_ERROR(progress(round / static_cast<double>(rounds)));
+  for (uint32_t round = 0; round < size.rounds; ++round) {
+    COPPICE_RETURN_IF_ERROR(progress(round / static_cast<double>(size.rounds)));
     for (uint32_t p = 0; p < resolved.problems; ++p) {
       COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *resolved.learner, round,
                                                                 shares[round], releaser));
@@ -306,7 +319,7 @@ absl::StatusOr<Model> LazyBbTrainer::Train(const Table& rows, const TrainOptions
     }
   }
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
-                   ReleasesOf(resolved, rounds));
+                   ReleasesOf(resolved, size.rounds));
 }
 
 }  // namespace

@@ -105,6 +105,20 @@ TEST(LazyBbTest, MoreRowsAndMoreEpsilonMakeMoreRounds) {
   EXPECT_EQ(rounds(many, nullptr), 99u);
 }
 
+TEST(LazyBbTest, WhereThereIsLittleKappaIsLarger) {
+  const auto same = [](const Table& table, const char* kappa) {
+    const absl::StatusOr<Model> chosen = Train(table, "1", {}),
+                                set = Train(table, "1", {{"kappa", kappa}});
+    return chosen->forest() == set->forest() && chosen->leaves() == set->leaves();
+  };
+  const Table few = RandomTable(MixedClasses(2), {.rows = 300}, 1);
+  const Table many = RandomTable(MixedClasses(2), {.rows = 3000}, 1);
+  EXPECT_TRUE(same(few, "0.5"));
+  EXPECT_FALSE(same(few, "0.35"));
+  EXPECT_TRUE(same(many, "0.35"));
+  EXPECT_FALSE(same(many, "0.5"));
+}
+
 TEST(LazyBbTest, SetRoundsCostNoNumberOfRows) {
   const Trainer& lazybb = **FindTrainer("lazybb");
   const auto plan = [&](const Settings& settings) {
