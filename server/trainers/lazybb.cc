@@ -80,24 +80,12 @@ Size SizeFor(double rows, const Resolved& resolved) {
 // composition; nothing else knows how.
 absl::StatusOr<std::vector<Share>> SharesOfRounds(const Resolved& resolved,
                                                   const SmoothMeasure& measure) {
-  std::vector<Share> shares;
-  absl::uint128 whole = 0;
-  for (uint32_t t = 0; t < measure.rounds(); ++t) whole += measure.MassChange(t);
-  for (uint32_t t = 0; t < measure.rounds(); ++t) {
-    if (!resolved.votes.is_private()) {
-      shares.push_back(Share::WithoutPrivacy());
-      continue;
-    }
-    const absl::uint128 nanos =
-        absl::uint128(resolved.votes.nanos()) * measure.MassChange(t) / (whole * resolved.problems);
-    const absl::StatusOr<Budget> budget = Budget::FromNanos(absl::Uint128Low64(nanos));
-    if (!budget.ok()) {
-      return absl::InvalidArgumentError(
-          "epsilon is too small to be divided among the rounds: take a larger one, or fewer "
-          "rounds");
-    }
-    shares.emplace_back(*budget);
+  std::vector<uint64_t> weights;  // of the rounds of every class
+  for (uint32_t p = 0; p < resolved.problems; ++p) {
+    for (uint32_t t = 0; t < measure.rounds(); ++t) weights.push_back(measure.MassChange(t));
   }
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares, ProportionalShares(resolved.votes, weights));
+  shares.erase(shares.begin() + measure.rounds(), shares.end());
   return shares;
 }
 

@@ -88,6 +88,8 @@ std::vector<WalkedRelease> WalkedTrainers() {
                     {"learner", "top_down"},
                     {"structure", "0.5"},
                     {"splits", "1"}})},
+      {"lazybb, three classes without a question", "3", kRow, 3, 1e-9, 0.7,
+       WalkTrainer("lazybb", Nothing(3), {{"rounds", "2"}, {"kappa", "1"}})},
       {"lazybb, three classes", "3", kRow, 1, 1e-6, 0.2,
        WalkTrainer("lazybb", OneNumber(3), {{"rounds", "1"}, {"kappa", "1"}})},
       {"median_forest", "8", kRow, 1, 1e-6, 0.35,

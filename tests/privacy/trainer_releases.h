@@ -48,10 +48,11 @@ inline TinySchema TwoNumbers() {
 }
 
 // Nothing to split: all that is left to learn is which class is more frequent.
-inline TinySchema Nothing() {
-  return {
-      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 7, 7)}, "label", {"no", "yes"})),
-      {{7}, {7}, {kMissingValue}}};
+inline TinySchema Nothing(uint32_t classes = 2) {
+  std::vector<std::string> names = {"no", "yes", "perhaps"};
+  names.resize(classes);
+  return {std::make_shared<const Schema>(*Schema::Create({Numeric("x", 7, 7)}, "label", names)),
+          {{7}, {7}, {kMissingValue}}};
 }
 
 inline std::string TreeText(const Tree& tree) {

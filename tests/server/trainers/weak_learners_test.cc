@@ -249,6 +249,30 @@ TEST(TopDownTest, ALeafVotesAsTheSignOfANoisyDifference) {
   EXPECT_NEAR(static_cast<double>(wrong) / kTrials, expected, 5 * 0.5 / std::sqrt(kTrials));
 }
 
+// The better of two splits is passed over with probability exp(-epsilon d / range) / 2, d the
+// difference of their drops.
+TEST(TopDownTest, ASplitIsChosenByItsDropInUnitsOfTheRange) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"}));
+  Table table(schema);
+  table.Append({0}, 1);
+  table.Append({1}, 0);
+  const BinnedRows rows = Binned(table, 1);
+  const std::vector<int64_t> masses = {8, -8};  // the cut drops 16, "missing" nothing
+  const auto learner = MakeTopDown(*schema, rows.bins(), {.splits = 1, .structure = 0.5});
+  SeededRandom random(1);
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  constexpr int kTrials = 40'000;
+  int passed_over = 0;
+  for (int i = 0; i < kTrials; ++i) {
+    ASSERT_OK_AND_ASSIGN(const WeakRule rule, learner->Learn({.rows = rows, .masses = masses}, 10,
+                                                             Share(*Budget::Parse("8")), releaser));
+    passed_over += rule.tree.nodes()[0].kind == SplitKind::kMissing ? 1 : 0;
+  }
+  const double expected = std::exp(-4.0 * 16 / (4 * 10 + 6)) / 2;
+  EXPECT_NEAR(static_cast<double>(passed_over) / kTrials, expected, 5 * 0.5 / std::sqrt(kTrials));
+}
+
 TEST(TopDownTest, AShareTooSmallToBeDividedIsRefused) {
   const Case c(1);
   const auto learner = TopDownOf(c, 4);
