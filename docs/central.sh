@@ -9,13 +9,14 @@
 #   diprime    Table 2 of Consul, Williamson 2021 (error), and regression
 #   dpboost    Figure 2 of Li, Wu, Wen, He 2020: test error against epsilon, a fifth held out; and at
 #              small epsilon, a tenth held out
+#   lazybb     Figure 5.2 and Tables 5.2, A.1 to A.3 of the thesis on smooth re-weighting
 #   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
 #              benchmark train_bench)
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|scaling [REPEATS]" >&2
+  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|lazybb|scaling [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -26,14 +27,22 @@ docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$docs/../build/release/bin
 lab=${COPPICE_LAB:-$bin/coppice-lab}
 
-# figure SET ALGORITHM EPSILON FLAGS...: accuracy or root mean squared error, with its standard error.
-figure() {
+# run SET ALGORITHM EPSILON FLAGS...: what coppice-lab reports, as JSON.
+run() {
   local set=$1 algorithm=$2 epsilon=$3
   shift 3
   local -a rows=(--data "$data/$set/$set.csv" --holdout "$holdout")
   if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout "$holdout"); fi
+  if [[ $set == adult && -n ${canonical:-} ]]; then
+    rows=(--data "$data/adult/adult_train.csv" --test "$data/adult/adult_test.csv")
+  fi
   "$lab" central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm" \
-    --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null |
+    --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null
+}
+
+# figure SET ALGORITHM EPSILON FLAGS...: accuracy or root mean squared error, with its standard error.
+figure() {
+  run "$@" |
     jq -r 'def f: . * 10000 | round
         | if . >= 10000 then "1.0000" else "." + ("000" + tostring)[-4:] end;
       if .accuracy then (.accuracy.mean | f) + " ± " + (.standard_error | f)
@@ -61,6 +70,34 @@ header() {  # header FIRST "COLUMNS"
   done
   echo
   echo "$line"
+}
+
+# appendix_b SET: epsilon, kappa, lambda and rounds of the thesis' Tables B.1 to B.3.
+appendix_b() {
+  case $1 in
+    adult) echo 0.05,0.50,0.50,5 0.1,0.45,0.50,5 0.5,0.35,0.50,15 1,0.35,0.45,39 3,0.35,0.45,99 5,0.35,0.45,75 ;;
+    cod-rna) echo 0.05,0.50,0.50,9 0.1,0.50,0.35,19 0.5,0.45,0.50,49 1,0.40,0.50,99 3,0.30,0.40,99 5,0.35,0.40,99 ;;
+    mushroom) echo 0.05,0.45,0.50,5 0.1,0.50,0.40,9 0.5,0.45,0.25,25 1,0.25,0.30,29 3,0.20,0.20,75 5,0.20,0.50,29 ;;
+  esac
+}
+
+# How many questions a model asks: mean ± standard deviation over the models.
+questions() {
+  run "$@" | jq -r 'def f: . * 10 | round | . / 10 | tostring;
+    (.questions | f) + " ± " + (.questions_std | f)'
+}
+
+# appendix NAME SET WHAT FLAGS...: a row of WHAT (figure or questions) with the thesis' parameters.
+appendix() {
+  local name=$1 set=$2 what=$3 cell epsilon kappa lambda rounds
+  shift 3
+  echo -n "| $name |"
+  for cell in $(appendix_b "$set"); do
+    IFS=, read -r epsilon kappa lambda rounds <<< "$cell"
+    echo -n " $("$what" "$set" lazybb "$epsilon" --set kappa="$kappa" --set lambda="$lambda" \
+      --set rounds="$rounds" "$@") |"
+  done
+  echo
 }
 
 spe_sets="adult banknote car credit mushroom occupancy robot4"
@@ -149,6 +186,27 @@ case $table in
       done
       echo
     done
+    ;;
+  lazybb)
+    canonical=yes
+    epsilons="0.05 0.1 0.5 1 3 5"
+    bins=(--set literals=bins --set cuts=9)
+    for set in adult cod-rna mushroom; do
+      header "$set, ε =" "$epsilons"
+      row "**\`lazybb\`**" lazybb "$set" "$epsilons"
+      row "\`literals=bins cuts=9\`" lazybb "$set" "$epsilons" "${bins[@]}"
+      appendix "parameters of Appendix B, bins as there" "$set" figure "${bins[@]}"
+      appendix "parameters of Appendix B, cuts" "$set" figure
+      row "\`learner=top_down\`" lazybb "$set" "$epsilons" --set learner=top_down
+      echo -n "| questions, \`lazybb\` |"
+      for epsilon in $epsilons; do echo -n " $(questions "$set" lazybb "$epsilon") |"; done
+      echo
+      appendix "questions, Appendix B, bins" "$set" questions "${bins[@]}"
+      echo
+    done
+    header "ε = ∞" "adult cod-rna mushroom"
+    row "\`lazybb\`" lazybb "adult cod-rna mushroom" inf
+    row "\`learner=top_down\`" lazybb "adult cod-rna mushroom" inf --set learner=top_down
     ;;
   scaling)
     for algorithm in spe diprime; do

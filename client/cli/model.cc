@@ -200,8 +200,9 @@ void AddShow(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<ShowFlags>();
   CLI::App* verb = AddVerb(noun, "show", "Draw a tree of a model",
                            "coppice model show --model m-91c0 --format svg --output tree.svg");
-  verb->add_option("--format", flags->format, "text, dot (Graphviz) or svg")
-      ->check(CLI::IsMember({"text", "dot", "svg"}))
+  verb->add_option("--format", flags->format,
+                   "text, dot (Graphviz) or svg; votes: a model of lazybb as one table")
+      ->check(CLI::IsMember({"text", "dot", "svg", "votes"}))
       ->capture_default_str();
   verb->add_option("--tree", flags->tree, "Which tree of a forest, from 0")->capture_default_str();
   verb->add_option("--output", flags->output_file, "File to write to (default: stdout)");

@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/tree/render_formats.h"
+#include "common/tree/votes.h"
 
 namespace coppice {
 
@@ -10,7 +11,8 @@ absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name) {
   if (name == "text") return RenderFormat::kText;
   if (name == "dot") return RenderFormat::kDot;
   if (name == "svg") return RenderFormat::kSvg;
-  return absl::InvalidArgumentError("format must be text, dot or svg");
+  if (name == "votes") return RenderFormat::kVotes;
+  return absl::InvalidArgumentError("format must be text, dot, svg or votes");
 }
 
 absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format) {
@@ -26,8 +28,10 @@ absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat
       return render_internal::RenderDot(view);
     case RenderFormat::kSvg:
       return render_internal::RenderSvg(view);
+    case RenderFormat::kVotes:
+      return RenderVotes(model);
   }
-  return absl::InvalidArgumentError("format must be text, dot or svg");
+  return absl::InvalidArgumentError("format must be text, dot, svg or votes");
 }
 
 }  // namespace coppice

@@ -1,4 +1,5 @@
-// A tree as text, Graphviz DOT or SVG, for people.
+// A tree as text, Graphviz DOT or SVG, for people; and a whole model as a table of votes, if it is
+// one (votes.h).
 //
 // The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
 // for the format. Thresholds are printed with the fewest digits that read back to the same double.
@@ -15,12 +16,13 @@
 
 namespace coppice {
 
-enum class RenderFormat { kText, kDot, kSvg };
+enum class RenderFormat { kText, kDot, kSvg, kVotes };
 
-// "text", "dot" or "svg"; InvalidArgument names the three.
+// "text", "dot", "svg" or "votes"; InvalidArgument names them.
 absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
 
-// Tree number `tree` of the model. InvalidArgument if there is no such tree.
+// Tree number `tree` of the model; of votes, all of them. InvalidArgument if there is no such tree,
+// or the model is no vote.
 absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
 
 }  // namespace coppice

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/privacy/delta.h"
+#include "common/tree/votes.h"
 #include "server/curator/public_random.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
@@ -28,6 +29,8 @@ constexpr char kNoPrivacy[] = "inf";
 struct Scores {
   std::vector<double> accuracy, mse, rmse;  // one a repetition; of the task's kind
   std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
+  std::vector<double> questions;  // of models that are votes on questions
+  std::string votes;              // of the first
   double epsilon_spent = 0;
   size_t trees = 0;
 };
@@ -95,7 +98,7 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
                                      const RowSource& source, const CentralFlags& flags) {
   Scores scores;
   for (auto* values : {&scores.accuracy, &scores.mse, &scores.rmse, &scores.fit_seconds,
-                       &scores.fit_cpu_seconds, &scores.leaves}) {
+                       &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
     values->resize(flags.repeats);
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
@@ -110,6 +113,8 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
     double leaves = 0;
     for (const Tree& tree : model.forest()) leaves += tree.num_leaves();
     scores.leaves[repetition] = leaves;
+    const absl::StatusOr<std::vector<Vote>> votes = VotesOf(model);
+    scores.questions[repetition] = votes.ok() ? static_cast<double>(votes->size()) : 0;
     if (model.schema().target()) {
       scores.mse[repetition] = SquaredErrorOf(model, *rows.test_rows);
       scores.rmse[repetition] = std::sqrt(scores.mse[repetition]);
@@ -119,6 +124,9 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
     if (repetition == 0) {
       scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
       scores.trees = model.forest().size();
+    }
+    if (repetition == 0 && flags.votes) {
+      COPPICE_ASSIGN_OR_RETURN(scores.votes, RenderVotes(model));
     }
     return absl::OkStatus();
   };
@@ -148,6 +156,11 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, bool regression, cons
   report["settings"] = absl::StrJoin(flags.settings, " ");
   report["trees"] = scores.trees;
   report["leaves"] = Summarize(scores.leaves).mean;
+  const Summary questions = Summarize(scores.questions);
+  if (questions.mean > 0) {
+    report["questions"] = questions.mean;
+    report["questions_std"] = questions.deviation;
+  }
   report["fit_seconds"] = Summarize(scores.fit_seconds).mean;
   report["fit_cpu_seconds"] = Summarize(scores.fit_cpu_seconds).mean;
   return report;
@@ -199,6 +212,8 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
       ->capture_default_str();
   command.add_option("--seed", flags.seed, "of how rows are split; never of noise or groups")
       ->capture_default_str();
+  command.add_flag("--votes", flags.votes,
+                   "also show the first model as a table of votes, if it is one (lazybb)");
   command.add_flag("--json", flags.json, "one JSON object on stdout");
 }
 
@@ -219,7 +234,9 @@ absl::Status RunCentral(const CentralFlags& flags) {
   for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const Scores scores, TrainAndScore(*trainer, options, rows, flags));
-  const nlohmann::ordered_json report = ReportOf(flags, schema->target().has_value(), scores);
+  nlohmann::ordered_json report = ReportOf(flags, schema->target().has_value(), scores);
+  if (flags.votes && flags.json) report["votes"] = scores.votes;
+  if (flags.votes && !flags.json) std::cout << scores.votes << "\n";
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
   if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
   return absl::OkStatus();

@@ -28,6 +28,7 @@ struct CentralFlags {
   uint32_t repeats = 1;
   uint32_t threads = 1;
   uint64_t seed = 0;
+  bool votes = false;
   bool json = false;
 };
 

@@ -1,6 +1,7 @@
 #include "server/trainers/shares.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "absl/numeric/int128.h"
 #include "common/base/status_macros.h"
@@ -41,6 +42,19 @@ absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t 
 absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts) {
   if (!whole.is_private()) return whole;
   return PartOf(whole, whole.amount() / parts);
+}
+
+absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
+                                                      absl::Span<const uint64_t> weights) {
+  if (!whole.is_private()) return std::vector<Share>(weights.size(), Share::WithoutPrivacy());
+  const uint64_t all = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
+  std::vector<Share> shares;
+  for (const uint64_t weight : weights) {
+    COPPICE_ASSIGN_OR_RETURN(const Share share,
+                             OfNanos(absl::uint128(whole.nanos()) * weight / all));
+    shares.push_back(share);
+  }
+  return shares;
 }
 
 absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "server/trainers/releaser.h"
 
 namespace coppice {
@@ -27,6 +28,10 @@ absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t 
 
 // One of `parts` shares of the same size.
 absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts);
+
+// A share a weight, in proportion to it; weights are below 2^64 together, and above 0.
+absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
+                                                      absl::Span<const uint64_t> weights);
 
 // The part `share` of `whole`, in millionths, and what is left. 0 < share < 1.
 struct TwoShares {

@@ -9,6 +9,7 @@
 #ifndef COPPICE_TESTS_PRIVACY_STATISTICS_H_
 #define COPPICE_TESTS_PRIVACY_STATISTICS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "server/trainers/gradient_leaves.h"
+#include "server/trainers/smooth_measure.h"
 #include "server/trainers/split_scores.h"
 
 namespace coppice::testing {
@@ -150,6 +152,58 @@ inline std::vector<double> ImpurityDrops(const BigTable& table) {
   return drops;
 }
 
+// A round of smooth boosting, and how far a row can move it. Its rows were voted on by `done` rules
+// that all said that the label is low if it is, and not otherwise: rows of side a = 0 are of the
+// class "low". So the margins are done, where that is right, and -done; those of the middle label
+// were said to be low half the time.
+struct BoostingRound {
+  uint32_t done;
+  uint32_t density;  // kappa, in thousandths
+
+  static constexpr double kRate = 0.35;
+  SmoothMeasure measure() const { return SmoothMeasure(kRate, density, std::max(done, 1u)); }
+  double change() const { return static_cast<double>(measure().MassChange(done)) / kMassUnit; }
+
+  // Mass of each kind of row, all of them together.
+  std::array<double, kKinds> Masses(const BigTable& table) const {
+    constexpr int64_t kMostOfAKind = int64_t{1} << 22;  // the domain of the measure, and then some
+    const SmoothMeasure measure = this->measure();
+    std::vector<uint64_t> counts(2 * measure.rounds() + 1);
+    const auto rows = [&](uint32_t i) {
+      return static_cast<uint64_t>(std::min(table[i], kMostOfAKind));
+    };
+    const auto place = [&](uint32_t i) {
+      const Kind kind = KindOf(i);
+      const int64_t votes = (1 - static_cast<int64_t>(kind.label)) * int64_t{done};
+      return static_cast<size_t>((kind.a == 0 ? votes : -votes) + measure.rounds());
+    };
+    for (uint32_t i = 0; i < kKinds; ++i) counts[place(i)] += rows(i);
+    const std::vector<int64_t> by_margin = measure.MassByMargin(counts);
+    std::array<double, kKinds> masses{};
+    for (uint32_t i = 0; i < kKinds; ++i) {
+      masses[i] = static_cast<double>(by_margin[place(i)]) * static_cast<double>(rows(i)) /
+                  static_cast<double>(kMassUnit);
+    }
+    return masses;
+  }
+
+  // The mass that the rule "low if b" gets wrong, and the rule "low if not b".
+  std::vector<double> WrongMasses(const BigTable& table) const {
+    std::vector<double> wrong(2);
+    const std::array<double, kKinds> masses = Masses(table);
+    for (uint32_t i = 0; i < kKinds; ++i) wrong[KindOf(i).a == KindOf(i).b ? 0 : 1] += masses[i];
+    return wrong;
+  }
+
+  // The masses of the classes in the leaves of the split b: L1 is what leaf votes spend.
+  std::vector<double> LeafMasses(const BigTable& table) const {
+    std::vector<double> leaves(4);
+    const std::array<double, kKinds> masses = Masses(table);
+    for (uint32_t i = 0; i < kKinds; ++i) leaves[2 * KindOf(i).b + KindOf(i).a] += masses[i];
+    return leaves;
+  }
+};
+
 inline constexpr int64_t kLabelSteps = 1000;  // of regression labels
 
 inline std::vector<double> SquaredErrors(const BigTable& table) {
@@ -189,6 +243,9 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
   }
   return numbers;
 }
+inline constexpr BoostingRound kLateRound{.done = 20, .density = 350};
+inline constexpr BoostingRound kSecondRound{.done = 1, .density = 350};
+inline constexpr BoostingRound kFirstRound{.done = 0, .density = 350};
 
 inline std::vector<Statistic> AllStatistics() {
   return {
@@ -204,6 +261,14 @@ inline std::vector<Statistic> AllStatistics() {
        ScoresBy([](const Child& child) { return MiscountTerm(child.counts); })},
       {"Gini", Moves::kRange, Step::kAddRow, kGiniRange,
        ScoresBy([](const Child& child) { return GiniTerm(child.counts); })},
+      {"wrong mass of a rule", Moves::kRange, Step::kAddRow, kLateRound.change(),
+       [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
+      {"wrong mass of a rule, second round", Moves::kRange, Step::kAddRow, kSecondRound.change(),
+       [](const BigTable& table) { return kSecondRound.WrongMasses(table); }},
+      {"wrong mass of a rule, first round", Moves::kRange, Step::kAddRow, kFirstRound.change(),
+       [](const BigTable& table) { return kFirstRound.WrongMasses(table); }},
+      {"masses of leaves", Moves::kL1, Step::kAddRow, kLateRound.change(),
+       [](const BigTable& table) { return kLateRound.LeafMasses(table); }},
       {"median", Moves::kRange, Step::kAddRow, 2,
        [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
       {"quantile 3/4", Moves::kRange, Step::kAddRow, 6,
@@ -232,6 +297,21 @@ inline std::vector<Statistic> UnsafeStatistics() {
        }},
       {"impurity drop as in thesis Lemma 4 2 4", Moves::kSensitivity, Step::kChangeLabel,
        4.0 * kMass, ImpurityDrops},
+      // Masses by place: a label is changed, all masses stay, and the error moves all the same.
+      {"error as in thesis Observation 2 7 1", Moves::kSensitivity, Step::kChangeLabel, 0,
+       [](const BigTable& table) {
+         double wrong = 0;
+         for (uint32_t i = 0; i < kKinds; ++i) {
+           const double count = static_cast<double>(table[i]);
+           wrong += (KindOf(i).b == 1) == (KindOf(i).label == 2) ? 0 : count;
+         }
+         return std::vector<double>{wrong};
+       }},
+      // Parallel composition over leaves: only the row's own leaf would move, by its mass.
+      {"masses of leaves as in thesis Theorem 4 2 2", Moves::kL1, Step::kAddRow, 1,
+       [](const BigTable& table) { return kLateRound.LeafMasses(table); }},
+      {"wrong mass as if all rounds were the first", Moves::kRange, Step::kAddRow,
+       kFirstRound.change(), [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
       {"median score as if one row moved a rank alone", Moves::kRange, Step::kAddRow, 1,
        [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
   };

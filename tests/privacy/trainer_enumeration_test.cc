@@ -6,8 +6,10 @@
 #include <array>
 
 #include "common/privacy/noisy_sums.h"
+#include "server/trainers/smooth_measure.h"
 #include "server/trainers/split_choosers.h"
 #include "server/trainers/split_scores.h"
+#include "server/trainers/weak_learners.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"
 #include "tests/support/status_matchers.h"
@@ -19,6 +21,29 @@ using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of
 
 constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 constexpr Neighbours kLabel = Neighbours::kChangeLabel;
+
+// The fourth round of smooth boosting, after three rules that said "yes", with noise for what a row
+// can move in round `claimed`.
+TinyRelease FourthRound(uint32_t claimed) {
+  return [claimed](const TinyTable& tiny, const Budget& epsilon,
+                   PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const TinySchema schema = OneNumber();
+    const auto bins = PublicBins(*schema.schema, 1);
+    const auto rows = BinnedRows::Create(schema.ToTable(tiny), *bins);
+    const SmoothMeasure measure(/*rate=*/2, /*density=*/200, /*rounds=*/3);
+    std::vector<uint64_t> counts(7);
+    for (const TinyRow& row : tiny) ++counts[row.y == 1 ? 6 : 0];
+    const std::vector<int64_t> by_margin = measure.MassByMargin(counts);
+    std::vector<int64_t> masses;
+    for (const TinyRow& row : tiny) masses.push_back(row.y == 1 ? by_margin[6] : -by_margin[0]);
+    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    const auto learner = MakeOneRule(*schema.schema, *bins, NumericLiterals::kCuts);
+    const auto rule = learner->Learn({.rows = *rows, .masses = masses}, measure.MassChange(claimed),
+                                     Share(epsilon), releaser);
+    if (!rule.ok()) return rule.status();
+    return absl::StrCat(TreeText(rule->tree), rule->leaf_votes[0]);
+  };
+}
 
 std::vector<WalkedRelease> WalkedTrainers() {
   return {
@@ -39,6 +64,35 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("diprime", TwoNumbers(), {{"features", "2"}})},
       {"diprime, one feature", "6", kRow, 2, 1e-6, 0.4,
        WalkTrainer("diprime", OneNumber(), {{"features", "1"}})},
+      // With kappa = 1 the first round has all of epsilon, and a row all of its mass.
+      {"lazybb, one rule", "3", kRow, 3, 1e-6, 0.9,
+       WalkTrainer("lazybb", OneNumber(), {{"rounds", "1"}, {"kappa", "1"}})},
+      {"lazybb, bins", "3", kRow, 2, 1e-6, 0.9,
+       WalkTrainer("lazybb", OneNumber(), {{"rounds", "1"}, {"kappa", "1"}, {"literals", "bins"}})},
+      {"lazybb, two rounds", "3", kRow, 1, 1e-6, 0.2,
+       WalkTrainer("lazybb", OneNumber(), {{"rounds", "2"}, {"kappa", "0.5"}, {"lambda", "2"}})},
+      {"lazybb, four rounds without a question", "4", kRow, 3, 1e-9, 0.7,
+       WalkTrainer("lazybb", Nothing(), {{"rounds", "4"}, {"kappa", "0.3"}, {"lambda", "2"}})},
+      {"lazybb, rounds by a noisy number of rows", "9", kRow, 1, 1e-6, 0.35,
+       WalkTrainer("lazybb", Nothing(), {{"kappa", "0.5"}})},
+      {"lazybb, a tree", "4", kRow, 2, 1e-6, 0.6,
+       WalkTrainer("lazybb", OneNumber(),
+                   {{"rounds", "1"},
+                    {"kappa", "1"},
+                    {"learner", "top_down"},
+                    {"structure", "0.5"},
+                    {"splits", "2"}})},
+      {"lazybb, two trees", "4", kRow, 1, 1e-6, 0.1,
+       WalkTrainer("lazybb", OneNumber(),
+                   {{"rounds", "2"},
+                    {"lambda", "2"},
+                    {"learner", "top_down"},
+                    {"structure", "0.5"},
+                    {"splits", "1"}})},
+      {"lazybb, three classes without a question", "3", kRow, 3, 1e-9, 0.7,
+       WalkTrainer("lazybb", Nothing(3), {{"rounds", "2"}, {"kappa", "1"}})},
+      {"lazybb, three classes", "3", kRow, 1, 1e-6, 0.2,
+       WalkTrainer("lazybb", OneNumber(3), {{"rounds", "1"}, {"kappa", "1"}})},
       {"median_forest", "8", kRow, 1, 1e-6, 0.35,
        WalkTrainer("median_forest", TwoNumbers(), {{"features", "2"}})},
       {"dpboost", "8", kRow, 2, 1e-6, 0.4,
@@ -63,6 +117,7 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("dpert", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
       {"rdt, all rows in two trees", "6", kRow, 2, 1e-6, 0.4,
        WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
+      {"a fourth round of boosting", "3", kRow, 3, 1e-6, 0.35, FourthRound(3)},
       {"sspe1, all rows in two trees", "6", kRow, 1, 1e-6, 0.4,
        WalkTrainer("sspe1", OneNumber(),
                    {{"trees", "2"}, {"rows", "all"}, {"depth", "0"}, {"labelled", "0.5"}})},
@@ -202,6 +257,7 @@ std::vector<WalkedRelease> BrokenTrainers() {
          return WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})(
              table, *epsilon.Plus(epsilon), random);
        }},
+      {"a round of boosting with the noise of the first", "1", kRow, 3, 1e-7, 1, FourthRound(0)},
       {"groups of fixed sizes, shuffled and cut", "2", kRow, 2, 1e-6, 1, FixedGroups},
       {"label changes taken to move one count", "2", kLabel, 2, 1e-6, 1,
        WalkTrainer("dpert", OneNumber(3), {{"depth", "0"}})},

@@ -47,6 +47,14 @@ inline TinySchema TwoNumbers() {
           {{0, 0}, {1, 0}, {1, 1}}};
 }
 
+// Nothing to split: all that is left to learn is which class is more frequent.
+inline TinySchema Nothing(uint32_t classes = 2) {
+  std::vector<std::string> names = {"no", "yes", "perhaps"};
+  names.resize(classes);
+  return {std::make_shared<const Schema>(*Schema::Create({Numeric("x", 7, 7)}, "label", names)),
+          {{7}, {7}, {kMissingValue}}};
+}
+
 inline std::string TreeText(const Tree& tree) {
   std::string text;
   for (const Node& node : tree.nodes()) {

@@ -51,8 +51,9 @@ TEST(RenderTest, FormatsHaveNames) {
   EXPECT_EQ(*ParseRenderFormat("svg"), RenderFormat::kSvg);
   EXPECT_EQ(*ParseRenderFormat("dot"), RenderFormat::kDot);
   EXPECT_EQ(*ParseRenderFormat("text"), RenderFormat::kText);
+  EXPECT_EQ(*ParseRenderFormat("votes"), RenderFormat::kVotes);
   EXPECT_THAT(ParseRenderFormat("png"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("text, dot or svg")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("text, dot, svg or votes")));
 }
 
 TEST(RenderTest, RefusesATreeThatTheModelDoesNotHave) {

@@ -111,5 +111,27 @@ TEST(SharesTest, WithoutPrivacyEveryShareIsWithout) {
   EXPECT_EQ(Share::Of(*Budget::Parse("2")).amount(), 2'000'000'000u);
 }
 
+TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
+  for (const uint64_t nanos : {uint64_t{10}, uint64_t{1'000'000'007}, Budget::kMaxNanos}) {
+    const std::vector<uint64_t> weights = {3, 1, uint64_t{1} << 40, (uint64_t{1} << 40) + 7};
+    const auto shares = ProportionalShares(Share(*Budget::FromNanos(nanos)), weights);
+    if (nanos < Budget::kMaxNanos) {
+      EXPECT_THAT(shares.status(),
+                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
+      continue;
+    }
+    ASSERT_OK(shares);
+    uint64_t sum = 0;
+    for (const Share& share : *shares) sum += share.nanos();
+    EXPECT_LE(sum, nanos);
+    EXPECT_GT(sum + weights.size(), nanos);
+    EXPECT_GT((*shares)[0].nanos(), (*shares)[1].nanos());
+    EXPECT_NEAR(static_cast<double>((*shares)[2].nanos()), static_cast<double>(nanos) / 2, 1e6);
+  }
+  ASSERT_OK_AND_ASSIGN(const auto without, ProportionalShares(Share::WithoutPrivacy(), {1, 2}));
+  EXPECT_EQ(without.size(), 2u);
+  EXPECT_FALSE(without[0].is_private());
+}
+
 }  // namespace
 }  // namespace coppice

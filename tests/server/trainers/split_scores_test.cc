@@ -104,5 +104,29 @@ TEST(SplitScoresTest, WeightedGiniIsMinusTheHarmonicMeanTwice) {
   EXPECT_EQ(WeightedGiniTerm(large, large), -2 * large);
 }
 
+// The counterexamples to the thesis on smooth re-weighting, in units of a row's mass: a relabelled
+// row moves masses by two in L1, zeta is one.
+constexpr int64_t kRow = kScoreUnit;
+int64_t Impurity(int64_t of_0, int64_t of_1) { return -WeightedGiniTerm(of_0 * kRow, of_1 * kRow); }
+
+TEST(SplitScoresTest, ALabelMovesALeafsImpurityByFourAndNotByTheFiveQuartersOfLemma423) {
+  const int64_t moved = Impurity(100'000'000, 2) - Impurity(100'000'001, 1);
+  EXPECT_GT(moved, 399 * kRow / 100);
+  EXPECT_GT(moved, 5 * kRow / 4);
+  EXPECT_LE(moved, 4 * kRow + 1);
+}
+
+TEST(SplitScoresTest, ALabelMovesADropByEightAndNotByTheFourOfLemma424) {
+  constexpr int64_t kMany = 100'000'000, kSome = 10'000;
+  const auto drop = [](int64_t a, int64_t b) {  // children (a, b) and (0, kMany)
+    return Impurity(a, b + kMany) - Impurity(a, b) - Impurity(0, kMany);
+  };
+  const int64_t moved = drop(kSome + 1, 0) - drop(kSome, 1);
+  EXPECT_GT(moved, 799 * kRow / 100);
+  EXPECT_GT(moved, 4 * kRow);
+  // As a range, which is what a selection pays for, it is what the thesis pays: 4 a unit of L1.
+  EXPECT_LE(moved, static_cast<int64_t>(WeightedGiniRange(2 * kRow)));
+}
+
 }  // namespace
 }  // namespace coppice

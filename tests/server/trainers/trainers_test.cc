@@ -19,6 +19,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Without the words: a plan may say "at most" of what a certificate has the number of.
+std::vector<Release> Priced(std::vector<Release> releases) {
+  for (Release& release : releases) release.what.clear();
+  return releases;
+}
+
 absl::Status GoOn(double) { return absl::OkStatus(); }
 
 std::shared_ptr<const Schema> ManyCuts(uint32_t features = 4) {
@@ -123,7 +129,7 @@ TEST_P(TrainerTest, TheCertificateListsThePlan) {
     ASSERT_OK_AND_ASSIGN(const auto plan, trainer().Plan(table.schema(), options));
     ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
     const Certificate& certificate = model.certificate();
-    EXPECT_EQ(certificate.releases, plan);
+    EXPECT_EQ(Priced(certificate.releases), Priced(plan));
     EXPECT_EQ(certificate.epsilon_nanos, *TotalCost(plan));
     EXPECT_EQ(certificate.mechanism, info().name);
     EXPECT_EQ(absl::StrContains(certificate.neighbouring, "none"), !info().is_private);
@@ -249,6 +255,7 @@ TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
 TEST_P(TrainerTest, MoreLeavesThanMemoryHoldsAreRefusedBeforeAnythingIsCharged) {
   if (!Takes("depth")) GTEST_SKIP() << "decides by itself how deep to go";
   if (!info().is_private) GTEST_SKIP() << "not offered by the daemon";
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto plan = [&](const char* trees) {
     return trainer()
         .Plan(*ManyCuts(), Options("1000", {{"trees", trees}, {"depth", "16"}}))
@@ -330,6 +337,7 @@ TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
   if (!info().is_private || info().neighbours != Neighbours::kAddOrRemoveRow) {
     GTEST_SKIP() << "may look at features";
   }
+  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto schema = ManyCuts();
   Table one_class(schema), one_point(schema);
   const Table full = RandomTable(schema, {.rows = 300}, 14);

@@ -1,0 +1,40 @@
+// A model that is a vote of simple questions, as the whole number of votes that each of them has.
+//
+// Vote       trees that ask the same question, or always answer the same, add up to one line. A
+//            question adds its votes to the class where it is true, and takes them away where it is
+//            false. Of two classes the second is voted on: a row is of it if the sum is above zero.
+//            With more, each class has its own sum, and the largest wins.
+// Errors     InvalidArgument for a model whose trees are not such questions: leaves must hold
+//            scores (LeafKind::kScores) that are whole votes about one class, and a tree must ask
+//            about one feature, whether it is below or in a range, has a value, or is missing.
+// Guarantee  the sums are the model's own scores: predictions follow from them.
+
+#ifndef COPPICE_COMMON_TREE_VOTES_H_
+#define COPPICE_COMMON_TREE_VOTES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/tree/model.h"
+
+namespace coppice {
+
+struct Vote {
+  std::string question;  // "age < 37.5"; empty: always
+  uint32_t about = 0;    // the class
+  int64_t votes = 0;     // not 0
+
+  friend bool operator==(const Vote&, const Vote&) = default;
+};
+
+// By class, and the most votes, either way, first.
+absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model);
+
+// The same as a table.
+absl::StatusOr<std::string> RenderVotes(const Model& model);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TREE_VOTES_H_

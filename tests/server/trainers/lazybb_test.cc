@@ -1,0 +1,151 @@
+// What lazybb does beyond what holds for every trainer (trainers_test.cc).
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/tree/votes.h"
+#include "server/trainers/trainer.h"
+#include "tests/server/trainers/tables.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::HasSubstr;
+
+absl::StatusOr<Model> Train(const Table& table, const char* epsilon, const Settings& settings,
+                            uint64_t seed = 1) {
+  TrainOptions options{.epsilon = {}, .settings = settings};
+  if (epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
+  SeededRandom random(seed);
+  return (*FindTrainer("lazybb"))->Train(table, options, random, [](double) {
+    return absl::OkStatus();
+  });
+}
+
+TEST(LazyBbTest, AVoteIsOneOrMinusOneAndTheModelIsATableOfVotes) {
+  const Table table = RandomTable(MixedClasses(2), {.rows = 300}, 1);
+  for (const char* literals : {"cuts", "bins"}) {
+    ASSERT_OK_AND_ASSIGN(const Model model,
+                         Train(table, "2", {{"rounds", "31"}, {"literals", literals}}));
+    EXPECT_EQ(model.forest().size(), 31u);
+    for (const auto& leaves : model.leaves()) {
+      for (const LeafPrediction& leaf : leaves) {
+        EXPECT_EQ(std::abs(leaf.probabilities[1]), 1);
+        EXPECT_EQ(leaf.probabilities[0], -leaf.probabilities[1]);
+        EXPECT_EQ(leaf.label, leaf.probabilities[1] > 0 ? 1u : 0u);
+      }
+    }
+    ASSERT_OK_AND_ASSIGN(const auto votes, VotesOf(model));
+    EXPECT_FALSE(votes.empty());
+    EXPECT_LE(votes.size(), 31u);
+  }
+}
+
+// With three classes each has its own votes.
+TEST(LazyBbTest, SeveralClassesAreEachVotedOnAgainstTheRest) {
+  const Table table = RandomTable(MixedClasses(3), {.rows = 2000, .missing = 0}, 1);
+  ASSERT_OK_AND_ASSIGN(const Model model, Train(table, nullptr, {{"rounds", "5"}}));
+  EXPECT_EQ(model.forest().size(), 15u);
+  ASSERT_OK_AND_ASSIGN(const auto votes, VotesOf(model));
+  std::set<uint32_t> about;
+  for (const Vote& vote : votes) about.insert(vote.about);
+  EXPECT_EQ(about.size(), 3u);
+  ASSERT_OK_AND_ASSIGN(const Model shared, Train(table, "3", {{"rounds", "5"}}));
+  EXPECT_EQ(shared.certificate().epsilon_nanos, 3'000'000'000u);
+}
+
+// Four features that are each right about four fifths, independently: the vote of all is better.
+TEST(LazyBbTest, BoostingIsBetterThanOneRule) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create(NumericFeatures(5), "label", {"no", "yes"}));
+  std::mt19937_64 engine(1);
+  Table table(schema);
+  for (int i = 0; i < 4000; ++i) {
+    const uint32_t label = engine() % 2;
+    Row row;
+    for (int f = 0; f < 5; ++f) row.push_back((engine() % 5 == 0) == (label == 1) ? 0.2 : 0.8);
+    table.Append(row, label);
+  }
+  const auto accuracy = [&](const Model& model) {
+    double right = 0;
+    for (size_t row = 0; row < table.num_rows(); ++row) {
+      right += model.Predict(table.row(row)).label == table.label(row) ? 1 : 0;
+    }
+    return right / static_cast<double>(table.num_rows());
+  };
+  for (const char* learner : {"one_rule", "top_down"}) {
+    for (const char* epsilon : {static_cast<const char*>(nullptr), "2"}) {
+      ASSERT_OK_AND_ASSIGN(const Model one,
+                           Train(table, epsilon, {{"rounds", "1"}, {"splits", "1"}}));
+      ASSERT_OK_AND_ASSIGN(const Model many, Train(table, epsilon, {{"learner", learner}}));
+      EXPECT_NEAR(accuracy(one), 0.8, 0.02);
+      EXPECT_GT(accuracy(many), 0.88) << learner;
+    }
+  }
+}
+
+// Follows from the noisy number of rows, and is odd.
+TEST(LazyBbTest, MoreRowsAndMoreEpsilonMakeMoreRounds) {
+  const Table few = RandomTable(MixedClasses(2), {.rows = 50}, 1);
+  const Table many = RandomTable(MixedClasses(2), {.rows = 5000}, 1);
+  const auto rounds = [](const Table& table, const char* epsilon) {
+    const absl::StatusOr<Model> model = Train(table, epsilon, {});
+    EXPECT_OK(model);
+    EXPECT_EQ(model->forest().size() % 2, 1u);
+    return model->forest().size();
+  };
+  EXPECT_EQ(rounds(few, "1"), 3u);
+  EXPECT_NEAR(static_cast<double>(rounds(many, "1")), std::sqrt(5000) / 6.5, 1.5);
+  EXPECT_NEAR(static_cast<double>(rounds(many, "4")), std::sqrt(20000) / 6.5, 1.5);
+  EXPECT_EQ(rounds(many, nullptr), 99u);
+}
+
+TEST(LazyBbTest, WhereThereIsLittleKappaIsLarger) {
+  const auto same = [](const Table& table, const char* kappa) {
+    const absl::StatusOr<Model> chosen = Train(table, "1", {}),
+                                set = Train(table, "1", {{"kappa", kappa}});
+    return chosen->forest() == set->forest() && chosen->leaves() == set->leaves();
+  };
+  const Table few = RandomTable(MixedClasses(2), {.rows = 300}, 1);
+  const Table many = RandomTable(MixedClasses(2), {.rows = 3000}, 1);
+  EXPECT_TRUE(same(few, "0.5"));
+  EXPECT_FALSE(same(few, "0.35"));
+  EXPECT_TRUE(same(many, "0.35"));
+  EXPECT_FALSE(same(many, "0.5"));
+}
+
+TEST(LazyBbTest, SetRoundsCostNoNumberOfRows) {
+  const Trainer& lazybb = **FindTrainer("lazybb");
+  const auto plan = [&](const Settings& settings) {
+    return *lazybb.Plan(*MixedClasses(2), {.epsilon = *Budget::Parse("1"), .settings = settings});
+  };
+  ASSERT_EQ(plan({}).size(), 2u);
+  EXPECT_EQ(plan({})[0].epsilon_nanos, 10'000'000u);
+  ASSERT_EQ(plan({{"rounds", "9"}}).size(), 1u);
+  EXPECT_THAT(plan({{"rounds", "9"}})[0].what, HasSubstr("9 rounds"));
+}
+
+TEST(LazyBbTest, TheCertificateHasTheRoundsThatThereWere) {
+  const Table table = RandomTable(MixedClasses(2), {.rows = 3000}, 1);
+  ASSERT_OK_AND_ASSIGN(const Model model, Train(table, "1", {}));
+  EXPECT_THAT(model.certificate().releases[1].what,
+              HasSubstr(std::to_string(model.forest().size()) + " rounds"));
+}
+
+// Rows without a label count nowhere: neither in the measure nor in a rule.
+TEST(LazyBbTest, RowsWithoutALabelDoNotCount) {
+  Table with = RandomTable(MixedClasses(2), {.rows = 200}, 1);
+  Table without = with;
+  for (size_t row = 0; row < 200; ++row) with.Append(without.row(row), kUnlabelled);
+  ASSERT_OK_AND_ASSIGN(const Model a, Train(with, "2", {{"rounds", "9"}}));
+  ASSERT_OK_AND_ASSIGN(const Model b, Train(without, "2", {{"rounds", "9"}}));
+  EXPECT_EQ(a, b);
+}
+
+}  // namespace
+}  // namespace coppice
