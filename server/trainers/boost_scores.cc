@@ -1,6 +1,8 @@
 #include "server/trainers/boost_scores.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -12,39 +14,128 @@ namespace {
 // (kMaxModelDepth).
 constexpr uint32_t kMostCategories = 64;
 
-// Rows at a time: their nodes and residuals stay in the cache while column after column is added.
-constexpr size_t kBlock = 8192;
+// Rows at a time: their nodes and residuals stay in the cache while column after column is added,
+// and their sums fit into 32 bits (residuals are at most 2^16 in size).
+constexpr size_t kBlock = 16'384;
 // Sums of so many columns at a time, or memory would grow with the square of a wide table.
 constexpr size_t kMostSums = size_t{1} << 20;
+// Columns of no more bins than 2^6 are laid out alike.
+constexpr int kLeastBinBits = 6;
+// Columns that a row is added to together: its node and its residual are then read once for all of
+// them.
+constexpr size_t kTogether = 4;
 
 // The sums of one column: sums[(output * nodes + node) * bins + bin].
 struct ColumnSums {
   uint32_t column = 0;
   size_t bins = 0;
+  int bin_bits = 0;
   std::vector<int64_t> sums{};
 };
 
-void AddRows(const uint16_t* bin_of, const uint32_t* node_of, const int32_t* residuals, size_t rows,
-             size_t bins, int64_t* sums) {
-  for (size_t i = 0; i < rows; ++i) sums[node_of[i] * bins + bin_of[i]] += residuals[i];
+struct BlockRows {
+  const uint32_t* node_place;  // node << bin_bits
+  const int32_t* residuals;
+  size_t count;
+};
+
+// Adds to sums[c][node_place + bin of column c].
+template <size_t kColumns>
+void AddRows(const BlockRows& rows, const uint16_t* const* bin_of, int32_t* const* sums) {
+  std::array<const uint16_t*, kColumns> bins;
+  std::array<int32_t*, kColumns> into;
+  std::copy_n(bin_of, kColumns, bins.begin());
+  std::copy_n(sums, kColumns, into.begin());
+  for (size_t i = 0; i < rows.count; ++i) {
+    const size_t place = rows.node_place[i];
+    const int32_t residual = rows.residuals[i];
+    for (size_t c = 0; c < kColumns; ++c) into[c][place + bins[c][i]] += residual;
+  }
 }
 
-void SumByBin(const BinnedRows& rows, const Residuals& residuals,
-              absl::Span<const uint32_t> node_of, size_t nodes, std::vector<ColumnSums>& columns) {
-  for (ColumnSums& column : columns) {
-    column.bins = rows.bins()[column.column].size();
-    column.sums.assign(residuals.size() * nodes * column.bins, 0);
-  }
-  for (size_t first = 0; first < node_of.size(); first += kBlock) {
-    const size_t count = std::min(kBlock, node_of.size() - first);
-    for (ColumnSums& column : columns) {
-      for (size_t output = 0; output < residuals.size(); ++output) {
-        AddRows(&rows.column(column.column)[first], &node_of[first], &residuals[output][first],
-                count, column.bins, &column.sums[output * nodes * column.bins]);
-      }
-    }
+void AddRows(const BlockRows& rows, absl::Span<const uint16_t* const> bin_of,
+             int32_t* const* sums) {
+  static_assert(kTogether == 4);
+  switch (bin_of.size()) {
+    case 1:
+      return AddRows<1>(rows, bin_of.data(), sums);
+    case 2:
+      return AddRows<2>(rows, bin_of.data(), sums);
+    case 3:
+      return AddRows<3>(rows, bin_of.data(), sums);
+    default:
+      return AddRows<4>(rows, bin_of.data(), sums);
   }
 }
+
+// The sums of one block after the other, of a few columns that are laid out alike.
+class Summing {
+ public:
+  Summing(const BinnedRows& rows, const Residuals& residuals, absl::Span<const uint32_t> node_of,
+          size_t nodes)
+      : rows_(rows),
+        residuals_(residuals),
+        node_of_(node_of),
+        nodes_(nodes),
+        node_place_(std::min(kBlock, node_of.size())) {}
+
+  void Add(std::vector<ColumnSums>& columns) {
+    for (ColumnSums& column : columns) {
+      column.bins = rows_.bins()[column.column].size();
+      column.bin_bits = std::max(kLeastBinBits, static_cast<int>(std::bit_width(column.bins - 1)));
+      column.sums.assign(residuals_.size() * nodes_ * column.bins, 0);
+    }
+    for (size_t first = 0; first < node_of_.size(); first += kBlock) {
+      AddBlock(first, std::min(kBlock, node_of_.size() - first), columns);
+    }
+  }
+
+ private:
+  void AddBlock(size_t first, size_t count, std::vector<ColumnSums>& columns) {
+    int bin_bits = -1;  // of node_place_
+    for (size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
+      while (end < columns.size() && end < begin + kTogether &&
+             columns[end].bin_bits == columns[begin].bin_bits) {
+        ++end;
+      }
+      if (columns[begin].bin_bits != bin_bits) {
+        bin_bits = columns[begin].bin_bits;
+        for (size_t i = 0; i < count; ++i) node_place_[i] = node_of_[first + i] << bin_bits;
+      }
+      AddTogether(first, count, absl::MakeSpan(columns).subspan(begin, end - begin));
+    }
+  }
+
+  void AddTogether(size_t first, size_t count, absl::Span<ColumnSums> columns) {
+    const size_t size = nodes_ << columns[0].bin_bits;
+    std::array<const uint16_t*, kTogether> bin_of{};
+    std::array<int32_t*, kTogether> sums{};
+    for (size_t output = 0; output < residuals_.size(); ++output) {
+      of_block_.assign(columns.size() * size, 0);
+      for (size_t c = 0; c < columns.size(); ++c) {
+        bin_of[c] = &rows_.column(columns[c].column)[first];
+        sums[c] = &of_block_[c * size];
+      }
+      AddRows({node_place_.data(), &residuals_[output][first], count},
+              absl::MakeConstSpan(bin_of).first(columns.size()), sums.data());
+      for (size_t c = 0; c < columns.size(); ++c) Move(sums[c], output, columns[c]);
+    }
+  }
+
+  void Move(const int32_t* from, size_t output, ColumnSums& column) const {
+    int64_t* to = &column.sums[output * nodes_ * column.bins];
+    for (size_t node = 0; node < nodes_; ++node, from += size_t{1} << column.bin_bits) {
+      for (size_t bin = 0; bin < column.bins; ++bin) *to++ += from[bin];
+    }
+  }
+
+  const BinnedRows& rows_;
+  const Residuals& residuals_;
+  absl::Span<const uint32_t> node_of_;
+  size_t nodes_;
+  std::vector<uint32_t> node_place_;
+  std::vector<int32_t> of_block_;
+};
 
 // Every category by itself; the last two bins, other values and missing ones, are one child.
 int64_t ScoreApart(absl::Span<const int64_t> by_bin) {
@@ -93,6 +184,7 @@ std::vector<int64_t> ScoreSplits(const BinnedRows& rows, const Residuals& residu
                                  absl::Span<const SplitCandidate> candidates,
                                  double multiway_reduction) {
   std::vector<int64_t> scores(nodes * candidates.size());
+  Summing summing(rows, residuals, node_of, nodes);
   std::vector<ColumnSums> columns;
   for (size_t first = 0, begin = 0; first < candidates.size(); first = begin) {
     // The columns of this round, and their candidates [first, begin).
@@ -103,7 +195,7 @@ std::vector<int64_t> ScoreSplits(const BinnedRows& rows, const Residuals& residu
       while (begin < candidates.size() && candidates[begin].column == columns.back().column)
         ++begin;
     }
-    SumByBin(rows, residuals, node_of, nodes, columns);
+    summing.Add(columns);
     size_t at = first;
     for (const ColumnSums& column : columns) {
       size_t end = at;

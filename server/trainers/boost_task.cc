@@ -1,6 +1,7 @@
 #include "server/trainers/boost_task.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "common/data/table.h"
@@ -15,8 +16,35 @@ constexpr double kNumberStep = 0.4;
 
 int32_t OnGrid(double x, int64_t unit, int64_t most) {
   if (!(x > 0)) return 0;  // and not a number
-  return static_cast<int32_t>(std::min<int64_t>(std::llround(x * static_cast<double>(unit)), most));
+  return static_cast<int32_t>(
+      std::min(static_cast<int64_t>(x * static_cast<double>(unit) + 0.5), most));
 }
+
+// 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals, by lines between the points of a
+// table: several times as fast as exp().
+class Sigmoid {
+ public:
+  Sigmoid() {
+    for (int i = 0; i <= kPoints; ++i) {
+      values_[static_cast<size_t>(i)] =
+          static_cast<float>(1 / (1 + std::exp(kReach - i / static_cast<double>(kPerUnit))));
+    }
+  }
+  float operator()(double x) const {
+    const float place =
+        (static_cast<float>(std::clamp<double>(x, -kReach, kReach)) + kReach) * kPerUnit;
+    const int point = std::min(static_cast<int>(place), kPoints - 1);
+    const float* const value = &values_[static_cast<size_t>(point)];
+    return value[0] + (place - static_cast<float>(point)) * (value[1] - value[0]);
+  }
+
+ private:
+  static constexpr float kReach = 16;
+  static constexpr float kPerUnit = 64;
+  static constexpr int kPoints = static_cast<int>(2 * kReach * kPerUnit);
+
+  std::array<float, kPoints + 1> values_;
+};
 
 double LogRatio(double positive, double negative, double smoothing) {
   return std::clamp(
@@ -32,8 +60,12 @@ double Smoothing(const ChildSums& measured, int64_t unit) {
 // One score, the log-odds of the second class. |y - p|, at most 1/2.
 class TwoClasses final : public BoostTask {
  public:
-  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit)
-      : BoostTask(1, labels.size(), unit), labels_(labels) {}
+  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
+    for (const uint32_t label : labels) {
+      label_.push_back(label == 1 ? 1.0f : 0.0f);
+      is_known_.push_back(label == kUnlabelled ? 0.0f : 1.0f);
+    }
+  }
 
   ResidualKind kind() const override {
     return {.range = halves(2),
@@ -41,11 +73,14 @@ class TwoClasses final : public BoostTask {
             .multiway = 1};
   }
   void Fill(Residuals& residuals) const override {
-    for (size_t row = 0; row < labels_.size(); ++row) {
-      const double p = 1 / (1 + std::exp(-scores_[0][row]));
-      residuals[0][row] = labels_[row] == kUnlabelled ? 0
-                          : labels_[row] == 1         ? OnGrid(1 - p, unit_, half())
-                                                      : -OnGrid(p, unit_, half());
+    static const Sigmoid kSigmoid;
+    // Without a branch on the label, which would be mispredicted every other time.
+    const auto unit = static_cast<float>(unit_);
+    const auto most = static_cast<float>(half());
+    for (size_t row = 0; row < label_.size(); ++row) {
+      const float lacks = (label_[row] - kSigmoid(scores_[0][row])) * is_known_[row];
+      const float steps = std::clamp(lacks * unit, -most, most);
+      residuals[0][row] = static_cast<int32_t>(steps + std::copysign(0.5f, steps));
     }
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
@@ -58,7 +93,7 @@ class TwoClasses final : public BoostTask {
   }
 
  private:
-  absl::Span<const uint32_t> labels_;
+  std::vector<float> label_, is_known_;  // 0 or 1
 };
 
 // One score a class. The residuals' L1 norm is at most 1.

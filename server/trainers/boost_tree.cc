@@ -162,21 +162,25 @@ class Growing {
   // The positive parts of a node's outputs, then the negative ones, node after node.
   std::vector<int64_t> SumByNode() const {
     const size_t outputs = kind_.outputs;
-    std::vector<int64_t> sums(open_.size() * outputs * 2);
+    // Rows are added to copies in turn, so that additions need not wait for each other.
+    constexpr size_t kCopies = 4;
+    const size_t size = open_.size() * outputs * 2;
+    std::vector<int64_t> sums(kCopies * size);
     for (size_t output = 0; output < outputs; ++output) {
       for (size_t row = 0; row < node_of_.size(); ++row) {
         const int64_t residual = residuals_[output][row];
-        int64_t* const positive = &sums[node_of_[row] * outputs * 2 + output];
-        int64_t* const negative = positive + outputs;
+        const size_t positive = row % kCopies * size + node_of_[row] * outputs * 2 + output;
         if (kind_.whole > 0) {
           const int64_t part = (kind_.whole + residual) / 2;
-          *positive += part;
-          *negative += kind_.whole - part;
+          sums[positive] += part;
+          sums[positive + outputs] += kind_.whole - part;
         } else {
-          *(residual < 0 ? negative : positive) += std::abs(residual);
+          sums[positive + (residual < 0 ? outputs : 0)] += std::abs(residual);
         }
       }
     }
+    for (size_t i = size; i < sums.size(); ++i) sums[i % size] += sums[i];
+    sums.resize(size);
     return sums;
   }
 

@@ -153,13 +153,13 @@ std::vector<Release> ReleasesOf(const Resolved& resolved) {
   if (depth > 0) {
     releases.push_back({.what = "a split at every node of a level",
                         .mechanism = std::string(SelectionName(resolved.selection)),
-                        .epsilon_nanos = resolved.tree.split.nanos(),
+                        .epsilon_nanos = resolved.tree.split.amount(),
                         .times = depth * times,
                         .part = part});
   }
   releases.push_back({.what = "number of rows and sum of residuals in every leaf",
                       .mechanism = kDiscreteLaplace,
-                      .epsilon_nanos = resolved.leaf.share.nanos(),
+                      .epsilon_nanos = resolved.leaf.share.amount(),
                       .times = times,
                       .part = part});
   return releases;

@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
   std::vector<Share> shares;
   for (const uint64_t weight : weights) {
     COPPICE_ASSIGN_OR_RETURN(const Share share,
-                             OfNanos(absl::uint128(whole.nanos()) * weight / all));
+                             PartOf(whole, absl::uint128(whole.amount()) * weight / all));
     shares.push_back(share);
   }
   return shares;
