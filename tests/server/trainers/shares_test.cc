@@ -122,11 +122,11 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
     }
     ASSERT_OK(shares);
     uint64_t sum = 0;
-    for (const Share& share : *shares) sum += share.nanos();
+    for (const Share& share : *shares) sum += share.amount();
     EXPECT_LE(sum, nanos);
     EXPECT_GT(sum + weights.size(), nanos);
-    EXPECT_GT((*shares)[0].nanos(), (*shares)[1].nanos());
-    EXPECT_NEAR(static_cast<double>((*shares)[2].nanos()), static_cast<double>(nanos) / 2, 1e6);
+    EXPECT_GT((*shares)[0].amount(), (*shares)[1].amount());
+    EXPECT_NEAR(static_cast<double>((*shares)[2].amount()), static_cast<double>(nanos) / 2, 1e6);
   }
   ASSERT_OK_AND_ASSIGN(const auto without, ProportionalShares(Share::WithoutPrivacy(), {1, 2}));
   EXPECT_EQ(without.size(), 2u);
