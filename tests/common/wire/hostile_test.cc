@@ -169,12 +169,12 @@ TEST_F(HostileForestTest, CategoryOutsideItsVocabulary) {
 
 TEST_F(HostileForestTest, DeeperThanAnyTree) {
   tree().Clear();
-  for (uint32_t i = 0; i <= kMaxDepth; ++i) {
+  for (uint32_t i = 0; i <= kMaxModelDepth; ++i) {
     tree().add_kinds(v1::SPLIT_KIND_MISSING);
     tree().add_features(0);
   }
-  for (uint32_t i = 0; i <= kMaxDepth + 1; ++i) tree().add_kinds(v1::SPLIT_KIND_LEAF);
-  EXPECT_THAT(Read(), IsInvalid("deeper than 64"));
+  for (uint32_t i = 0; i <= kMaxModelDepth + 1; ++i) tree().add_kinds(v1::SPLIT_KIND_LEAF);
+  EXPECT_THAT(Read(), IsInvalid("deeper than 512"));
 }
 
 class HostileTermsTest : public ::testing::Test {

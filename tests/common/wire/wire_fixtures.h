@@ -61,6 +61,7 @@ inline Model MakeModel() {
   }
   leaves[0] = {{0.5, 0.5}, std::numeric_limits<double>::infinity(), 0, 0};
   const Certificate certificate{.epsilon_nanos = 1'500'000'000,
+                                .delta_atto = 14,
                                 .releases = {{.what = "a report",
                                               .mechanism = "optimized_unary",
                                               .epsilon_nanos = 500'000'000,

@@ -72,8 +72,8 @@ TEST(ReleasesTest, TreesOfAllRowsAddUp) {
   const std::vector<Release> all = std::move(releases).Take();
   EXPECT_EQ(*TotalCost(all), 30u);
   EXPECT_EQ(all[0].part, "");
-  EXPECT_EQ(ShareOfTree(kThreeTimesAll, Share(*Budget::FromNanos(31)))->nanos(), 10u);
-  EXPECT_EQ(ShareOfTree(kThreeGroups, Share(*Budget::FromNanos(31)))->nanos(), 31u);
+  EXPECT_EQ(ShareOfTree(kThreeTimesAll, Share(*Budget::FromNanos(31)))->amount(), 10u);
+  EXPECT_EQ(ShareOfTree(kThreeGroups, Share(*Budget::FromNanos(31)))->amount(), 31u);
 }
 
 TEST(ReleasesTest, WithoutPrivacyNothingIsListed) {
