@@ -10,13 +10,14 @@
 #   dpboost    Figure 2 of Li, Wu, Wen, He 2020: test error against epsilon, a fifth held out; and at
 #              small epsilon, a tenth held out
 #   lazybb     Figure 5.2 and Tables 5.2, A.1 to A.3 of the thesis on smooth re-weighting
+#   auto       every data set at five epsilons, pure and with a delta of 1e-6, and the best of the others
 #   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
 #              benchmark train_bench)
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|lazybb|scaling [REPEATS]" >&2
+  echo "usage: docs/central.sh DATA_DIR spe|sspe|diprime|dpboost|lazybb|auto|scaling [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -32,6 +33,7 @@ run() {
   local set=$1 algorithm=$2 epsilon=$3
   shift 3
   local -a rows=(--data "$data/$set/$set.csv" --holdout "$holdout")
+  if [[ $set == diabetes ]]; then rows=(--data "$data/diabetes/diabetes_pri.csv" --holdout "$holdout"); fi
   if [[ $set == adult ]]; then rows=(--data "$data/adult/adult_train.csv" --holdout "$holdout"); fi
   if [[ $set == adult && -n ${canonical:-} ]]; then
     rows=(--data "$data/adult/adult_train.csv" --test "$data/adult/adult_test.csv")
@@ -207,6 +209,20 @@ case $table in
     header "ε = ∞" "adult cod-rna mushroom"
     row "\`lazybb\`" lazybb "adult cod-rna mushroom" inf
     row "\`learner=top_down\`" lazybb "adult cod-rna mushroom" inf --set learner=top_down
+    ;;
+  auto)
+    epsilons="0.1 0.5 1 2 4"
+    canonical=yes
+    for set in adult mushroom cod-rna banknote credit occupancy rice diabetes car robot4 robot24 \
+      abalone parkinsons appliances; do
+      header "$set" "$epsilons"
+      row "**\`auto\`**" auto "$set" "$epsilons"
+      row "**\`auto\`**, δ = 10⁻⁶" auto "$set" "$epsilons" --delta 1e-6
+      others="lazybb dpboost median_forest spe maxtree"
+      if [[ $set =~ ^(abalone|parkinsons|appliances)$ ]]; then others="dpboost median_forest spe"; fi
+      for other in $others; do row "\`$other\`" "$other" "$set" "$epsilons"; done
+      echo
+    done
     ;;
   scaling)
     for algorithm in spe diprime; do

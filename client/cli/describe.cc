@@ -73,6 +73,8 @@ std::string EnumText(absl::string_view name, absl::string_view prefix) {
 
 double EpsilonNumber(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
 
+double DeltaNumber(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
+
 std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
 
 uint64_t CountLeaves(const v1::Forest& forest) {
@@ -89,11 +91,13 @@ std::string TimeText(int64_t unix_seconds) {
 }
 
 Json DescribeRelease(const v1::Release& release) {
-  return {{"what", release.what()},
-          {"mechanism", release.mechanism()},
-          {"epsilon", EpsilonNumber(release.epsilon_nanos())},
-          {"times", release.times()},
-          {"part", release.part().empty() ? "all" : release.part()}};
+  Json json = {{"what", release.what()},
+               {"mechanism", release.mechanism()},
+               {"epsilon", EpsilonNumber(release.epsilon_nanos())}};
+  if (release.delta_atto() > 0) json["delta"] = DeltaNumber(release.delta_atto());
+  json["times"] = release.times();
+  json["part"] = release.part().empty() ? "all" : release.part();
+  return json;
 }
 
 Json DescribeNewStudy(const v1::Study& study) {

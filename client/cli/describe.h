@@ -16,6 +16,7 @@ namespace coppice {
 std::string EnumText(absl::string_view name, absl::string_view prefix);
 // Of billionths.
 double EpsilonNumber(uint64_t nanos);
+double DeltaNumber(uint64_t atto);
 // "ID" of "collection/ID".
 std::string IdOf(absl::string_view name);
 // Of all trees together.

@@ -8,7 +8,6 @@
 namespace coppice {
 namespace {
 
-double DeltaNumber(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
 double RhoNumber(uint64_t pico) { return static_cast<double>(pico) / 1e12; }
 
 bool IsZeroConcentrated(const v1::Dataset& dataset) {
@@ -86,7 +85,8 @@ Json ReleaseLine(const v1::Dataset& dataset, const v1::Release& release) {
 Json DescribeCost(const v1::Cost& cost) {
   Json json = {{"epsilon", EpsilonNumber(cost.epsilon_nanos())},
                {"delta", DeltaNumber(cost.delta_atto())}};
-  if (cost.rho_pico() > 0) json["rho"] = RhoNumber(cost.rho_pico());
+  if (cost.rho_pico() > 0 && cost.rho_pico() != UINT64_MAX)
+    json["rho"] = RhoNumber(cost.rho_pico());
   return json;
 }
 

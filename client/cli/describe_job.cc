@@ -137,6 +137,7 @@ Json DescribeAlgorithm(const v1::Algorithm& algorithm) {
                {"summary", algorithm.summary()},
                {"tasks", TasksOf(algorithm)},
                {"neighbours", EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_")},
+               {"delta", algorithm.delta()},
                {"source", algorithm.source()},
                {"parameters", Json::array()}};
   for (const v1::Parameter& parameter : algorithm.parameters()) {
@@ -148,7 +149,9 @@ Json DescribeAlgorithm(const v1::Algorithm& algorithm) {
 std::string AlgorithmText(const v1::Algorithm& algorithm) {
   std::string text = absl::StrCat(algorithm.name(), "\n", Wrap(algorithm.summary(), 2));
   absl::StrAppend(
-      &text, Wrap(absl::StrCat("For ", absl::StrJoin(TasksOf(algorithm), " and "), "; neighbours: ",
+      &text, Wrap(absl::StrCat("For ", absl::StrJoin(TasksOf(algorithm), " and "), "; ",
+                               algorithm.delta() ? "epsilon, or epsilon and delta" : "pure epsilon",
+                               "; neighbours: ",
                                EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_"),
                                ". Source: ", algorithm.source()),
                   2));

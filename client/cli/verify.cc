@@ -33,9 +33,10 @@ Verdict VerifyModel(const v1::Model& model) {
   verdict.json = {{"model", IdOf(model.name())},
                   {"verified", verdict.status.ok()},
                   {"epsilon", EpsilonNumber(certificate.epsilon_nanos)},
-                  {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()},
-                  {"neighbouring", certificate.neighbouring},
-                  {"releases", Json::array()}};
+                  {"epsilon_of_releases", cost.ok() ? Json(EpsilonNumber(*cost)) : Json()}};
+  if (certificate.delta_atto > 0) verdict.json["delta"] = DeltaNumber(certificate.delta_atto);
+  verdict.json["neighbouring"] = certificate.neighbouring;
+  verdict.json["releases"] = Json::array();
   for (const v1::Release& release : model.certificate().releases()) {
     verdict.json["releases"].push_back(DescribeRelease(release));
   }

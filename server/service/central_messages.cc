@@ -100,6 +100,7 @@ v1::Algorithm ToProto(const AlgorithmInfo& info) {
   proto.set_neighbours(static_cast<v1::Neighbours>(info.neighbours));
   proto.set_classification(info.classification);
   proto.set_regression(info.regression);
+  proto.set_delta(info.delta);
   for (const Parameter& parameter : info.parameters) {
     v1::Parameter& added = *proto.add_parameters();
     added.set_name(parameter.name);

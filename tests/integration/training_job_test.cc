@@ -43,6 +43,27 @@ class TrainingJobTest : public ::testing::Test {
   std::string rows_ = folder_.path() + "/rows";
 };
 
+TEST_F(TrainingJobTest, ADeltaIsPaidForOnceAndNeverPastTheDatasets) {
+  if (!std::filesystem::exists(rows_)) Synthesize(rows_, "private=2000,public=200,test=500");
+  daemon_.CoppiceJson({"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv",
+                       "--schema", rows_ + "/schema.json", "--epsilon-total", "10", "--delta-total",
+                       "1.5e-6"});
+  const auto submit = [](const std::string& algorithm, const std::string& job) {
+    return std::vector<std::string>{"train",       "submit",  "--dataset", "d",
+                                    "--algorithm", algorithm, "--epsilon", "4",
+                                    "--delta",     "1e-6",    "--job",     job};
+  };
+  EXPECT_THAT(daemon_.Coppice(submit("spe", "no")).err, HasSubstr("is of pure epsilon-DP"));
+  EXPECT_EQ(daemon_.CoppiceJson(submit("auto", "j"))["job"], "j");
+  EXPECT_EQ(daemon_.Coppice({"train", "watch", "--job", "j"}).exit_code, 0);
+  const auto verified = daemon_.CoppiceJson({"model", "verify", "--model", "j"});
+  EXPECT_EQ(verified["verified"], true);
+  EXPECT_NEAR(verified["delta"].get<double>(), 1e-6, 1e-12);
+  const auto shown = daemon_.CoppiceJson({"dataset", "show", "--dataset", "d"});
+  EXPECT_NEAR(shown["delta_spent"].get<double>(), 1e-6, 1e-12);
+  EXPECT_NE(daemon_.Coppice(submit("auto", "second")).exit_code, 0) << "the delta does not suffice";
+}
+
 TEST_F(TrainingJobTest, AJobIsPaidForTrainedVerifiedAndUsed) {
   CreateDataset("d", "10");
   EXPECT_EQ(daemon_.CoppiceJson({"train", "submit", "--dataset", "d", "--algorithm", "spe", "--job",

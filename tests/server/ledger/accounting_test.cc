@@ -78,6 +78,18 @@ TEST(CostOfTest, RhoIsHalfTheSquareOfEpsilon) {
   EXPECT_EQ(CostOf({Of(3 * kEpsilon, 2)})->rho_pico, 9 * kRho);
 }
 
+TEST(CostOfTest, DeltasAddUpAndLeaveNoRhoKnown) {
+  Release with_delta = Of(kEpsilon);
+  with_delta.delta_atto = 5;
+  with_delta.times = 2;
+  const Cost cost = *CostOf({with_delta, Of(kEpsilon)});
+  EXPECT_EQ(cost.delta_atto, 10u);
+  EXPECT_EQ(cost.epsilon_nanos, 3 * kEpsilon);
+  EXPECT_EQ(cost.rho_pico, UINT64_MAX);
+  with_delta.delta_atto = UINT64_MAX;
+  EXPECT_FALSE(CostOf({with_delta}).ok());
+}
+
 TEST(CostOfTest, RhoIsRoundedUpOnceForAll) {
   EXPECT_EQ(CostOf({Of(1)})->rho_pico, 1u);
   EXPECT_EQ(CostOf({Of(1, 2'000'000)})->rho_pico, 1u);
@@ -153,8 +165,7 @@ TEST_P(RhoCapTest, ImpliesTheCapAndIsNearlyTheLargestThatDoes) {
   const long double log_delta =
       delta < 0.5L
           ? std::log(delta)
-          : std::log1p(-static_cast<long double>(kDeltaOne - GetParam().delta_atto) /
-                       1e18L);
+          : std::log1p(-static_cast<long double>(kDeltaOne - GetParam().delta_atto) / 1e18L);
   const uint64_t rho_pico = RhoCap(GetParam());
   ASSERT_GT(rho_pico, 0u);
   const long double rho = static_cast<long double>(rho_pico) / 1e12L;
@@ -168,15 +179,16 @@ TEST_P(RhoCapTest, ImpliesTheCapAndIsNearlyTheLargestThatDoes) {
   EXPECT_GE(rho + 1e-12L, root * root * (1 - 1e-9L));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Caps, RhoCapTest,
-    ::testing::Values(Zcdp(kEpsilon / 10), Zcdp(kEpsilon / 2), Zcdp(kEpsilon), Zcdp(2 * kEpsilon),
-                      Zcdp(4 * kEpsilon), Zcdp(kEpsilon, 1), Zcdp(kEpsilon / 1000, 1),
-                      Zcdp(50 * kEpsilon, 1'000), Zcdp(kEpsilon, kDeltaOne / 10),
-                      Zcdp(kEpsilon, kDeltaOne - 1), Zcdp(1, kDeltaOne - 1),
-                      Zcdp(Budget::kMaxNanos), Zcdp(Budget::kMaxNanos, 1),
-                      Zcdp(Budget::kMaxNanos, kDeltaOne - 1)),
-    [](const auto& test) { return "Cap" + std::to_string(test.index); });
+INSTANTIATE_TEST_SUITE_P(Caps, RhoCapTest,
+                         ::testing::Values(Zcdp(kEpsilon / 10), Zcdp(kEpsilon / 2), Zcdp(kEpsilon),
+                                           Zcdp(2 * kEpsilon), Zcdp(4 * kEpsilon),
+                                           Zcdp(kEpsilon, 1), Zcdp(kEpsilon / 1000, 1),
+                                           Zcdp(50 * kEpsilon, 1'000),
+                                           Zcdp(kEpsilon, kDeltaOne / 10),
+                                           Zcdp(kEpsilon, kDeltaOne - 1), Zcdp(1, kDeltaOne - 1),
+                                           Zcdp(Budget::kMaxNanos), Zcdp(Budget::kMaxNanos, 1),
+                                           Zcdp(Budget::kMaxNanos, kDeltaOne - 1)),
+                         [](const auto& test) { return "Cap" + std::to_string(test.index); });
 
 TEST(RhoCapTest, HasTheReferenceValues) {
   const auto at = [](double epsilon) {
@@ -236,9 +248,8 @@ TEST(CheckFitsTest, ZcdpAddsUpRhoToTheLastPico) {
                              HasSubstr("0.005 is left"), HasSubstr("may have epsilon 0.1"))));
   EXPECT_FALSE(CheckFits(cap, {.rho_pico = 5}, {.rho_pico = room - 4}).ok());
   EXPECT_FALSE(CheckFits(cap, {}, {.rho_pico = UINT64_MAX}).ok());
-  EXPECT_FALSE(CheckFits(Zcdp(Budget::kMaxNanos, kDeltaOne - 1), {},
-                         *CostOf({Of(Budget::kMaxNanos)}))
-                   .ok());
+  EXPECT_FALSE(
+      CheckFits(Zcdp(Budget::kMaxNanos, kDeltaOne - 1), {}, *CostOf({Of(Budget::kMaxNanos)})).ok());
 }
 
 TEST(CheckFitsTest, ZcdpHasNoPlaceForADelta) {
