@@ -35,7 +35,7 @@ class Rho {
 
   // The standard deviation of Gaussian noise that costs this on values which one step between
   // neighbours moves, all together, by an L2 norm whose square is at most `l2_squared`: a whole
-  // number, rounded up. InvalidArgument if that is none of 1 to 2^40, or for an l2_squared above
+  // number, rounded up. InvalidArgument if that is 2^40 or more, or for an l2_squared above
   // 2^60.
   absl::StatusOr<uint64_t> DeviationFor(uint64_t l2_squared) const;
 

@@ -1,5 +1,7 @@
 #include "common/schema/derived.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,6 +44,13 @@ absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
   for (const DerivedFeature& one : derived) {
     COPPICE_RETURN_IF_ERROR(CheckTerms(schema, one));
     features.push_back(FeatureOf(schema, one));
+    std::string& name = features.back().name;
+    const auto is_taken = [&] {
+      return name == schema.label() ||
+             std::any_of(features.begin(), features.end() - 1,
+                         [&](const Feature& other) { return other.name == name; });
+    };
+    while (is_taken()) name += "'";
   }
   if (schema.target()) {
     return Schema::CreateRegression(std::move(features), schema.label(), *schema.target());

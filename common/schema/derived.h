@@ -27,7 +27,8 @@ struct DerivedTerm {
 };
 using DerivedFeature = std::vector<DerivedTerm>;  // 2 or 3 terms, increasing features
 
-// `schema` with the derived features after its own, numeric, within the bounds that they can reach.
+// `schema` with the derived features after its own, numeric, within the bounds that they can reach,
+// with names of their own.
 // InvalidArgument for terms that are none.
 absl::StatusOr<Schema> ExtendSchema(const Schema& schema, absl::Span<const DerivedFeature> derived);
 

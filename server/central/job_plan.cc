@@ -13,9 +13,6 @@
 namespace coppice {
 namespace {
 
-// Noise of a release below this hides nearly everything.
-constexpr uint64_t kUsefulEpsilonNanos = 1'000'000;
-
 absl::StatusOr<const Trainer*> FindOffered(const std::string& name,
                                            absl::Span<const Trainer* const> trainers) {
   std::vector<std::string> names;
@@ -43,21 +40,6 @@ absl::Status CheckSuits(const AlgorithmInfo& algorithm, const Schema& schema,
                                  schema.target() ? "numbers" : "classes", ", as the dataset asks"));
 }
 
-// About the plan alone: what follows from the number of rows, or from the rows, would be private.
-std::vector<std::string> WarningsOf(absl::Span<const Release> releases) {
-  std::vector<std::string> warnings;
-  const auto smallest = std::min_element(
-      releases.begin(), releases.end(),
-      [](const Release& a, const Release& b) { return a.epsilon_nanos < b.epsilon_nanos; });
-  if (smallest != releases.end() && smallest->epsilon_nanos < kUsefulEpsilonNanos) {
-    warnings.push_back(absl::StrCat("\"", smallest->what, "\" gets epsilon ",
-                                    EpsilonText(smallest->epsilon_nanos),
-                                    ": its noise hides nearly everything. More epsilon, or "
-                                    "settings that release less, help"));
-  }
-  return warnings;
-}
-
 }  // namespace
 
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
@@ -82,10 +64,7 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neigh
         spec.algorithm, " plans releases of epsilon ", EpsilonText(plan.cost.epsilon_nanos),
         " and delta ", DeltaText(plan.cost.delta_atto), ", more than it was given"));
   }
-  plan.warnings = WarningsOf(plan.releases);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> more,
-                           plan.trainer->Warnings(schema, plan.options));
-  plan.warnings.insert(plan.warnings.end(), more.begin(), more.end());
+  COPPICE_ASSIGN_OR_RETURN(plan.warnings, plan.trainer->Warnings(schema, plan.options));
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -37,6 +38,8 @@ struct Budgets {
   Share count = Share::WithoutPrivacy();
   Share forest = Share::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the forest
+  // What the forest's epsilon and delta allow, if they allow anything.
+  std::optional<Share> concentrated{};
 };
 
 // What was decided from the number of rows as released.
@@ -71,13 +74,12 @@ Choice Choose(double rows, const Budgets& budgets) {
     choice.rounds = std::clamp(choice.rounds, 1.0, kMostRounds);
     return choice;
   };
-  if (budgets.delta_atto == 0) return held(pure);
-  const absl::StatusOr<Rho> rho = Rho::Implying(budgets.forest.budget(), budgets.delta_atto);
-  if (!rho.ok()) return held(pure);
-  const double whole_rho = static_cast<double>(rho->picos()) / Rho::kPicosPerRho;
+  if (!budgets.concentrated) return held(pure);
+  const double whole_rho =
+      static_cast<double>(budgets.concentrated->rho().picos()) / Rho::kPicosPerRho;
   const Choice concentrated = {
       .rows = rows,
-      .forest = Share(*rho),
+      .forest = *budgets.concentrated,
       .rounds = std::pow(
           rows * std::sqrt(8 * kSelectShare * whole_rho) / (kSelectShare * kInformation), 2.0 / 3)};
   return held(concentrated.rounds > pure.rounds ? concentrated : pure);
@@ -93,6 +95,18 @@ absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const Share& forest, con
     shares.push_back({.select = parts.part, .measure = parts.rest});
   }
   return shares;
+}
+
+// Whether `forest` can be divided, however many trees the number of rows will ask for.
+absl::Status CheckShares(const Schema& schema, const Share& forest) {
+  Share of_trees = forest;
+  if (schema.target()) {
+    COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
+    of_trees = shares.trees;
+  }
+  Choice most;
+  most.rounds = kMostRounds;
+  return SharesOfLevels(of_trees, most).status();
 }
 
 LeafPrediction LeafOf(std::vector<double> outputs, uint32_t node) {
@@ -207,9 +221,19 @@ class AutoTrainer final : public Trainer {
   absl::StatusOr<Budgets> Resolve(const Schema& schema, const TrainOptions& options) const {
     COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
     COPPICE_RETURN_IF_ERROR(CheckedSettings::Create(info_.parameters, options.settings).status());
+    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, PublicBoostColumns(schema));
+    COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
+    const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
+    COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                              Divide(Share::Of(options.epsilon), kCountShare));
-    return Budgets{.count = shares.part, .forest = shares.rest, .delta_atto = options.delta_atto};
+    COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
+    Budgets budgets{.count = shares.part, .forest = shares.rest};
+    if (options.delta_atto == 0 || !options.epsilon) return budgets;
+    budgets.delta_atto = options.delta_atto;
+    const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
+    if (rho.ok() && CheckShares(schema, Share(*rho)).ok()) budgets.concentrated = Share(*rho);
+    return budgets;
   }
 
   static std::vector<std::string> WarningsOf(const Budgets& budgets) {

@@ -7,8 +7,17 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+
 namespace coppice {
 namespace {
+
+// Nodes of a level that splits into all categories may lead to, and sums (8 bytes each) that a
+// level may have: twice as many at most come of splits in two after them.
+constexpr size_t kMostChildren = 512;
+constexpr size_t kMostSumsOfLevel = size_t{1} << 25;
+// Of one node: splits in two alone lead to 8 nodes at the last level.
+constexpr size_t kMostSumsOfNode = kMostSumsOfLevel / 16;
 
 // A split into all of more categories is a longer row of questions than a tree may have
 // (kMaxModelDepth).
@@ -162,17 +171,36 @@ void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int
   }
 }
 
+size_t SumsOfNode(const std::vector<FeatureBins>& bins, size_t outputs) {
+  size_t sums = 1;
+  for (const FeatureBins& column : bins) sums += column.size() * outputs;
+  return sums;
+}
+
 }  // namespace
 
-std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, bool multiway) {
+absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs) {
+  if (SumsOfNode(bins, outputs) <= kMostSumsOfNode) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("categories and cuts of all features together, times classes, are ",
+                   SumsOfNode(bins, outputs), "; at most ", kMostSumsOfNode,
+                   " fit: take fewer features, or group categories"));
+}
+
+std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,
+                                            size_t outputs) {
   std::vector<SplitCandidate> candidates;
+  const size_t most_children =
+      std::min(kMostChildren, kMostSumsOfLevel / SumsOfNode(bins, outputs));
   for (uint32_t c = 0; c < bins.size(); ++c) {
     const bool numeric = bins[c].type == FeatureType::kNumeric;
     for (uint32_t b = 0; b + (numeric ? 1 : 0) < bins[c].ordinary(); ++b) {
       candidates.push_back({numeric ? SplitKind::kNumeric : SplitKind::kCategory, c, b});
     }
     candidates.push_back({SplitKind::kMissing, c, bins[c].missing()});
-    if (multiway && !numeric && bins[c].known > 1 && bins[c].known <= kMostCategories) {
+    const bool splits_in_all = !numeric && bins[c].known > 1 && bins[c].known <= kMostCategories &&
+                               nodes * (bins[c].known + 1) <= most_children;
+    if (splits_in_all) {
       candidates.push_back({SplitKind::kCategory, c, 0, true});
     }
   }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/tree/tree.h"
 #include "server/trainers/bins.h"
@@ -34,8 +35,13 @@ struct SplitCandidate {
   bool multiway = false;
 };
 
-// Column after column.
-std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, bool multiway);
+// Of a level of so many nodes, column after column. A split into all categories at once is among
+// them while few nodes can come of it: memory is bounded by the schema, whatever is chosen.
+std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,
+                                            size_t outputs);
+
+// InvalidArgument if the sums of so many bins would not fit into memory.
+absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
 
 // scores[node * candidates + candidate]. `node_of` is below `nodes`, a row each; a split into B
 // bins at once has its score reduced by (B - 2) * `multiway_reduction`.

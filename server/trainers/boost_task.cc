@@ -142,36 +142,27 @@ class SeveralClasses final : public BoostTask {
     for (double& x : p) x /= total;
   }
 
-  // The other classes' shares are rounded down and add up to half a unit at most; the row's own
+  // The other classes' shares are rounded down and held at half a unit together; the row's own
   // class gets their sum: the norm is a unit at most, whatever floating point did.
   void FillRow(size_t row, const std::vector<double>& p, double scale, Residuals& residuals) const {
     const uint32_t label = labels_[row];
-    int64_t sum = 0, largest = -1;
-    uint32_t place = 0;
+    int64_t sum = 0;
     for (uint32_t k = 0; k < classes_; ++k) {
       if (k == label) continue;
-      const auto share = static_cast<int64_t>(
+      const auto wanted = static_cast<int64_t>(
           std::floor(std::clamp(scale * p[k], 0.0, 0.5) * static_cast<double>(unit_)));
+      const int64_t share = std::min(wanted, half() - sum);
       residuals[k][row] = static_cast<int32_t>(-share);
       sum += share;
-      if (share > largest) {
-        largest = share;
-        place = k;
-      }
     }
-    if (sum > half()) {
-      const int64_t excess = std::min(sum - half(), largest);
-      residuals[place][row] += static_cast<int32_t>(excess);
-      sum -= excess;
-    }
-    residuals[label][row] = static_cast<int32_t>(std::min(sum, half()));
+    residuals[label][row] = static_cast<int32_t>(sum);
   }
 
   absl::Span<const uint32_t> labels_;
   uint32_t classes_;
 };
 
-// A number, centred and scaled by released values: the score is in [-1, 1] of the scale.
+// A number, centred and scaled by released values: a score of 1 is a reach above the middle.
 class Numbers final : public BoostTask {
  public:
   // `middle` and `reach` in steps of the target's range.

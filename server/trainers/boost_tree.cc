@@ -10,9 +10,6 @@
 namespace coppice {
 namespace {
 
-// More nodes than this are split in two only.
-constexpr size_t kMostNodesForMultiway = 32;
-
 // A node of the current level.
 struct Open {
   uint32_t node = 0;          // position among the tree's nodes
@@ -35,8 +32,8 @@ class Growing {
 
   absl::Status GrowLevel(const LevelShares& shares) {
     task_.Fill(residuals_);
-    const bool multiway = open_.size() <= kMostNodesForMultiway;
-    const std::vector<SplitCandidate> candidates = SplitCandidates(rows_.bins(), multiway);
+    const std::vector<SplitCandidate> candidates =
+        SplitCandidates(rows_.bins(), open_.size(), kind_.outputs);
     COPPICE_ASSIGN_OR_RETURN(const double noise, NoiseScale(kind_.sensitivity, shares.measure));
     const std::vector<int64_t> scores =
         ScoreSplits(rows_, residuals_, node_of_, open_.size(), candidates, kind_.multiway * noise);

@@ -86,10 +86,12 @@ absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema
 }
 
 absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
-  if (schema.target() ? info.regression : info.classification) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      info.name, schema.target() ? " predicts classes, and the schema has a number to predict"
-                                 : " predicts numbers, and the schema has classes"));
+  if (schema.target() ? !info.regression : !info.classification) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        info.name, schema.target() ? " predicts classes, and the schema has a number to predict"
+                                   : " predicts numbers, and the schema has classes"));
+  }
+  return PublicBins(schema, /*cuts=*/1).status();
 }
 
 absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth) {

@@ -60,7 +60,8 @@ absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema
 // As many levels as there are features, at most kMaxTrainedDepth, if none is set.
 uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 
-// InvalidArgument if the algorithm does not do what the schema asks for.
+// InvalidArgument if the algorithm does not do what the schema asks for, or a feature has too many
+// categories.
 absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
 // InvalidArgument if so many trees of so many levels would not fit into memory.

@@ -110,7 +110,8 @@ absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
                                        const Share& share, Releaser& releaser) {
   std::vector<int64_t> sums(2);
   for (size_t row = 0; row < targets.size(); ++row) {
-    const double predicted = scale.middle + scale.reach * std::clamp(scores[row], -1.0, 1.0);
+    const double predicted =
+        std::clamp(scale.middle + scale.reach * scores[row], 0.0, 1.0 * kTargetSteps);
     const double off = std::clamp((targets[row] - predicted) / (2 * scale.reach), -1.0, 1.0);
     const int64_t above = std::llround((1 + off) / 2 * kResidualUnit);
     sums[0] += above;

@@ -52,7 +52,7 @@ TEST_P(ScoreSplitsTest, AreTheSumsOfTheChildrensResiduals) {
       for (int32_t& residual : of_output) residual = static_cast<int32_t>(engine() % 2001) - 1000;
     }
     for (uint32_t& node : node_of) node = static_cast<uint32_t>(engine() % kNodes);
-    const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), true);
+    const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), 1, 1);
     const std::vector<int64_t> scores =
         ScoreSplits(rows, residuals, node_of, kNodes, candidates, /*multiway_reduction=*/0);
     ASSERT_EQ(scores.size(), kNodes * candidates.size());
@@ -70,7 +70,7 @@ TEST(ScoreSplitsTest, ASplitIntoManyIsReducedByItsBins) {
   const BinnedRows rows = Binned(table, 7);
   const Residuals residuals(1, std::vector<int32_t>(50, 10));
   const std::vector<uint32_t> node_of(50, 0);
-  const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), true);
+  const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), 1, 1);
   const auto plain = ScoreSplits(rows, residuals, node_of, 1, candidates, 0);
   const auto reduced = ScoreSplits(rows, residuals, node_of, 1, candidates, 2.5);
   size_t multiway = 0;
@@ -85,7 +85,7 @@ TEST(ScoreSplitsTest, ASplitIntoManyIsReducedByItsBins) {
 
 TEST(SplitCandidatesTest, EveryCutEveryCategoryAndWhatIsMissing) {
   const auto bins = *PublicBins(*MixedClasses(), 7);
-  const std::vector<SplitCandidate> candidates = SplitCandidates(bins, false);
+  const std::vector<SplitCandidate> candidates = SplitCandidates(bins, 100'000, 1);
   std::map<uint32_t, size_t> of_column;
   for (const SplitCandidate& candidate : candidates) {
     EXPECT_FALSE(candidate.multiway);
@@ -95,6 +95,30 @@ TEST(SplitCandidatesTest, EveryCutEveryCategoryAndWhatIsMissing) {
     const bool numeric = bins[c].type == FeatureType::kNumeric;
     EXPECT_EQ(of_column[c], numeric ? bins[c].cuts.size() + 1 : bins[c].size()) << c;
   }
+}
+
+TEST(SplitCandidatesTest, SplitsIntoAllCategoriesAreOfferedWhileFewNodesComeOfThem) {
+  FeatureBins thirty{.type = FeatureType::kCategorical, .known = 30};
+  const auto offers = [](const std::vector<FeatureBins>& bins, size_t nodes) {
+    size_t offered = 0;
+    for (const SplitCandidate& candidate : SplitCandidates(bins, nodes, 1)) {
+      offered += candidate.multiway ? 1 : 0;
+    }
+    return offered;
+  };
+  EXPECT_EQ(offers({thirty}, 16), 1u);
+  EXPECT_EQ(offers({thirty}, 17), 0u);
+  // Where there are very many categories besides, sums of fewer nodes fit.
+  const FeatureBins wide{.type = FeatureType::kCategorical, .known = 1'000'000};
+  EXPECT_EQ(offers({thirty, wide}, 1), 1u);
+  EXPECT_EQ(offers({thirty, wide}, 2), 0u);
+}
+
+TEST(CheckBinsTest, MoreThanMemoryHoldsAreRefused) {
+  const FeatureBins wide{.type = FeatureType::kCategorical, .known = 1'000'000};
+  EXPECT_OK(CheckBins({wide, wide}, 1));
+  EXPECT_THAT(CheckBins({wide, wide}, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("fewer features")));
 }
 
 }  // namespace
