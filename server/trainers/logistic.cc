@@ -53,8 +53,8 @@ struct Resolved {
   std::vector<FeatureBins> bins{};
   std::vector<Line> lines{};               // none if they are out of the question
   uint32_t steps = 0;                      // of lines
-  std::optional<uint32_t> groups;          // if they were set
-  std::optional<Share> count;              // unset where nothing follows from the number of rows
+  std::optional<uint32_t> groups{};        // if they were set
+  std::optional<Share> count{};            // unset where nothing follows from the number of rows
   Share billed = Share::WithoutPrivacy();  // of the weights, in epsilon
   Share fit = Share::WithoutPrivacy();     // the same, or rho that follows from it and the delta
   double line_share = 0;
