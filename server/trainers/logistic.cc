@@ -326,7 +326,7 @@ class LogisticTrainer final : public Trainer {
                         "part of epsilon that first fits straight lines through all numeric "
                         "features at once, where rows are enough for that; 0: none. The rest fits "
                         "a weight for each bin, feature after feature"),
-          IntegerParameter("steps", 1, 100, "4",
+          IntegerParameter("steps", 1, 100, "8",
                            "gradient steps of the lines. More come closer to the best lines, with "
                            "more noise in each"),
           IntegerParameter("bins", 1, 128, "",
