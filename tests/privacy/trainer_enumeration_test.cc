@@ -119,8 +119,6 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
       {"logistic, a column", "3", kRow, 2, 1e-6, 0.9,
        WalkTrainer("logistic", OneNumber(), {{"lines", "0"}, {"bins", "1"}})},
-      {"logistic, two columns", "6", kRow, 1, 1e-6, 0.4,
-       WalkTrainer("logistic", TwoNumbers(), {{"lines", "0"}, {"bins", "1"}})},
       {"a fourth round of boosting", "3", kRow, 3, 1e-6, 0.35, FourthRound(3)},
       {"sspe1, all rows in two trees", "6", kRow, 1, 1e-6, 0.4,
        WalkTrainer("sspe1", OneNumber(),
@@ -259,11 +257,6 @@ std::vector<WalkedRelease> BrokenTrainers() {
       {"two trees that see all rows for all of epsilon each", "2", kRow, 1, 1e-7, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          return WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})(
-             table, *epsilon.Plus(epsilon), random);
-       }},
-      {"logistic's columns for all of epsilon each", "3", kRow, 1, 1e-6, 1,
-       [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
-         return WalkTrainer("logistic", TwoNumbers(), {{"lines", "0"}, {"bins", "1"}})(
              table, *epsilon.Plus(epsilon), random);
        }},
       {"a round of boosting with the noise of the first", "1", kRow, 3, 1e-7, 1, FourthRound(0)},
