@@ -1,9 +1,8 @@
 // Weights for the bins of one column, from what rows still lack: a step of logistic regression on
 // one-hot features, one feature after the other.
 //
-// Guarantee  SumByGroup() moves by what the task says (boost_task.h): a row counts in one group,
-// and
-//            moves no other.
+// Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
+//            in one group and moves no other.
 // Pooled     numbers: the bins of a noisy sum are smoothed by those around them, down from the
 //            whole column by halves. All of it is made from released sums.
 // Threads    plain values.
