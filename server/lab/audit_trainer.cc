@@ -42,7 +42,7 @@ Settings SmallSettings(const AlgorithmInfo& info) {
   const Settings wanted = {{"trees", "1"},     {"depth", "1"},        {"cuts", "1"},
                            {"vote", "pooled"}, {"features", "1"},     {"labelled", "1"},
                            {"min_leaf", "0"},  {"second_trees", "1"}, {"rounds", "1"},
-                           {"kappa", "1"}};
+                           {"kappa", "1"},     {"lines", "0"},        {"bins", "1"}};
   Settings settings;
   for (const Parameter& parameter : info.parameters) {
     const auto value = wanted.find(parameter.name);

@@ -12,6 +12,7 @@ namespace coppice {
 const Trainer& Auto();          // auto.cc
 const Trainer& DpBoost();       // dpboost.cc
 const Trainer& LazyBb();        // lazybb.cc
+const Trainer& Logistic();      // logistic.cc
 const Trainer& Spe();           // spe.cc
 const Trainer& Sspe1();         // sspe1.cc
 const Trainer& Sspe2();         // public_medians.cc

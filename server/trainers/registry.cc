@@ -8,10 +8,10 @@
 namespace coppice {
 
 absl::Span<const Trainer* const> AllTrainers() {
-  static const std::array kTrainers = {&Auto(),         &LazyBb(),       &DpBoost(),   &Spe(),
-                                       &Sspe1(),        &Sspe2(),        &Pte(),       &DiPriMe(),
-                                       &MedianForest(), &Rdt(),          &Dpert(),     &MaxTree(),
-                                       &Dpdf(),         &RandomForest(), &ExtraTrees()};
+  static const std::array kTrainers = {
+      &Auto(), &LazyBb(),   &DpBoost(),      &Spe(),       &Sspe1(), &Sspe2(),
+      &Pte(),  &DiPriMe(),  &MedianForest(), &Rdt(),       &Dpert(), &MaxTree(),
+      &Dpdf(), &Logistic(), &RandomForest(), &ExtraTrees()};
   return kTrainers;
 }
 

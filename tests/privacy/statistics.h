@@ -17,6 +17,7 @@
 
 #include "absl/types/span.h"
 #include "server/trainers/gradient_leaves.h"
+#include "server/trainers/line_fit.h"
 #include "server/trainers/smooth_measure.h"
 #include "server/trainers/split_scores.h"
 
@@ -243,6 +244,35 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
   }
   return numbers;
 }
+
+// Lines through the two sides, which are at their ends, and residuals of half a unit, or none.
+inline constexpr int64_t kHalfResidual = int64_t{1} << 19;
+inline std::array<int64_t, 3> TermsOf(const Kind& kind) {
+  return {kLineUnit, kind.a == 0 ? -kLineUnit : kLineUnit, kind.b == 0 ? -kLineUnit : kLineUnit};
+}
+inline std::vector<double> LineMoments(const BigTable& table) {
+  std::vector<double> sums(6);
+  for (uint32_t i = 0; i < kKinds; ++i) {
+    const std::array<int64_t, 3> terms = TermsOf(KindOf(i));
+    size_t at = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      for (size_t k = j; k < 3; ++k) {
+        sums[at++] += static_cast<double>(table[i] * terms[j] * terms[k]);
+      }
+    }
+  }
+  return sums;
+}
+inline std::vector<double> LineGradients(const BigTable& table) {
+  std::vector<double> sums(3);
+  for (uint32_t i = 0; i < kKinds; ++i) {
+    const std::array<int64_t, 3> terms = TermsOf(KindOf(i));
+    const int64_t residual = (int64_t{KindOf(i).label} - 1) * kHalfResidual;
+    for (size_t j = 0; j < 3; ++j) sums[j] += static_cast<double>(table[i] * terms[j] * residual);
+  }
+  return sums;
+}
+
 inline constexpr BoostingRound kLateRound{.done = 20, .density = 350};
 inline constexpr BoostingRound kSecondRound{.done = 1, .density = 350};
 inline constexpr BoostingRound kFirstRound{.done = 0, .density = 350};
@@ -277,6 +307,10 @@ inline std::vector<Statistic> AllStatistics() {
       {"class counts, labels private", Moves::kL1, Step::kChangeLabel, 2, ClassCounts},
       {"half sums", Moves::kL1, Step::kAddRow,
        static_cast<double>(GradientLeafSensitivity(1)) / kGradientSteps, HalfSums},
+      {"moments of lines", Moves::kL1, Step::kAddRow, static_cast<double>(MomentSensitivity(3).l1),
+       LineMoments},
+      {"gradients of lines", Moves::kL1, Step::kAddRow,
+       static_cast<double>(LineSensitivity({.l1 = kHalfResidual}, 3).l1), LineGradients},
       {"leaf values", Moves::kL1, Step::kAddRow, 1 / 1.1, LeafValues},
   };
 }
@@ -312,6 +346,8 @@ inline std::vector<Statistic> UnsafeStatistics() {
        [](const BigTable& table) { return kLateRound.LeafMasses(table); }},
       {"wrong mass as if all rounds were the first", Moves::kRange, Step::kAddRow,
        kFirstRound.change(), [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
+      {"moments of lines as if pairs were terms", Moves::kL1, Step::kAddRow,
+       3.0 * kLineUnit * kLineUnit, LineMoments},
       {"median score as if one row moved a rank alone", Moves::kRange, Step::kAddRow, 1,
        [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
   };

@@ -117,6 +117,8 @@ std::vector<WalkedRelease> WalkedTrainers() {
        WalkTrainer("dpert", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
       {"rdt, all rows in two trees", "6", kRow, 2, 1e-6, 0.4,
        WalkTrainer("rdt", OneNumber(), {{"trees", "2"}, {"depth", "0"}})},
+      {"logistic, a column", "3", kRow, 2, 1e-6, 0.9,
+       WalkTrainer("logistic", OneNumber(), {{"lines", "0"}, {"bins", "1"}})},
       {"a fourth round of boosting", "3", kRow, 3, 1e-6, 0.35, FourthRound(3)},
       {"sspe1, all rows in two trees", "6", kRow, 1, 1e-6, 0.4,
        WalkTrainer("sspe1", OneNumber(),

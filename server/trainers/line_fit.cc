@@ -1,0 +1,144 @@
+#include "server/trainers/line_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/data/table.h"
+
+namespace coppice {
+namespace {
+
+constexpr double kRidge = 0.5;       // of the noise
+constexpr double kLeastPivot = 0.3;  // of the ridge: below it the noise won
+
+// The middle of a bin on a scale from -kLineUnit to kLineUnit.
+int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
+  const double low = bin == 0 ? feature.min : bins.cuts[bin - 1];
+  const double high = bin == bins.cuts.size() ? feature.max : bins.cuts[bin];
+  const double share = ((low - feature.min) + (high - feature.min)) / (feature.max - feature.min);
+  const auto place = static_cast<int32_t>(std::lround((share - 1) * kLineUnit));
+  return std::clamp(place, -kLineUnit, kLineUnit);
+}
+
+// The terms of one row after the other.
+class Terms {
+ public:
+  Terms(const BinnedRows& rows, absl::Span<const Line> lines)
+      : rows_(rows), lines_(lines), terms_(lines.size() + 1, kLineUnit) {}
+
+  absl::Span<const int32_t> Of(size_t row) {
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      terms_[i + 1] = lines_[i].places[rows_.column(lines_[i].column)[row]];
+    }
+    return terms_;
+  }
+
+ private:
+  const BinnedRows& rows_;
+  absl::Span<const Line> lines_;
+  std::vector<int32_t> terms_;
+};
+
+}  // namespace
+
+std::vector<Line> PublicLines(const Schema& schema, const std::vector<FeatureBins>& bins) {
+  std::vector<Line> lines;
+  for (uint32_t f = 0; f < schema.num_features(); ++f) {
+    if (bins[f].type != FeatureType::kNumeric || bins[f].cuts.empty()) continue;
+    Line& line = lines.emplace_back(Line{.column = f});
+    for (uint32_t bin = 0; bin < bins[f].ordinary(); ++bin) {
+      line.places.push_back(PlaceOf(schema.features()[f], bins[f], bin));
+    }
+    line.places.push_back(0);  // missing
+  }
+  return lines;
+}
+
+Sensitivity MomentSensitivity(uint64_t terms) {
+  constexpr auto kLargest = static_cast<uint64_t>(kLineUnit) * kLineUnit;
+  const uint64_t pairs = terms * (terms + 1) / 2;
+  return {.l1 = kLargest * pairs, .l2_squared = kLargest * kLargest * pairs};
+}
+
+Sensitivity LineSensitivity(const Sensitivity& residuals, uint64_t terms) {
+  constexpr auto kLargest = static_cast<uint64_t>(kLineUnit);
+  return {.l1 = residuals.l1 * kLargest * terms,
+          .l2_squared = residuals.l2_squared * kLargest * kLargest * terms};
+}
+
+std::vector<int64_t> SumMoments(const BinnedRows& rows, absl::Span<const Line> lines) {
+  const size_t count = lines.size() + 1;
+  std::vector<int64_t> sums(count * (count + 1) / 2);
+  Terms terms(rows, lines);
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    if (rows.labels()[row] == kUnlabelled) continue;
+    const absl::Span<const int32_t> of_row = terms.Of(row);
+    size_t at = 0;
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t j = i; j < count; ++j) sums[at++] += of_row[i] * of_row[j];
+    }
+  }
+  return sums;
+}
+
+std::vector<int64_t> SumAlongLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                                   const Residuals& residuals) {
+  const size_t count = lines.size() + 1;
+  std::vector<int64_t> sums(residuals.size() * count);
+  Terms terms(rows, lines);
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    const absl::Span<const int32_t> of_row = terms.Of(row);
+    for (size_t output = 0; output < residuals.size(); ++output) {
+      const int64_t residual = residuals[output][row];
+      int64_t* const at = &sums[output * count];
+      for (size_t i = 0; i < count; ++i) at[i] += residual * of_row[i];
+    }
+  }
+  return sums;
+}
+
+double MomentNoise(double scale, uint64_t terms) {
+  const double deviation = scale / (kLineUnit * kLineUnit) * std::sqrt(2.0);
+  return 2 * std::sqrt(static_cast<double>(terms)) * deviation;
+}
+
+Curvature::Curvature(const Measured& moments, uint64_t terms)
+    : terms_(terms), moments_(terms * terms) {
+  size_t at = 0;
+  for (size_t i = 0; i < terms_; ++i) {
+    for (size_t j = i; j < terms_; ++j) {
+      const double moment = static_cast<double>(moments.sums[at++]) / (kLineUnit * kLineUnit);
+      moments_[i * terms_ + j] = moments_[j * terms_ + i] = moment;
+    }
+  }
+  double ridge = std::max(kRidge * MomentNoise(moments.scale, terms), 1.0);
+  while (!Factorize(ridge)) ridge *= 2;
+}
+
+bool Curvature::Factorize(double ridge) {
+  factor_ = moments_;
+  for (size_t i = 0; i < terms_; ++i) factor_[i * terms_ + i] += ridge;
+  for (size_t i = 0; i < terms_; ++i) {
+    for (size_t j = 0; j <= i; ++j) {
+      double rest = factor_[i * terms_ + j];
+      for (size_t k = 0; k < j; ++k) rest -= factor_[i * terms_ + k] * factor_[j * terms_ + k];
+      if (i == j && !(rest > kLeastPivot * ridge)) return false;
+      factor_[i * terms_ + j] = i == j ? std::sqrt(rest) : rest / factor_[j * terms_ + j];
+    }
+  }
+  return true;
+}
+
+std::vector<double> Curvature::Solve(std::vector<double> sums) const {
+  for (size_t i = 0; i < terms_; ++i) {
+    for (size_t k = 0; k < i; ++k) sums[i] -= factor_[i * terms_ + k] * sums[k];
+    sums[i] /= factor_[i * terms_ + i];
+  }
+  for (size_t i = terms_; i-- > 0;) {
+    for (size_t k = i + 1; k < terms_; ++k) sums[i] -= factor_[k * terms_ + i] * sums[k];
+    sums[i] /= factor_[i * terms_ + i];
+  }
+  return sums;
+}
+
+}  // namespace coppice

@@ -1,0 +1,72 @@
+// Straight lines through the numeric columns, all fitted at once: one slope a column and one
+// constant.
+//
+// Terms      of a row: the constant, kLineUnit, and for each line the place of its bin, a whole
+//            number from -kLineUnit to kLineUnit that follows from the schema; 0 if the value is
+//            missing, or the constant too if the row has no label.
+// Guarantee  SumMoments() and SumAlongLines() move by no more than MomentSensitivity() and
+//            LineSensitivity() say if a row is added or removed: sums of whole numbers, of which a
+//            row adds products of its own terms and residuals.
+// Threads    plain values.
+// Source     docs/mechanisms.md#logistic.
+
+#ifndef COPPICE_SERVER_TRAINERS_LINE_FIT_H_
+#define COPPICE_SERVER_TRAINERS_LINE_FIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/schema/schema.h"
+#include "server/trainers/bins.h"
+#include "server/trainers/boost_scores.h"
+#include "server/trainers/releaser.h"
+
+namespace coppice {
+
+inline constexpr int32_t kLineUnit = 128;
+inline constexpr uint32_t kMostLines = 63;
+
+struct Line {
+  uint32_t column = 0;
+  std::vector<int32_t> places{};  // of the column's bins
+};
+
+// One for every numeric feature that has a cut.
+std::vector<Line> PublicLines(const Schema& schema, const std::vector<FeatureBins>& bins);
+
+// `terms` counts the lines and the constant.
+Sensitivity MomentSensitivity(uint64_t terms);
+// `residuals` is what a row's residuals are held to.
+Sensitivity LineSensitivity(const Sensitivity& residuals, uint64_t terms);
+
+// Products of two terms, each pair once: (0, 0), (0, 1), ..., (1, 1), ...; the constant is term 0.
+std::vector<int64_t> SumMoments(const BinnedRows& rows, absl::Span<const Line> lines);
+// Residual times term: of the first output, term after term, then of the next.
+std::vector<int64_t> SumAlongLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                                   const Residuals& residuals);
+
+// What noise of this scale leaves of moments: the largest eigenvalue that a symmetric matrix of it
+// has, about, in rows.
+double MomentNoise(double scale, uint64_t terms);
+
+// How fast residuals fall as slopes grow: moments as released, with as much added to the diagonal
+// as it takes to trust them.
+class Curvature {
+ public:
+  Curvature(const Measured& moments, uint64_t terms);
+
+  // The slopes that would take these sums of residuals away if residuals fell linearly.
+  std::vector<double> Solve(std::vector<double> sums) const;
+
+ private:
+  bool Factorize(double ridge);
+
+  size_t terms_;
+  std::vector<double> moments_;  // in rows, square
+  std::vector<double> factor_;   // Cholesky's, lower
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_LINE_FIT_H_

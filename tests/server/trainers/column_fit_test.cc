@@ -1,0 +1,93 @@
+#include "server/trainers/column_fit.h"
+
+#include <cmath>
+
+#include "server/trainers/column_trees.h"
+#include "tests/server/trainers/tables.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::ElementsAre;
+
+FeatureBins SomeNumbers(uint32_t bins) {
+  FeatureBins made;
+  for (uint32_t i = 1; i < bins; ++i) made.cuts.push_back(i);
+  made.known = bins;
+  return made;
+}
+
+TEST(ColumnFitTest, NeighbouringBinsAreOneGroupAndMissingOnesAnother) {
+  const BinGroups groups = GroupBins(SomeNumbers(6), 3);
+  EXPECT_THAT(groups.of_bin, ElementsAre(0, 0, 1, 1, 2, 2, 3));
+  EXPECT_EQ(groups.ordered, 3u);
+  EXPECT_EQ(groups.count, 4u);
+  EXPECT_THAT(GroupBins(SomeNumbers(2), 9).of_bin, ElementsAre(0, 1, 2));
+}
+
+TEST(ColumnFitTest, CategoriesOthersAndMissingOnesAreGroupsOfTheirOwn) {
+  const FeatureBins colours{.type = FeatureType::kCategorical, .known = 2};
+  const BinGroups groups = GroupBins(colours, 1);
+  EXPECT_THAT(groups.of_bin, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(groups.ordered, 0u);
+}
+
+TEST(ColumnFitTest, ARowCountsItsResidualsInOneGroup) {
+  const BinGroups groups = GroupBins(SomeNumbers(2), 2);
+  const std::vector<uint16_t> column = {1};
+  EXPECT_THAT(SumByGroup(column, groups, {{-5}, {7}}),
+              ElementsAre(0, 0, 0, 0, 0, 7, 5, 0, 0, 0, 0, 0));
+}
+
+TEST(ColumnFitTest, WithoutNoiseAWeightIsNearlyTheLogRatio) {
+  const BinGroups groups = GroupBins(SomeNumbers(2), 2);
+  const auto weights =
+      WeightsOf({.sums = {9000, 1000, 1000, 9000, 0, 0}, .scale = 0}, groups, 1, 1);
+  EXPECT_NEAR(weights[0][0], std::log(9), 0.01);
+  EXPECT_NEAR(weights[1][0], -std::log(9), 0.01);
+  EXPECT_EQ(weights[2][0], 0);
+}
+
+TEST(ColumnFitTest, WhereNoiseHidesABinItsNeighboursSpeak) {
+  const BinGroups groups = GroupBins(SomeNumbers(2), 2);
+  const auto weights =
+      WeightsOf({.sums = {90'000, 10'000, 0, 0, 0, 0}, .scale = 100}, groups, 1, 1);
+  EXPECT_GT(weights[0][0], 2);
+  EXPECT_GT(weights[1][0], 1);  // nothing is known of it but of the column
+  EXPECT_EQ(weights[2][0], 0);
+}
+
+// Every bin's value finds the bin's weight, whatever the trees look like.
+TEST(ColumnTreesTest, EveryBinHasItsWeight) {
+  std::vector<std::string> codes;
+  for (int v = 0; v < 600; ++v) codes.push_back(absl::StrCat("v", v));
+  const Schema schema =
+      *Schema::Create({Numeric("x", 0, 9), Categorical("code", codes)}, "label", {"no", "yes"});
+  const auto bins = *PublicBins(schema, 12);
+  for (uint32_t f = 0; f < 2; ++f) {
+    std::vector<std::vector<double>> weights;
+    for (uint32_t bin = 0; bin < bins[f].size(); ++bin) weights.push_back({bin + 1.0, -7.0 * bin});
+    ASSERT_OK_AND_ASSIGN(const auto trees, ColumnTrees(schema, f, bins[f], weights));
+    EXPECT_EQ(trees.size(), f == 0 ? 1u : 3u);
+    for (uint32_t bin = 0; bin < bins[f].size(); ++bin) {
+      Row row = {0, 0};
+      row[f] = bin == bins[f].missing() ? kMissingValue
+               : f == 1                 ? bin
+               : bin == 0               ? 0
+                                        : bins[f].cuts[bin - 1];
+      double first = 0, second = 0;
+      for (const ColumnTree& tree : trees) {
+        const std::vector<double>& of_leaf = tree.weights[tree.tree.FindLeaf(row)];
+        first += of_leaf[0];
+        second += of_leaf[1];
+      }
+      EXPECT_NEAR(first, bin + 1.0, 1e-9) << f;
+      EXPECT_NEAR(second, -7.0 * bin, 1e-9) << f;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace coppice
