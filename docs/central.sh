@@ -218,7 +218,7 @@ case $table in
       header "$set" "$epsilons"
       row "**\`auto\`**" auto "$set" "$epsilons"
       row "**\`auto\`**, δ = 10⁻⁶" auto "$set" "$epsilons" --delta 1e-6
-      others="lazybb dpboost median_forest spe maxtree"
+      others="lazybb dpboost logistic median_forest spe maxtree"
       if [[ $set =~ ^(abalone|parkinsons|appliances)$ ]]; then others="dpboost median_forest spe"; fi
       for other in $others; do row "\`$other\`" "$other" "$set" "$epsilons"; done
       echo

@@ -189,9 +189,8 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
   command
       .add_option("--delta", flags.delta,
                   "the same for delta, of algorithms that can use one; 0: pure epsilon-DP")
-      ->check([](const std::string& text) {
-        return std::string(ParseDelta(text).status().message());
-      })
+      ->check(
+          [](const std::string& text) { return std::string(ParseDelta(text).status().message()); })
       ->capture_default_str();
   command.add_option(
       "--set", flags.settings,

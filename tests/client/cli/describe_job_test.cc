@@ -101,7 +101,8 @@ TEST(DescribeAlgorithmTest, PeopleSeeWhatToTypeInLinesThatFit) {
   EXPECT_EQ(text,
             "spe\n"
             "  A forest.\n"
-            "  For classification and regression; neighbours: change_label. Source: a paper\n"
+            "  For classification and regression; pure epsilon; neighbours: change_label.\n"
+            "  Source: a paper\n"
             "    --set depth=4\n"
             "        a whole number from 1 to 20: Deeper trees spend the budget on more\n"
             "        splits, and so each on less of it.\n"

@@ -27,7 +27,8 @@ Model IncomeModel() {
   Certificate certificate;
   certificate.mechanism = "laplace_split";
   certificate.epsilon_nanos = 500'000'000;
-  certificate.releases = {{.what = "a report", .mechanism = "laplace_split", .epsilon_nanos = 500'000'000}};
+  certificate.releases = {
+      {.what = "a report", .mechanism = "laplace_split", .epsilon_nanos = 500'000'000}};
   certificate.reports = 1000;
   certificate.public_rows = 50;
   return *Model::Create(

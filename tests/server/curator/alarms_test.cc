@@ -259,7 +259,7 @@ TEST(AlarmsTest, PushedMarginsAreSeenInEitherDirection) {
     study.AddHonest(4750, {.leaf = 2, .label = 0});
     study.AddHonest(4750, {.leaf = 3, .label = 1});
     EXPECT_EQ(Raised(study.Alarms()), Raises());
-    PushSets(study, 500, label);
+    PushSets(study, 1000, label);
     EXPECT_EQ(Raised(study.Alarms()), Raises({"margin"}));
     EXPECT_GT(study.Alarms()["margin"].value, 5);
   }
