@@ -109,19 +109,10 @@ absl::Status CheckShares(const Schema& schema, const Share& forest) {
   return SharesOfLevels(of_trees, most).status();
 }
 
-LeafPrediction LeafOf(std::vector<double> outputs, uint32_t node) {
-  const auto largest = std::max_element(outputs.begin(), outputs.end());
-  const auto label = static_cast<uint32_t>(largest - outputs.begin());
-  return {.probabilities = std::move(outputs),
-          .standard_error = 0,
-          .label = label,
-          .source_node = node};
-}
-
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
   for (uint32_t leaf = 0; leaf < tree.scores.size(); ++leaf) {
-    trained.leaves.push_back(LeafOf(task.Outputs(tree.scores[leaf]), tree.tree.leaf_node(leaf)));
+    trained.leaves.push_back(ScoreLeaf(task.Outputs(tree.scores[leaf]), tree.tree.leaf_node(leaf)));
   }
   trained.tree = std::move(tree.tree);
   return trained;
@@ -171,7 +162,7 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(const double last, ReleaseLastStep(rows_.targets(), task->scores(0),
                                                                 scale, shares.last, releaser_));
     const double place = (scale.middle + scale.reach * first[0] + last) / kTargetSteps;
-    trees.push_back({.leaves = {LeafOf({-place, place}, 0)}});
+    trees.push_back({.leaves = {ScoreLeaf({-place, place}, 0)}});
     return trees;
   }
 
@@ -257,12 +248,13 @@ class AutoTrainer final : public Trainer {
     return std::move(releases).Take();
   }
 
-  AlgorithmInfo info_ = {.name = "auto",
-                         .summary = "boosted trees with nothing to tune: the most accurate",
-                         .source = "docs/mechanisms.md, boosting",
-                         .delta = true,
-                         .regression = true,
-                         .parameters = {}};
+  AlgorithmInfo info_ = {
+      .name = "auto",
+      .summary = "boosted trees with nothing to tune: nearly always the most accurate",
+      .source = "docs/mechanisms.md, boosting",
+      .delta = true,
+      .regression = true,
+      .parameters = {}};
 };
 
 }  // namespace

@@ -255,12 +255,7 @@ class Boosting {
         // Scores start in the middle of the range.
         for (double& output : outputs) output += 0.5;
       }
-      const auto largest = std::max_element(outputs.begin(), outputs.end());
-      const auto label = static_cast<uint32_t>(largest - outputs.begin());
-      trained.leaves.push_back({.probabilities = std::move(outputs),
-                                .standard_error = 0,
-                                .label = label,
-                                .source_node = tree.leaf_node(leaf)});
+      trained.leaves.push_back(ScoreLeaf(std::move(outputs), tree.leaf_node(leaf)));
     }
     trained.tree = std::move(tree);
     return trained;

@@ -174,6 +174,15 @@ std::vector<uint32_t> AllRows(size_t count) {
   return rows;
 }
 
+LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node) {
+  const auto largest = std::max_element(outputs.begin(), outputs.end());
+  const auto label = static_cast<uint32_t>(largest - outputs.begin());
+  return {.probabilities = std::move(outputs),
+          .standard_error = 0,
+          .label = label,
+          .source_node = node};
+}
+
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
                                         Neighbours neighbours, const Share& share,
                                         Releaser& releaser) {

@@ -112,6 +112,9 @@ struct TrainedTree {
   std::vector<LeafPrediction> leaves;  // weights
 };
 
+// A leaf of a model of summed scores (LeafKind::kScores); the label is that of the largest output.
+LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node);
+
 // Releases the leaves of a grown tree.
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
                                         Neighbours neighbours, const Share& share,

@@ -6,9 +6,7 @@
 //            the sums by 2U in L1, so 3U (gradients.h has the bounds).
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
 //            one. Values are post-processing of what is released.
-// Value      S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if there is nothing to
-// divide
-//            by.
+// Value      S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if n + lambda is 0.
 // Source     DPBoost, section 3.1 (geometric leaf clipping); docs/mechanisms.md#dpboost.
 
 #ifndef COPPICE_SERVER_TRAINERS_GRADIENT_LEAVES_H_

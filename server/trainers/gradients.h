@@ -4,7 +4,7 @@
 //            start, on a grid of kGradientSteps: a function of the record and of released values
 //            alone. One output, or one a class if there are more than two.
 //            square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
-//            side logistic   1{y = k} - p_k of the classes' probabilities p
+//            logistic   1{y = k} - p_k of the classes' probabilities p
 // Bound      |residual| <= kGradientSteps with one output. With several, those of the classes that
 //            the record is not of are not above 0, and the one that it is of is minus their sum, at
 //            most kGradientSteps: the L1 norm is at most twice that, the squared Euclidean norm

@@ -141,12 +141,7 @@ TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes) {
     std::vector<double> scores(classes);
     scores[about] = vote;
     if (classes == 2) scores[1 - about] = -vote;
-    const auto largest = std::max_element(scores.begin(), scores.end());
-    const auto label = static_cast<uint32_t>(largest - scores.begin());
-    trained.leaves.push_back({.probabilities = std::move(scores),
-                              .standard_error = 0,
-                              .label = label,
-                              .source_node = rule.tree.leaf_node(leaf)});
+    trained.leaves.push_back(ScoreLeaf(std::move(scores), rule.tree.leaf_node(leaf)));
   }
   trained.tree = std::move(rule.tree);
   return trained;

@@ -253,13 +253,7 @@ class Fitting {
   }
 
   LeafPrediction LeafOf(const std::vector<double>& weights, uint32_t node) const {
-    std::vector<double> outputs = task_->Outputs(weights);
-    const auto largest = std::max_element(outputs.begin(), outputs.end());
-    const auto label = static_cast<uint32_t>(largest - outputs.begin());
-    return {.probabilities = std::move(outputs),
-            .standard_error = 0,
-            .label = label,
-            .source_node = node};
+    return ScoreLeaf(task_->Outputs(weights), node);
   }
 
   const BinnedRows& rows_;

@@ -54,6 +54,23 @@ TEST(AutoTest, SaysWhatItChoseFromTheNumberOfRowsAsReleased) {
   EXPECT_THAT(Trained(Diagonal(100), "0.5").certificate().diagnosis, HasSubstr("1 trees of 1 lev"));
 }
 
+// Of numbers every tree is grown to the depth that is said, whatever rows there are or are not.
+TEST(AutoTest, TheShapeOfAModelIsWhatItSaysAndNoMore) {
+  const Table full = Diagonal(5'000);
+  Table one_class(full.shared_schema()), one_point(full.shared_schema());
+  for (size_t row = 0; row < full.num_rows(); ++row) {
+    one_class.Append(full.row(row), 0);
+    one_point.Append(full.row(0), static_cast<uint32_t>(row % 2));
+  }
+  for (const Table& table : {Table(full.shared_schema()), full, one_class, one_point}) {
+    const Model model = Trained(table, "2");
+    const uint32_t depth = model.forest()[0].depth();
+    EXPECT_THAT(model.certificate().diagnosis,
+                HasSubstr(absl::StrCat(model.forest().size(), " trees of ", depth, " ")));
+    for (const Tree& tree : model.forest()) EXPECT_EQ(tree.num_leaves(), 1u << depth);
+  }
+}
+
 TEST(AutoTest, UsesADeltaOnlyWhereItHelps) {
   EXPECT_THAT(Trained(Diagonal(20'000), "1", kMillionth).certificate().diagnosis,
               HasSubstr("with Gaussian noise"));

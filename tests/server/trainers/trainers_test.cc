@@ -255,7 +255,6 @@ TEST_P(TrainerTest, TooManyLevelsAreRefusedWithTheLimit) {
 TEST_P(TrainerTest, MoreLeavesThanMemoryHoldsAreRefusedBeforeAnythingIsCharged) {
   if (!Takes("depth")) GTEST_SKIP() << "decides by itself how deep to go";
   if (!info().is_private) GTEST_SKIP() << "not offered by the daemon";
-  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto plan = [&](const char* trees) {
     return trainer()
         .Plan(*ManyCuts(), Options("1000", {{"trees", trees}, {"depth", "16"}}))
@@ -337,7 +336,6 @@ TEST_P(TrainerTest, TheShapeOfAPrivateTreeDoesNotDependOnRows) {
   if (!info().is_private || info().neighbours != Neighbours::kAddOrRemoveRow) {
     GTEST_SKIP() << "may look at features";
   }
-  if (!Takes("depth")) GTEST_SKIP() << "has no depth to set";
   const auto schema = ManyCuts();
   Table one_class(schema), one_point(schema);
   const Table full = RandomTable(schema, {.rows = 300}, 14);
