@@ -94,8 +94,9 @@ TEST_F(ForestJobTest, ThirtyThousandDevices) {
   // .74 on average, .02 from draw to draw of 50 public rows; the majority class scores .54.
   EXPECT_GT(Accuracy("untuned", files, "2", 30'000), 0.65);
 
+  // Some 560 rows. Above .99 it may be every row, which is an error.
   const auto sure = daemon_.CoppiceJson({"model", "evaluate", "--model", "untuned-model", "--data",
-                                         files.test, "--abstain-below", "0.99"});
+                                         files.test, "--abstain-below", "0.8"});
   EXPECT_GT(sure["abstained"], 0);
   EXPECT_EQ(sure["abstained"].get<int>() + sure["rows"].get<int>(), 2000);
 

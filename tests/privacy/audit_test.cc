@@ -249,8 +249,8 @@ TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
   ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
   const double bound = LowerBound(subject, 100'000);
   EXPECT_LE(bound, 2);
-  // Gini impurity moves by three quarters of its range here.
-  EXPECT_GE(bound, IsAuto(*GetParam()) ? 0.6 : 1.3);
+  // The least is logistic's: 1.37 on average over runs, .05 from one to the next.
+  EXPECT_GE(bound, IsAuto(*GetParam()) ? 0.6 : 1.0);
 }
 
 // Planted: all noise is for twice the epsilon that is claimed, or four times.
