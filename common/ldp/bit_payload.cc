@@ -1,9 +1,6 @@
 #include "common/ldp/bit_payload.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <vector>
 
 namespace coppice {
 namespace {
@@ -19,54 +16,6 @@ uint64_t WordAt(absl::string_view payload, size_t byte) {
     std::memcpy(&word, payload.data() + byte, payload.size() - byte);
   }
   return word;
-}
-
-// Eight counters of eight bits each, side by side: counter j in bits 8j to 8j + 7.
-using EightCounts = uint64_t;
-
-// The bits of each byte, one in each counter.
-constexpr std::array<EightCounts, 256> MakeSpread() {
-  std::array<EightCounts, 256> spread{};
-  for (size_t byte = 0; byte < spread.size(); ++byte) {
-    for (size_t bit = 0; bit < 8; ++bit) {
-      spread[byte] |= static_cast<EightCounts>((byte >> bit) & 1) << (8 * bit);
-    }
-  }
-  return spread;
-}
-constexpr std::array<EightCounts, 256> kSpread = MakeSpread();
-
-// a + b + c = sum + 2 carry, in each of 64 bits.
-struct Added {
-  uint64_t sum;
-  uint64_t carry;
-};
-Added AddThree(uint64_t a, uint64_t b, uint64_t c) {
-  const uint64_t differ = a ^ b;
-  return {.sum = differ ^ c, .carry = (a & b) | (differ & c)};
-}
-
-// Seven payloads are first added bit by bit to numbers of three bits, which halves the look-ups.
-constexpr size_t kTogether = 7;
-constexpr size_t kBlock = 36 * kTogether;  // a counter holds 255
-using Seven = std::array<absl::string_view, kTogether>;
-
-void AddSeven(const Seven& payloads, absl::Span<EightCounts> counts) {
-  for (size_t byte = 0; byte < payloads.front().size(); byte += kWordBytes) {
-    const auto word = [&](size_t i) { return WordAt(payloads[i], byte); };
-    const Added a = AddThree(word(0), word(1), word(2));
-    const Added b = AddThree(a.sum, word(3), word(4));
-    const Added c = AddThree(b.sum, word(5), word(6));
-    const Added twos = AddThree(a.carry, b.carry, c.carry);
-    std::array<std::array<uint8_t, kWordBytes>, 3> bytes;  // of ones, twos and fours
-    std::memcpy(bytes[0].data(), &c.sum, kWordBytes);
-    std::memcpy(bytes[1].data(), &twos.sum, kWordBytes);
-    std::memcpy(bytes[2].data(), &twos.carry, kWordBytes);
-    for (size_t i = 0; i < kWordBytes; ++i) {
-      counts[byte + i] +=
-          kSpread[bytes[0][i]] + 2 * kSpread[bytes[1][i]] + 4 * kSpread[bytes[2][i]];
-    }
-  }
 }
 
 }  // namespace
@@ -114,28 +63,6 @@ size_t CountOnes(absl::string_view payload) {
     ones += (word * kSumOfBytes) >> 56;
   }
   return ones;
-}
-
-void AddBits(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) {
-  const size_t bytes = BitPayloadBytes(sums.size());
-  const std::string zeros(bytes, '\0');
-  std::vector<EightCounts> counts((bytes + kWordBytes - 1) / kWordBytes * kWordBytes);
-  while (!reports.empty()) {
-    std::fill(counts.begin(), counts.end(), 0);
-    const auto block = reports.subspan(0, kBlock);
-    for (size_t i = 0; i < block.size(); i += kTogether) {
-      Seven seven;
-      seven.fill(zeros);
-      const auto next = block.subspan(i, kTogether);
-      std::transform(next.begin(), next.end(), seven.begin(),
-                     [](const Contribution& report) { return report.payload; });
-      AddSeven(seven, absl::MakeSpan(counts));
-    }
-    for (size_t bit = 0; bit < sums.size(); ++bit) {
-      sums[bit] += static_cast<int64_t>((counts[bit / 8] >> (8 * (bit % 8))) & 0xff);
-    }
-    reports.remove_prefix(block.size());
-  }
 }
 
 }  // namespace coppice

@@ -10,8 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "common/ldp/contribution.h"
 
 namespace coppice {
 
@@ -35,10 +33,6 @@ void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number
 absl::Status CheckBits(absl::string_view payload, size_t bits);
 
 size_t CountOnes(absl::string_view payload);
-
-// Adds each bit of each payload to its sum, whatever the column. Every payload must have
-// sums.size() bits. Cost: half a look-up for eight bits.
-void AddBits(absl::Span<const Contribution> reports, absl::Span<int64_t> sums);
 
 }  // namespace coppice
 

@@ -19,7 +19,7 @@ uint32_t BlocksFor(const Budget& epsilon, const Domain& domain) {
   const absl::uint128 gain = (ExpLowerBound(epsilon, 1) >> kBits) - (absl::uint128(1) << kBits);
   const uint64_t most = std::bit_ceil(domain.cells());
   uint64_t blocks = 1;
-  while (blocks < most && absl::uint128(8 * blocks * blocks) << kExpBits < gain * gain) {
+  while (blocks < most && (absl::uint128(8 * blocks * blocks) << kExpBits) < gain * gain) {
     blocks *= 2;
   }
   return static_cast<uint32_t>(blocks);

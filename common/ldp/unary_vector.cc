@@ -7,6 +7,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/ldp/bit_payload.h"
+#include "common/ldp/bit_sums.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/steps.h"
 

@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/ldp/bit_sums.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/studies.h"
 #include "server/curator/ticket_authority.h"
@@ -132,6 +134,46 @@ void BM_AddPayloads(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kReportsPerSubmit);
 }
 BENCHMARK(BM_AddPayloads);
+
+// Reports of bits, more of them than a cache holds, added up; and, to compare, only copied. Bytes
+// are the payloads'. By bytes of one payload.
+class Bits {
+ public:
+  explicit Bits(const benchmark::State& state)
+      : bytes_(static_cast<size_t>(state.range(0))), block_(kBlockBytes, 0x5a) {
+    for (size_t at = 0; at < block_.size(); at += bytes_) {
+      reports_.push_back({.payload = absl::string_view(block_).substr(at, bytes_)});
+    }
+  }
+  size_t num_bits() const { return 8 * bytes_; }
+  const std::string& block() const { return block_; }
+  const std::vector<Contribution>& reports() const { return reports_; }
+
+ private:
+  static constexpr size_t kBlockBytes = size_t{64} << 20;
+  const size_t bytes_;
+  const std::string block_;
+  std::vector<Contribution> reports_;
+};
+
+void BM_AddBits(benchmark::State& state) {
+  const Bits bits(state);
+  std::vector<int64_t> sums(bits.num_bits());
+  for (auto _ : state) AddBits(bits.reports(), absl::MakeSpan(sums));
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bits.block().size()));
+}
+BENCHMARK(BM_AddBits)->Arg(64)->Arg(1024);
+
+void BM_Copy(benchmark::State& state) {
+  const Bits bits(state);
+  std::string copy(bits.block().size(), '\0');
+  for (auto _ : state) {
+    std::memcpy(copy.data(), bits.block().data(), copy.size());
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(copy.size()));
+}
+BENCHMARK(BM_Copy)->Arg(64);
 
 }  // namespace
 }  // namespace coppice
