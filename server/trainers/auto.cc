@@ -3,10 +3,11 @@
 // Source     docs/mechanisms.md#boosting has the recipe, its proof and where it comes from.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. A hundredth of
 //            epsilon goes to a noisy number of rows, from which (with epsilon, delta, the schema
-//            and the task) everything else is decided: how many trees, how deep, and whether delta
-//            is of use. A tree is grown on residuals that each row computes from itself and what
-//            was released; levels and trees add up, in epsilon or in rho. Numbers to predict are
-//            centred and scaled by two private quantiles first.
+//            and the task) everything else is decided: how many trees, how deep, whether straight
+//            lines come before them, and whether delta is of use. A tree is grown on residuals that
+//            each row computes from itself and what was released; levels and trees add up, in
+//            epsilon or in rho. Numbers to predict are centred and scaled by two private quantiles
+//            first.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,9 @@
 #include "server/trainers/boost_columns.h"
 #include "server/trainers/boost_task.h"
 #include "server/trainers/boost_tree.h"
+#include "server/trainers/column_trees.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/line_fit.h"
 #include "server/trainers/number_scale.h"
 #include "server/trainers/shares.h"
 
@@ -32,6 +35,9 @@ constexpr double kInformation = 140;      // rows times epsilon, for each furthe
 constexpr double kLeastInformation = 35;  // below it a single split is mostly noise
 constexpr double kMostRounds = 200;
 constexpr double kMostDepth = 4;
+constexpr double kLineShare = 0.2;  // of the forest, where lines come first
+constexpr uint32_t kLineSteps = 8;
+constexpr double kMostMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
 constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
 
 struct Budgets {
@@ -42,12 +48,18 @@ struct Budgets {
   std::optional<Share> concentrated{};
 };
 
+// Straight lines through the numeric columns, and what they leave for trees.
+struct LinePlan {
+  LineShares shares;
+  Share trees = Share::WithoutPrivacy();
+};
+
 // What was decided from the number of rows as released.
 struct Choice {
   double rows = 0;
   Share forest = Share::WithoutPrivacy();
   double rounds = 1;  // levels of all trees together
-
+  std::optional<LinePlan> lines{};
   uint32_t depth() const {
     return static_cast<uint32_t>(std::clamp(std::round(rounds), 1.0, kMostDepth));
   }
@@ -55,7 +67,7 @@ struct Choice {
     return static_cast<uint32_t>(std::max(1.0, std::round(rounds / depth())));
   }
   std::string InWords() const {
-    return absl::StrCat(trees(), " trees of ", depth(), " levels, ",
+    return absl::StrCat(lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
                         !forest.is_private()       ? "without noise"
                         : forest.is_concentrated() ? "with Gaussian noise"
                                                    : "with Laplace noise");
@@ -109,6 +121,33 @@ absl::Status CheckShares(const Schema& schema, const Share& forest) {
   return SharesOfLevels(of_trees, most).status();
 }
 
+absl::StatusOr<LinePlan> DivideForLinesAndTrees(const Choice& choice, uint64_t terms) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(choice.forest, kLineShare));
+  COPPICE_RETURN_IF_ERROR(SharesOfLevels(parts.rest, choice).status());
+  const Sensitivity residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity;
+  COPPICE_ASSIGN_OR_RETURN(const LineShares shares,
+                           DivideForLines(parts.part, kLineSteps, residuals, terms));
+  return LinePlan{.shares = shares, .trees = parts.rest};
+}
+
+// Columns that say little alone may say much together, which takes trees many splits. So two
+// classes in tables that are mostly numeric, which have oblique columns, begin with lines, if noise
+// leaves enough of these: a matter of the schema, of shares, and of the number of rows as released.
+absl::StatusOr<std::optional<LinePlan>> ChooseLines(const Choice& choice, const Schema& schema,
+                                                    const BoostColumns& columns,
+                                                    absl::Span<const Line> lines) {
+  if (!choice.forest.is_private() || schema.target() || schema.num_classes() != 2 ||
+      columns.derived.empty() || lines.size() > kMostLines) {
+    return std::nullopt;
+  }
+  const uint64_t terms = lines.size() + 1;
+  const absl::StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
+  if (!plan.ok()) return std::nullopt;  // too little to be divided
+  COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
+  if (!(noise < kMostMomentNoise * choice.rows)) return std::nullopt;
+  return *plan;
+}
+
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
   for (uint32_t leaf = 0; leaf < tree.scores.size(); ++leaf) {
@@ -121,32 +160,55 @@ TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
 // The trees of one model, grown one after the other.
 class Boosting {
  public:
-  Boosting(const Schema& tree_schema, const BinnedRows& rows, const Choice& choice,
-           Releaser& releaser, const TrainProgress& progress)
-      : schema_(tree_schema),
+  Boosting(const Schema& schema, const Schema& tree_schema, const BinnedRows& rows,
+           const Choice& choice, absl::Span<const Line> lines, Releaser& releaser,
+           const TrainProgress& progress)
+      : schema_(schema),
+        tree_schema_(tree_schema),
         rows_(rows),
         choice_(choice),
+        lines_(lines),
         releaser_(releaser),
         progress_(progress) {}
 
   absl::StatusOr<std::vector<TrainedTree>> Run() {
     if (rows_.regression()) return Numbers();
     const std::unique_ptr<BoostTask> task = ClassTask(rows_.labels(), rows_.num_classes());
-    return Grow(*task, choice_.forest);
+    std::vector<TrainedTree> trees;
+    if (!choice_.lines) {
+      COPPICE_RETURN_IF_ERROR(Grow(*task, choice_.forest, trees));
+      return trees;
+    }
+    COPPICE_RETURN_IF_ERROR(Lines(*task, trees));
+    COPPICE_RETURN_IF_ERROR(Grow(*task, choice_.lines->trees, trees));
+    return trees;
   }
 
  private:
-  absl::StatusOr<std::vector<TrainedTree>> Grow(BoostTask& task, const Share& forest) {
+  absl::Status Grow(BoostTask& task, const Share& forest, std::vector<TrainedTree>& trees) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<LevelShares> levels,
                              SharesOfLevels(forest, choice_));
-    std::vector<TrainedTree> trees;
     for (uint32_t t = 0; t < choice_.trees(); ++t) {
       COPPICE_RETURN_IF_ERROR(progress_(t / static_cast<double>(choice_.trees())));
       COPPICE_ASSIGN_OR_RETURN(BoostTree tree,
-                               GrowBoostTree(schema_, rows_, levels, task, releaser_));
+                               GrowBoostTree(tree_schema_, rows_, levels, task, releaser_));
       trees.push_back(ToTrained(std::move(tree), task));
     }
-    return trees;
+    return absl::OkStatus();
+  }
+
+  absl::Status Lines(BoostTask& task, std::vector<TrainedTree>& trees) {
+    COPPICE_RETURN_IF_ERROR(progress_(0));
+    COPPICE_ASSIGN_OR_RETURN(
+        const FittedLines fitted,
+        FitLines(rows_, lines_, choice_.lines->shares, kResidualUnit, task, releaser_));
+    trees.push_back({.leaves = {ScoreLeaf(task.Outputs(fitted.constant), 0)}});
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      const uint32_t column = lines_[i].column;
+      COPPICE_RETURN_IF_ERROR(
+          AddColumnTrees(schema_, column, rows_.bins()[column], fitted.weights[i], task, trees));
+    }
+    return absl::OkStatus();
   }
 
   // What all rows have in common, by the first and the last step, is a tree of one leaf.
@@ -158,7 +220,8 @@ class Boosting {
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
     COPPICE_ASSIGN_OR_RETURN(const std::vector<double> first,
                              ReleaseConstant(rows_, shares.first, *task, releaser_));
-    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, Grow(*task, shares.trees));
+    std::vector<TrainedTree> trees;
+    COPPICE_RETURN_IF_ERROR(Grow(*task, shares.trees, trees));
     COPPICE_ASSIGN_OR_RETURN(const double last, ReleaseLastStep(rows_.targets(), task->scores(0),
                                                                 scale, shares.last, releaser_));
     const double place = (scale.middle + scale.reach * first[0] + last) / kTargetSteps;
@@ -167,8 +230,10 @@ class Boosting {
   }
 
   const Schema& schema_;
+  const Schema& tree_schema_;
   const BinnedRows& rows_;
   const Choice& choice_;
+  absl::Span<const Line> lines_;
   Releaser& releaser_;
   const TrainProgress& progress_;
 };
@@ -196,14 +261,17 @@ class AutoTrainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, budgets.count));
-    const Choice choice = Choose(static_cast<double>(counted[0]), budgets);
+    Choice choice = Choose(static_cast<double>(counted[0]), budgets);
     COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, PublicBoostColumns(rows.schema()));
+    const std::vector<Line> lines = PublicLines(rows.schema(), columns.bins);
+    COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(choice, rows.schema(), columns, lines));
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema,
                              ExtendSchema(rows.schema(), columns.derived));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(rows, std::move(columns.bins), columns.derived));
-    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees,
-                             Boosting(tree_schema, binned, choice, releaser, progress).Run());
+    COPPICE_ASSIGN_OR_RETURN(
+        std::vector<TrainedTree> trees,
+        Boosting(rows.schema(), tree_schema, binned, choice, lines, releaser, progress).Run());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, std::move(columns.derived),
                      info_, options, ReleasesOf(budgets), choice.InWords());
   }
@@ -240,11 +308,13 @@ class AutoTrainer final : public Trainer {
   static std::vector<Release> ReleasesOf(const Budgets& budgets) {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);
-    releases.Add("the forest: splits, and sums at every node",
-                 budgets.delta_atto == 0
-                     ? "permute_and_flip, discrete_laplace"
-                     : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
-                 budgets.forest, /*times=*/1, budgets.delta_atto);
+    releases.Add(
+        "the forest: moments and gradients of lines, where two classes have enough rows for "
+        "them, then splits, and sums at every node",
+        budgets.delta_atto == 0
+            ? "permute_and_flip, discrete_laplace"
+            : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
+        budgets.forest, /*times=*/1, budgets.delta_atto);
     return std::move(releases).Take();
   }
 

@@ -1,6 +1,7 @@
 #include "server/trainers/boost_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -12,6 +13,11 @@ namespace coppice {
 namespace {
 
 constexpr uint32_t kEvenCuts = 31;
+// In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
+// and no more sums, one an output, which are memory.
+constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
+constexpr uint64_t kMostFineBins = uint64_t{1} << 13;
+constexpr uint64_t kMostFineSums = uint64_t{1} << 15;
 constexpr int kHalvings = 8;
 constexpr uint32_t kObliqueBins = 64;
 constexpr size_t kOfEachSize = 32;  // pairs, and triples
@@ -22,11 +28,11 @@ double JustAbove(double cut) {
   return std::nextafter(cut, std::numeric_limits<double>::infinity());
 }
 
-std::vector<double> NumericCuts(const Feature& feature) {
+std::vector<double> NumericCuts(const Feature& feature, uint32_t even) {
   const double low = feature.min, high = feature.max, span = high - low;
   std::vector<double> cuts;
   if (!(span > 0)) return cuts;
-  for (uint32_t i = 1; i <= kEvenCuts; ++i) cuts.push_back(low + span * i / (kEvenCuts + 1));
+  for (uint32_t i = 1; i <= even; ++i) cuts.push_back(low + span * i / (even + 1));
   const double zero = low < 0 && high > 0 ? 0 : low;
   cuts.push_back(zero);
   for (int k = 1; k <= kHalvings; ++k) {
@@ -82,7 +88,8 @@ void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
   }
 }
 
-std::vector<DerivedFeature> ObliqueFeatures(const Schema& schema) {
+// The numeric features of a table that is mostly numeric; none of another.
+std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
   std::vector<uint32_t> numeric;
   size_t categorical = 0;
   for (uint32_t f = 0; f < schema.num_features(); ++f) {
@@ -90,8 +97,23 @@ std::vector<DerivedFeature> ObliqueFeatures(const Schema& schema) {
     if (feature.type == FeatureType::kCategorical) ++categorical;
     if (feature.type == FeatureType::kNumeric && feature.min < feature.max) numeric.push_back(f);
   }
+  if (numeric.size() < 2 * categorical) numeric.clear();
+  return numeric;
+}
+
+uint32_t EvenCuts(const Schema& schema, uint64_t numeric) {
+  if (numeric == 0) return kEvenCuts;
+  const uint64_t classes = schema.target() ? 1 : schema.num_classes();
+  const uint64_t outputs = classes == 2 ? 1 : classes;
+  for (const uint32_t cuts : kFineCuts) {
+    const uint64_t bins = numeric * (cuts + 1);
+    if (bins <= kMostFineBins && bins * outputs <= kMostFineSums) return cuts;
+  }
+  return kEvenCuts;
+}
+
+std::vector<DerivedFeature> ObliqueFeatures(const std::vector<uint32_t>& numeric) {
   std::vector<DerivedFeature> derived;
-  if (numeric.size() < 2 * categorical) return derived;
   AddOblique(numeric, 2, derived);
   AddOblique(numeric, 3, derived);
   return derived;
@@ -109,11 +131,15 @@ FeatureBins ObliqueBins(const Feature& feature) {
 absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema) {
   BoostColumns columns;
   COPPICE_ASSIGN_OR_RETURN(columns.bins, PublicBins(schema, /*cuts=*/1));
+  const std::vector<uint32_t> numeric = MostlyNumeric(schema);
+  const uint32_t even = EvenCuts(schema, numeric.size());
   for (size_t f = 0; f < schema.num_features(); ++f) {
     const Feature& feature = schema.features()[f];
-    if (feature.type == FeatureType::kNumeric) columns.bins[f] = Numeric(NumericCuts(feature));
+    if (feature.type == FeatureType::kNumeric) {
+      columns.bins[f] = Numeric(NumericCuts(feature, even));
+    }
   }
-  columns.derived = ObliqueFeatures(schema);
+  columns.derived = ObliqueFeatures(numeric);
   COPPICE_ASSIGN_OR_RETURN(const Schema extended, ExtendSchema(schema, columns.derived));
   for (size_t f = schema.num_features(); f < extended.num_features(); ++f) {
     columns.bins.push_back(ObliqueBins(extended.features()[f]));

@@ -73,9 +73,18 @@ class Growing {
                                  ? SplitAll(open_[node], chosen[node], children)
                                  : SplitInTwo(open_[node], chosen[node], children));
     }
+    // What a row needs of its node, side by side.
+    struct Way {
+      const uint16_t* bin_of_row;
+      const uint32_t* child_of_bin;
+    };
+    std::vector<Way> ways;
+    for (size_t node = 0; node < open_.size(); ++node) {
+      ways.push_back({rows_.column(chosen[node].column).data(), child_of_bin[node].data()});
+    }
     for (size_t row = 0; row < node_of_.size(); ++row) {
-      const uint32_t node = node_of_[row];
-      node_of_[row] = child_of_bin[node][rows_.column(chosen[node].column)[row]];
+      const Way& way = ways[node_of_[row]];
+      node_of_[row] = way.child_of_bin[way.bin_of_row[row]];
     }
     open_ = std::move(children);
   }
@@ -163,14 +172,16 @@ class Growing {
     constexpr size_t kCopies = 4;
     const size_t size = open_.size() * outputs * 2;
     std::vector<int64_t> sums(kCopies * size);
+    const int64_t whole = kind_.whole;
     for (size_t output = 0; output < outputs; ++output) {
+      const int32_t* const residuals = residuals_[output].data();
       for (size_t row = 0; row < node_of_.size(); ++row) {
-        const int64_t residual = residuals_[output][row];
+        const int64_t residual = residuals[row];
         const size_t positive = row % kCopies * size + node_of_[row] * outputs * 2 + output;
-        if (kind_.whole > 0) {
-          const int64_t part = (kind_.whole + residual) / 2;
+        if (whole > 0) {
+          const int64_t part = (whole + residual) / 2;
           sums[positive] += part;
-          sums[positive + outputs] += kind_.whole - part;
+          sums[positive + outputs] += whole - part;
         } else {
           sums[positive + (residual < 0 ? outputs : 0)] += std::abs(residual);
         }

@@ -99,4 +99,20 @@ absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32
   return trees;
 }
 
+absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                            const Weights& weights, const BoostTask& task,
+                            std::vector<TrainedTree>& trees) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<ColumnTree> of_column,
+                           ColumnTrees(schema, feature, bins, weights));
+  for (ColumnTree& tree : of_column) {
+    TrainedTree& trained = trees.emplace_back();
+    for (uint32_t leaf = 0; leaf < tree.weights.size(); ++leaf) {
+      trained.leaves.push_back(
+          ScoreLeaf(task.Outputs(tree.weights[leaf]), tree.tree.leaf_node(leaf)));
+    }
+    trained.tree = std::move(tree.tree);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace coppice

@@ -11,10 +11,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
 #include "server/trainers/bins.h"
+#include "server/trainers/boost_task.h"
+#include "server/trainers/ensemble.h"
 
 namespace coppice {
 
@@ -29,6 +32,11 @@ struct ColumnTree {
 absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(
     const Schema& schema, uint32_t feature, const FeatureBins& bins,
     const std::vector<std::vector<double>>& weights);
+
+// Adds them to `trees`, with the task's outputs in their leaves.
+absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                            const std::vector<std::vector<double>>& weights, const BoostTask& task,
+                            std::vector<TrainedTree>& trees);
 
 }  // namespace coppice
 

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "common/base/status_macros.h"
 #include "common/data/table.h"
+#include "server/trainers/shares.h"
 
 namespace coppice {
 namespace {
 
-constexpr double kRidge = 0.5;       // of the noise
-constexpr double kLeastPivot = 0.3;  // of the ridge: below it the noise won
+constexpr double kMomentShare = 0.4;   // of what lines get; the rest goes to their gradients
+constexpr double kMostScale = 0x1p40;  // of noise; beyond it, it cannot be drawn
+constexpr double kRidge = 0.5;         // of the noise
+constexpr double kLeastPivot = 0.3;    // of the ridge: below it the noise won
 
 // The middle of a bin on a scale from -kLineUnit to kLineUnit.
 int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
@@ -139,6 +144,128 @@ std::vector<double> Curvature::Solve(std::vector<double> sums) const {
     sums[i] /= factor_[i * terms_ + i];
   }
   return sums;
+}
+
+absl::StatusOr<LineShares> DivideForLines(const Share& lines, uint32_t steps,
+                                          const Sensitivity& residuals, uint64_t terms) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(lines, kMomentShare));
+  COPPICE_ASSIGN_OR_RETURN(const Share step, EqualShare(parts.rest, steps));
+  COPPICE_ASSIGN_OR_RETURN(const double of_moments,
+                           NoiseScale(MomentSensitivity(terms), parts.part));
+  COPPICE_ASSIGN_OR_RETURN(const double of_step,
+                           NoiseScale(LineSensitivity(residuals, terms), step));
+  if (!(std::max(of_moments, of_step) < kMostScale)) {
+    return absl::InvalidArgumentError("epsilon is too small for lines: take a larger one");
+  }
+  return LineShares{.moments = parts.part, .step = step, .steps = steps};
+}
+
+absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms) {
+  COPPICE_ASSIGN_OR_RETURN(const double scale,
+                           NoiseScale(MomentSensitivity(terms), shares.moments));
+  return MomentNoise(scale, terms);
+}
+
+namespace {
+
+// The lines of one task, as they are found.
+class Fitting {
+ public:
+  Fitting(const BinnedRows& rows, absl::Span<const Line> lines, Curvature curvature, int64_t unit,
+          BoostTask& task)
+      : rows_(rows),
+        lines_(lines),
+        curvature_(std::move(curvature)),
+        unit_(static_cast<double>(unit)),
+        task_(task),
+        kind_(task.kind()),
+        residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
+        bin_of_(rows.num_rows()) {
+    fitted_.constant.resize(kind_.outputs);
+    for (const Line& line : lines) {
+      fitted_.weights.emplace_back(line.places.size(), std::vector<double>(kind_.outputs));
+    }
+  }
+
+  absl::Status Step(const Share& share, Releaser& releaser) {
+    task_.Fill(residuals_);
+    COPPICE_ASSIGN_OR_RETURN(
+        const Measured measured,
+        releaser.Measure(SumAlongLines(rows_, lines_, residuals_),
+                         LineSensitivity(kind_.sensitivity, lines_.size() + 1), share));
+    Move(SlopesOf(measured.sums));
+    return absl::OkStatus();
+  }
+
+  FittedLines Take() && { return std::move(fitted_); }
+
+ private:
+  using Slopes = std::vector<std::vector<double>>;  // [output][term]
+
+  Slopes SlopesOf(absl::Span<const int64_t> sums) const {
+    const size_t terms = lines_.size() + 1;
+    const double step = kind_.outputs == 1 ? 4 : 2;
+    Slopes slopes;
+    for (size_t output = 0; output < kind_.outputs; ++output) {
+      std::vector<double> lacks;
+      for (const int64_t sum : sums.subspan(output * terms, terms)) {
+        lacks.push_back(step * static_cast<double>(sum) / (unit_ * kLineUnit));
+      }
+      slopes.push_back(curvature_.Solve(std::move(lacks)));
+    }
+    return slopes;
+  }
+
+  void Move(const Slopes& slopes) {
+    std::vector<double> constant;
+    for (const std::vector<double>& of_output : slopes) constant.push_back(of_output[0]);
+    std::fill(bin_of_.begin(), bin_of_.end(), 0u);
+    task_.Add(bin_of_, {constant});
+    for (size_t output = 0; output < constant.size(); ++output) {
+      fitted_.constant[output] += constant[output];
+    }
+    for (size_t i = 0; i < lines_.size(); ++i) MoveLine(i, slopes);
+  }
+
+  void MoveLine(size_t line, const Slopes& slopes) {
+    const std::vector<int32_t>& places = lines_[line].places;
+    std::vector<std::vector<double>> added(places.size());
+    for (size_t bin = 0; bin < places.size(); ++bin) {
+      for (size_t output = 0; output < slopes.size(); ++output) {
+        added[bin].push_back(slopes[output][line + 1] * places[bin] / kLineUnit);
+        fitted_.weights[line][bin][output] += added[bin][output];
+      }
+    }
+    const absl::Span<const uint16_t> bins = rows_.column(lines_[line].column);
+    std::copy(bins.begin(), bins.end(), bin_of_.begin());
+    task_.Add(bin_of_, added);
+  }
+
+  const BinnedRows& rows_;
+  absl::Span<const Line> lines_;
+  const Curvature curvature_;
+  const double unit_;
+  BoostTask& task_;
+  const ResidualKind kind_;
+  Residuals residuals_;
+  std::vector<uint32_t> bin_of_;  // scratch
+  FittedLines fitted_;
+};
+
+}  // namespace
+
+absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                                     const LineShares& shares, int64_t unit, BoostTask& task,
+                                     Releaser& releaser) {
+  const uint64_t terms = lines.size() + 1;
+  COPPICE_ASSIGN_OR_RETURN(
+      const Measured moments,
+      releaser.Measure(SumMoments(rows, lines), MomentSensitivity(terms), shares.moments));
+  Fitting fitting(rows, lines, Curvature(moments, terms), unit, task);
+  for (uint32_t step = 0; step < shares.steps; ++step) {
+    COPPICE_RETURN_IF_ERROR(fitting.Step(shares.step, releaser));
+  }
+  return std::move(fitting).Take();
 }
 
 }  // namespace coppice

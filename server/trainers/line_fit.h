@@ -7,6 +7,7 @@
 // Guarantee  SumMoments() and SumAlongLines() move by no more than MomentSensitivity() and
 //            LineSensitivity() say if a row is added or removed: sums of whole numbers, of which a
 //            row adds products of its own terms and residuals.
+// Errors     InvalidArgument for shares that are too small; as of releaser.h.
 // Threads    plain values.
 // Source     docs/mechanisms.md#logistic.
 
@@ -16,10 +17,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/schema/schema.h"
 #include "server/trainers/bins.h"
 #include "server/trainers/boost_scores.h"
+#include "server/trainers/boost_task.h"
 #include "server/trainers/releaser.h"
 
 namespace coppice {
@@ -66,6 +69,35 @@ class Curvature {
   std::vector<double> moments_;  // in rows, square
   std::vector<double> factor_;   // Cholesky's, lower
 };
+
+// What lines spend: on their moments, and on each of their steps.
+struct LineShares {
+  Share moments;
+  Share step;
+  uint32_t steps = 0;
+};
+
+// InvalidArgument if that is too little to be divided, or for noise that could still be drawn.
+absl::StatusOr<LineShares> DivideForLines(const Share& lines, uint32_t steps,
+                                          const Sensitivity& residuals, uint64_t terms);
+
+// The noise that moments would have, as above.
+absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms);
+
+// Scores that lines add: to every row, and to those in each bin of a line's column.
+struct FittedLines {
+  std::vector<double> constant;                           // [output]
+  std::vector<std::vector<std::vector<double>>> weights;  // [line][bin][output]
+};
+
+// Fits the lines to a task of classes, whose residuals count 1 as `unit`, and adds them to its
+// scores. Newton's steps against the largest curvature that a loss of these moments can have
+// (Boehning, Lindsay 1988): a quarter of them, for softmax a half of them in each class.
+//
+// Guarantee  costs the moments' share and that of every step.
+absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
+                                     const LineShares& shares, int64_t unit, BoostTask& task,
+                                     Releaser& releaser);
 
 }  // namespace coppice
 

@@ -31,7 +31,6 @@ namespace {
 constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
 constexpr uint32_t kCuts = 127;
 constexpr double kCountShare = 0.01;
-constexpr double kMomentShare = 0.4;      // of what lines get; the rest goes to their gradients
 constexpr double kMostMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
 constexpr double kMostScale = 0x1p40;     // beyond it nothing can be said, and it cannot be drawn
 constexpr char kTooSmall[] =
@@ -42,11 +41,6 @@ constexpr double kGroupInformation = 5;  // of the root of rows per row of noise
 Sensitivity ResidualSensitivity(uint32_t classes) {
   return ClassTask({}, classes, kUnit)->kind().sensitivity;
 }
-
-struct LineShares {
-  Share moments;
-  Share step;
-};
 
 struct Resolved {
   uint32_t classes = 2;
@@ -64,28 +58,16 @@ struct Resolved {
   absl::StatusOr<Share> OfColumn(const Share& columns) const {
     return EqualShare(columns, bins.size());
   }
+  absl::StatusOr<LineShares> SharesOfLines(const Share& of_lines) const {
+    return DivideForLines(of_lines, steps, ResidualSensitivity(classes), terms());
+  }
 };
-
-absl::StatusOr<LineShares> DivideForLines(const Share& lines, uint32_t steps) {
-  COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(lines, kMomentShare));
-  COPPICE_ASSIGN_OR_RETURN(const Share step, EqualShare(shares.rest, steps));
-  return LineShares{.moments = shares.part, .step = step};
-}
-
-bool CanPay(const Sensitivity& sensitivity, const Share& share) {
-  const absl::StatusOr<double> scale = NoiseScale(sensitivity, share);
-  return scale.ok() && *scale < kMostScale;
-}
 
 // Whether lines can be paid for at all: a matter of the schema and the budget.
 bool CanPayForLines(const Resolved& resolved) {
   const absl::StatusOr<TwoShares> parts = Divide(resolved.fit, resolved.line_share);
-  if (!parts.ok()) return false;
-  const absl::StatusOr<LineShares> shares = DivideForLines(parts->part, resolved.steps);
-  return shares.ok() && resolved.OfColumn(parts->rest).ok() &&
-         CanPay(MomentSensitivity(resolved.terms()), shares->moments) &&
-         CanPay(LineSensitivity(ResidualSensitivity(resolved.classes), resolved.terms()),
-                shares->step);
+  return parts.ok() && resolved.OfColumn(parts->rest).ok() &&
+         resolved.SharesOfLines(parts->part).ok();
 }
 
 absl::StatusOr<double> ColumnScale(const Resolved& resolved, const Share& columns) {
@@ -130,10 +112,9 @@ absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
   Choice choice{.columns = resolved.fit};
   if (!resolved.lines.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
-    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, DivideForLines(parts.part, resolved.steps));
-    COPPICE_ASSIGN_OR_RETURN(const double scale,
-                             NoiseScale(MomentSensitivity(resolved.terms()), shares.moments));
-    choice.lines = MomentNoise(scale, resolved.terms()) < kMostMomentNoise * rows;
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
+    COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, resolved.terms()));
+    choice.lines = noise < kMostMomentNoise * rows;
     if (choice.lines) choice.columns = parts.rest;
   }
   COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, choice.columns));
@@ -157,22 +138,11 @@ class Fitting {
     }
   }
 
-  // Newton's steps against the largest curvature that a loss of these moments can have (Boehning,
-  // Lindsay 1988): a quarter of them, for softmax a half of them in each class.
-  absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares, uint32_t steps) {
-    const uint64_t terms = lines.size() + 1;
-    COPPICE_ASSIGN_OR_RETURN(
-        const Measured moments,
-        releaser_.Measure(SumMoments(rows_, lines), MomentSensitivity(terms), shares.moments));
-    const Curvature curvature(moments, terms);
-    for (uint32_t step = 0; step < steps; ++step) {
-      task_->Fill(residuals_);
-      COPPICE_ASSIGN_OR_RETURN(
-          const Measured measured,
-          releaser_.Measure(SumAlongLines(rows_, lines, residuals_),
-                            LineSensitivity(kind_.sensitivity, terms), shares.step));
-      Move(lines, SlopesOf(curvature, measured.sums, terms));
-    }
+  absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
+    COPPICE_ASSIGN_OR_RETURN(const FittedLines fitted,
+                             coppice::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
+    constant_ = fitted.constant;
+    for (size_t i = 0; i < lines.size(); ++i) Count(lines[i].column, fitted.weights[i]);
     return absl::OkStatus();
   }
 
@@ -188,17 +158,10 @@ class Fitting {
   }
 
   absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema) const {
-    std::vector<TrainedTree> trees = {{.leaves = {LeafOf(constant_, 0)}}};
+    std::vector<TrainedTree> trees = {{.leaves = {ScoreLeaf(task_->Outputs(constant_), 0)}}};
     for (uint32_t column = 0; column < weights_.size(); ++column) {
-      COPPICE_ASSIGN_OR_RETURN(std::vector<ColumnTree> of_column,
-                               ColumnTrees(schema, column, rows_.bins()[column], weights_[column]));
-      for (ColumnTree& tree : of_column) {
-        TrainedTree& trained = trees.emplace_back();
-        for (uint32_t leaf = 0; leaf < tree.weights.size(); ++leaf) {
-          trained.leaves.push_back(LeafOf(tree.weights[leaf], tree.tree.leaf_node(leaf)));
-        }
-        trained.tree = std::move(tree.tree);
-      }
+      COPPICE_RETURN_IF_ERROR(
+          AddColumnTrees(schema, column, rows_.bins()[column], weights_[column], *task_, trees));
     }
     return trees;
   }
@@ -206,54 +169,19 @@ class Fitting {
  private:
   using BinWeights = std::vector<std::vector<double>>;  // [bin][output]
 
-  // [output][term]
-  std::vector<std::vector<double>> SlopesOf(const Curvature& curvature,
-                                            absl::Span<const int64_t> sums, uint64_t terms) const {
-    const double step = kind_.outputs == 1 ? 4 : 2;
-    std::vector<std::vector<double>> slopes;
-    for (size_t output = 0; output < kind_.outputs; ++output) {
-      std::vector<double> lacks;
-      for (const int64_t sum : sums.subspan(output * terms, terms)) {
-        lacks.push_back(step * static_cast<double>(sum) / (kUnit * kLineUnit));
-      }
-      slopes.push_back(curvature.Solve(std::move(lacks)));
-    }
-    return slopes;
-  }
-
-  void Move(const std::vector<Line>& lines, const std::vector<std::vector<double>>& slopes) {
-    std::vector<double> constant;
-    for (const std::vector<double>& of_output : slopes) constant.push_back(of_output[0]);
-    std::fill(bin_of_.begin(), bin_of_.end(), 0u);
-    task_->Add(bin_of_, {constant});
-    for (size_t output = 0; output < constant.size(); ++output) {
-      constant_[output] += constant[output];
-    }
-    for (size_t i = 0; i < lines.size(); ++i) {
-      BinWeights added;
-      for (const int32_t place : lines[i].places) {
-        std::vector<double>& of_bin = added.emplace_back();
-        for (const std::vector<double>& of_output : slopes) {
-          of_bin.push_back(of_output[i + 1] * place / kLineUnit);
-        }
-      }
-      Add(lines[i].column, added);
-    }
-  }
-
   void Add(uint32_t column, const BinWeights& added) {
     const absl::Span<const uint16_t> bins = rows_.column(column);
     std::copy(bins.begin(), bins.end(), bin_of_.begin());
     task_->Add(bin_of_, added);
+    Count(column, added);
+  }
+
+  void Count(uint32_t column, const BinWeights& added) {
     for (size_t bin = 0; bin < added.size(); ++bin) {
       for (size_t output = 0; output < kind_.outputs; ++output) {
         weights_[column][bin][output] += added[bin][output];
       }
     }
-  }
-
-  LeafPrediction LeafOf(const std::vector<double>& weights, uint32_t node) const {
-    return ScoreLeaf(task_->Outputs(weights), node);
   }
 
   const BinnedRows& rows_;
@@ -379,8 +307,8 @@ absl::StatusOr<Model> LogisticTrainer::Train(const Table& rows, const TrainOptio
   COPPICE_RETURN_IF_ERROR(progress(0));
   if (choice.lines) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
-    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, DivideForLines(parts.part, resolved.steps));
-    COPPICE_RETURN_IF_ERROR(fitting.FitLines(resolved.lines, shares, resolved.steps));
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
+    COPPICE_RETURN_IF_ERROR(fitting.FitLines(resolved.lines, shares));
   }
   COPPICE_ASSIGN_OR_RETURN(const Share column, resolved.OfColumn(choice.columns));
   const auto columns = static_cast<uint32_t>(binned.num_features());

@@ -1,15 +1,18 @@
-// A trainer that releases sums alone, run twice: on a table, and on a neighbour of it with the
-// releases of the first run put in place of its own. Whatever it releases next may depend on those
-// and on the rows, so for every release the two runs' sums must be within what its noise is for,
-// and the shares of all releases together within what was asked for. That is the whole proof of an
-// adaptive composition of sums, on the tables that are tried.
+// A trainer run twice: on a table, and on a neighbour of it with the releases of the first run put
+// in place of its own. Whatever it releases next may depend on those and on the rows, so for every
+// release the two runs' sums must be within what its noise is for, their scores within the range
+// that its selection is for, and the shares of all releases together within what was asked for.
+// That is the whole proof of an adaptive composition, on the tables that are tried.
 //
-// ReleaseSums() below takes the place of common/privacy/noisy_sums.cc in this test.
+// ReleaseSums() and the selections below take the place of common/privacy's noisy_sums.cc and
+// selection.cc in this test.
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
 #include "common/privacy/noisy_sums.h"
+#include "common/privacy/selection.h"
 #include "server/trainers/trainer.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -24,6 +27,7 @@ struct Asked {
   uint64_t sensitivity = 0;  // L1, or the square of L2 in rho
   uint64_t amount = 0;       // nano-epsilons, or pico-rhos
   bool in_rho = false;
+  bool selects = false;  // among scores, which are `sums`, with `sensitivity` as their range
 };
 
 struct Recorder {
@@ -42,6 +46,25 @@ struct Recorder {
     for (int64_t& sum : release.sums) sum += static_cast<int64_t>(draw(engine));
     released.push_back(release.sums);
     return release.sums;
+  }
+
+  // One of the better candidates.
+  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                uint64_t range) {
+    asked.push_back({.sums = {scores.begin(), scores.end()},
+                     .sensitivity = range,
+                     .amount = epsilon.nanos(),
+                     .selects = true});
+    if (replaying) {
+      if (asked.size() > released.size()) return absl::InternalError("released more often");
+      return static_cast<size_t>(released[asked.size() - 1][0]);
+    }
+    std::exponential_distribution<> draw(epsilon.epsilon() / static_cast<double>(range));
+    std::vector<double> noisy;
+    for (const int64_t score : scores) noisy.push_back(static_cast<double>(score) + draw(engine));
+    const auto place = std::max_element(noisy.begin(), noisy.end()) - noisy.begin();
+    released.push_back({place});
+    return static_cast<size_t>(place);
   }
 };
 
@@ -69,12 +92,35 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
                              static_cast<double>(*deviation));
 }
 
+absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                      uint64_t range, PrivateRandom&) {
+  return g_recorder->Select(scores, epsilon, range);
+}
+
+absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
+                                            uint64_t range, PrivateRandom&) {
+  return g_recorder->Select(scores, epsilon, range);
+}
+
+absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t>, uint64_t, uint64_t, uint64_t,
+                                      const Budget&, PrivateRandom&) {
+  return absl::UnimplementedError("no quantile here");
+}
+
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 
 // How far apart two runs' sums are, as a part of what the noise is for.
 double PartOfSensitivity(const Asked& one, const Asked& other) {
+  if (one.selects) {
+    int64_t least = one.sums[0] - other.sums[0], most = least;
+    for (size_t i = 0; i < one.sums.size(); ++i) {
+      least = std::min(least, one.sums[i] - other.sums[i]);
+      most = std::max(most, one.sums[i] - other.sums[i]);
+    }
+    return static_cast<double>(most - least) / static_cast<double>(one.sensitivity);
+  }
   double moved = 0;
   for (size_t i = 0; i < one.sums.size(); ++i) {
     const auto change = static_cast<double>(std::abs(one.sums[i] - other.sums[i]));
@@ -89,9 +135,9 @@ struct Spent {
   uint64_t nanos = 0, picos = 0;
 };
 
-Spent RunTwice(const Table& table, const Table& neighbour, const TrainOptions& options,
-               uint64_t seed) {
-  const Trainer& trainer = **FindTrainer("logistic");
+Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour,
+               const TrainOptions& options, uint64_t seed) {
+  const Trainer& trainer = **FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
   SeededRandom random(seed);
   Recorder recorder;
@@ -104,17 +150,27 @@ Spent RunTwice(const Table& table, const Table& neighbour, const TrainOptions& o
   EXPECT_OK(trainer.Train(neighbour, options, random, go_on));
   EXPECT_EQ(recorder.asked.size(), first.size());
   Spent spent{.releases = first.size()};
+  size_t moved = 0;  // selections of a level
   for (size_t i = 0; i < std::min(first.size(), recorder.asked.size()); ++i) {
     const Asked& one = first[i];
     const Asked& other = recorder.asked[i];
     EXPECT_EQ(one.sensitivity, other.sensitivity);
     EXPECT_EQ(one.amount, other.amount);
+    EXPECT_EQ(one.selects, other.selects);
     EXPECT_EQ(one.sums.size(), other.sums.size());
     if (one.sums.size() != other.sums.size()) continue;
     const double part = PartOfSensitivity(one, other);
     EXPECT_LE(part, 1) << "release " << i;
     if (i > 0) spent.largest_part = std::max(spent.largest_part, part);
-    (one.in_rho ? spent.picos : spent.nanos) += one.amount;
+    // Selections in a row are those of the nodes of one level, of which one sees the row.
+    const bool of_level = i > 0 && one.selects && first[i - 1].selects;
+    if (of_level) {
+      EXPECT_EQ(one.amount, first[i - 1].amount);
+    }
+    if (one.selects && one.sums != other.sums) ++moved;
+    if (!one.selects) moved = 0;
+    EXPECT_LE(moved, 1u) << "two nodes of a level see the row";
+    if (!of_level) (one.in_rho ? spent.picos : spent.nanos) += one.amount;
   }
   return spent;
 }
@@ -142,7 +198,7 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
     const Table table = RandomTable(schema, {.rows = 60 * seed * seed, .unlabelled = 0.1}, seed);
     const Table neighbour = WithARow(table, static_cast<uint32_t>(seed % GetParam()), seed % 4 < 2);
     const TrainOptions options{.epsilon = *Budget::Parse("1"), .delta_atto = 0, .settings = {}};
-    const Spent spent = RunTwice(table, neighbour, options, seed);
+    const Spent spent = RunTwice("logistic", table, neighbour, options, seed);
     EXPECT_LE(spent.nanos, options.epsilon->nanos());
     EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
     EXPECT_EQ(spent.picos, 0u);
@@ -165,7 +221,7 @@ TEST_P(ReplayedTrainerTest, InRhoToo) {
     const TrainOptions options{.epsilon = *Budget::Parse("1"),
                                .delta_atto = 1'000'000'000'000,
                                .settings = {{"lines", "0.5"}}};
-    const Spent spent = RunTwice(table, WithARow(table, 1, true), options, 5);
+    const Spent spent = RunTwice("logistic", table, WithARow(table, 1, true), options, 5);
     const Budget weights = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
     const Rho rho = *Rho::Implying(weights, options.delta_atto);
     EXPECT_LE(spent.picos, rho.picos());
@@ -174,6 +230,29 @@ TEST_P(ReplayedTrainerTest, InRhoToo) {
     most = std::max(most, spent.largest_part);
   }
   EXPECT_GT(most, 0.9);
+}
+
+// Levels divide the rows, so of the nodes of a level only one may differ, and it is what counts:
+// all shares are those of the dearest node of every level.
+TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create(NumericFeatures(3), "label",
+                      GetParam() == 2 ? std::vector<std::string>{"a", "b"}
+                                      : std::vector<std::string>{"a", "b", "c"}));
+  const TrainOptions options{.epsilon = *Budget::Parse("2"), .delta_atto = 0, .settings = {}};
+  for (const uint64_t rows : {20u, 6000u}) {
+    const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows);
+    const Spent spent =
+        RunTwice("auto", table, WithARow(table, 0, rows > 1000), options, /*seed=*/7);
+    EXPECT_LE(spent.nanos, options.epsilon->nanos());
+    EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+    EXPECT_GT(spent.largest_part, 0.8);
+    // The number of rows, and of two trees four levels each: 15 nodes' splits and 4 measurements;
+    // before them, with two classes, moments and eight steps.
+    if (rows > 1000) {
+      EXPECT_EQ(spent.releases, (GetParam() == 2 ? 9u : 0u) + 1u + 2u * 19u);
+    }
+  }
 }
 
 }  // namespace

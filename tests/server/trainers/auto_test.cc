@@ -1,5 +1,7 @@
 // auto: what it decides, and that it learns.
 
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 #include "server/trainers/algorithms.h"
 #include "tests/server/trainers/tables.h"
@@ -11,6 +13,7 @@ namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
 
@@ -50,7 +53,7 @@ TEST(AutoTest, FindsAnObliqueBoundary) {
 TEST(AutoTest, SaysWhatItChoseFromTheNumberOfRowsAsReleased) {
   // 20,000 rows at 0.99 of epsilon 1: sqrt(20,000 * 0.99 / 140) = 11.9 levels.
   EXPECT_EQ(Trained(Diagonal(20'000), "1").certificate().diagnosis,
-            "3 trees of 4 levels, with Laplace noise");
+            "lines, then 3 trees of 4 levels, with Laplace noise");
   EXPECT_THAT(Trained(Diagonal(100), "0.5").certificate().diagnosis, HasSubstr("1 trees of 1 lev"));
 }
 
@@ -63,11 +66,53 @@ TEST(AutoTest, TheShapeOfAModelIsWhatItSaysAndNoMore) {
     one_point.Append(full.row(0), static_cast<uint32_t>(row % 2));
   }
   for (const Table& table : {Table(full.shared_schema()), full, one_class, one_point}) {
-    const Model model = Trained(table, "2");
+    const Model model = Trained(table, "0.5");
     const uint32_t depth = model.forest()[0].depth();
     EXPECT_THAT(model.certificate().diagnosis,
                 HasSubstr(absl::StrCat(model.forest().size(), " trees of ", depth, " ")));
     for (const Tree& tree : model.forest()) EXPECT_EQ(tree.num_leaves(), 1u << depth);
+  }
+}
+
+// "yes" with odds that follow from the sum of all of twelve features, none of which says much.
+Table ManyTogether(size_t rows, const std::vector<std::string>& classes) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create(NumericFeatures(12), "label", classes));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < rows; ++i) {
+    Row row(12);
+    for (double& x : row) x = draw(engine);
+    table.Append(row, std::accumulate(row.begin(), row.end(), 0.0) > 6 ? 1 : 0);
+  }
+  return table;
+}
+
+TEST(AutoTest, LinesSeeWhatColumnsSayTogether) {
+  const Table table = ManyTogether(60'000, {"no", "yes"});
+  const Model model = Trained(table, "1");
+  EXPECT_THAT(model.certificate().diagnosis, HasSubstr("lines, then"));
+  EXPECT_GT(Accuracy(model, table), 0.93);
+}
+
+TEST(AutoTest, HasNoLinesWithFewRowsOrManyClassesOrMostlyCategories) {
+  const std::vector<std::string> three = {"no", "yes", "never"};
+  EXPECT_THAT(Trained(Diagonal(1'000), "1").certificate().diagnosis, Not(HasSubstr("lines")));
+  EXPECT_THAT(Trained(ManyTogether(60'000, three), "1").certificate().diagnosis,
+              Not(HasSubstr("lines")));
+  std::vector<Feature> features = NumericFeatures(1);
+  features.push_back(Categorical("colour", {"red", "green"}));
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create(features, "label", {"no", "yes"}));
+  EXPECT_THAT(Trained(RandomTable(schema, {.rows = 50'000}, 1), "4").certificate().diagnosis,
+              Not(HasSubstr("lines")));
+}
+
+// As are amounts that eight steps of lines could not be paid from.
+TEST(AutoTest, ATinyEpsilonIsNoError) {
+  for (const char* epsilon : {"0.000001", "0.00001", "0.0001"}) {
+    EXPECT_THAT(Trained(Diagonal(10), epsilon).certificate().diagnosis, HasSubstr("levels"));
   }
 }
 

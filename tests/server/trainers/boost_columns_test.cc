@@ -1,8 +1,10 @@
 #include "server/trainers/boost_columns.h"
 
+#include <bit>
 #include <cmath>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "common/schema/derived.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
@@ -14,9 +16,11 @@ using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of
 using ::testing::IsEmpty;
 
 TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
-  const Schema schema = *Schema::Create({Numeric("x", -64, 32)}, "label", {"no", "yes"});
+  const Schema schema = *Schema::Create({Numeric("x", -64, 32), Categorical("colour", {"red"})},
+                                        "label", {"no", "yes"});
   const BoostColumns columns = *PublicBoostColumns(schema);
-  ASSERT_EQ(columns.bins.size(), 1u);
+  ASSERT_EQ(columns.bins.size(), 2u);
+  EXPECT_LE(columns.bins[0].cuts.size(), 31u + 17u);
   std::set<double> cuts;
   for (const double cut : columns.bins[0].cuts) {
     cuts.insert(std::nextafter(cut, -1e9));  // "at most this" is "below the next number"
@@ -27,6 +31,26 @@ TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
     EXPECT_TRUE(cuts.contains(-std::ldexp(64, -k))) << k;
   }
   EXPECT_TRUE(cuts.contains(0));
+}
+
+// Of a table of so many numbers, in so many classes.
+size_t EvenBins(size_t numbers, int classes) {
+  std::vector<std::string> names;
+  for (int c = 0; c < classes; ++c) names.push_back(absl::StrCat("c", c));
+  const BoostColumns columns =
+      *PublicBoostColumns(*Schema::Create(NumericFeatures(numbers), "label", names));
+  // Beside a power of two of even bins there are a few, down to the 2^-8th part of the range.
+  return std::bit_floor(columns.bins[0].cuts.size());
+}
+
+TEST(PublicBoostColumnsTest, MostlyNumericTablesHaveAsFineCutsAsAreBounded) {
+  EXPECT_EQ(EvenBins(16, 2), 512u);
+  EXPECT_EQ(EvenBins(17, 2), 256u);
+  EXPECT_EQ(EvenBins(32, 2), 256u);
+  EXPECT_EQ(EvenBins(33, 2), 32u);
+  EXPECT_EQ(EvenBins(16, 4), 512u);
+  EXPECT_EQ(EvenBins(16, 5), 256u);
+  EXPECT_EQ(EvenBins(16, 9), 32u);
 }
 
 TEST(PublicBoostColumnsTest, MostlyNumericTablesHaveObliqueColumns) {

@@ -52,6 +52,27 @@ TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
 }
 
+// Compilers work on several rows at once, and on what is left one by one: both must come to the
+// same, or a row more would move others.
+TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
+  const std::vector<double> scores = ManyScores();
+  const std::vector<uint32_t> labels(scores.size(), 1);
+  const auto all = ClassTask(labels, 2);
+  std::vector<std::vector<double>> values;
+  std::vector<uint32_t> child(scores.size());
+  std::iota(child.begin(), child.end(), 0u);
+  for (const double score : scores) values.push_back({score});
+  all->Add(child, values);
+  const Residuals together = Filled(*all, scores.size());
+  for (size_t row = 0; row < scores.size(); ++row) {
+    const auto alone = ClassTask(absl::MakeConstSpan(labels).first(1), 2);
+    alone->Add(std::vector<uint32_t>{0}, {{scores[row]}});
+    ASSERT_EQ(Filled(*alone, 1)[0][0], together[0][row]) << scores[row];
+    const double lacks = 1 / (1 + std::exp(scores[row]));
+    ASSERT_NEAR(together[0][row], std::min(0.5, lacks) * kResidualUnit, 2) << scores[row];
+  }
+}
+
 TEST(ClassTaskTest, NoRowOfTwoClassesAsksForMoreThanItsBounds) {
   constexpr size_t kRows = 3000;
   std::vector<uint32_t> labels(kRows);
