@@ -88,7 +88,8 @@ void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
   }
 }
 
-// The numeric features of a table that is mostly numeric; none of another.
+// The numeric features of a table that is mostly numeric; none of another, or if there is one
+// alone.
 std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
   std::vector<uint32_t> numeric;
   size_t categorical = 0;
@@ -97,7 +98,7 @@ std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
     if (feature.type == FeatureType::kCategorical) ++categorical;
     if (feature.type == FeatureType::kNumeric && feature.min < feature.max) numeric.push_back(f);
   }
-  if (numeric.size() < 2 * categorical) numeric.clear();
+  if (numeric.size() < std::max<size_t>(2 * categorical, 2)) numeric.clear();
   return numeric;
 }
 

@@ -44,6 +44,8 @@ size_t EvenBins(size_t numbers, int classes) {
 }
 
 TEST(PublicBoostColumnsTest, MostlyNumericTablesHaveAsFineCutsAsAreBounded) {
+  EXPECT_EQ(EvenBins(1, 2), 32u);
+  EXPECT_EQ(EvenBins(2, 2), 512u);
   EXPECT_EQ(EvenBins(16, 2), 512u);
   EXPECT_EQ(EvenBins(17, 2), 256u);
   EXPECT_EQ(EvenBins(32, 2), 256u);
