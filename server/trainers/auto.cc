@@ -60,6 +60,7 @@ struct Choice {
   Share forest = Share::WithoutPrivacy();
   double rounds = 1;  // levels of all trees together
   std::optional<LinePlan> lines{};
+
   uint32_t depth() const {
     return static_cast<uint32_t>(std::clamp(std::round(rounds), 1.0, kMostDepth));
   }
