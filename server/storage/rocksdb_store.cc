@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -83,8 +84,9 @@ class SilentLogger final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
-rocksdb::Options MakeOptions() {
+rocksdb::Options MakeOptions(rocksdb::Env* env) {
   rocksdb::Options options;
+  options.env = env;
   // A torn last record is what a crash leaves, and was never acknowledged. Damage anywhere else in
   // the log is reported: other modes would drop acknowledged batches without a word.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
@@ -104,8 +106,8 @@ rocksdb::Options MakeOptions() {
 
 using Database = std::shared_ptr<rocksdb::DB>;
 
-absl::StatusOr<Database> OpenDatabase(const std::string& folder, bool create) {
-  rocksdb::Options options = MakeOptions();
+absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create) {
+  rocksdb::Options options = MakeOptions(env);
   options.create_if_missing = create;
   rocksdb::DB* db = nullptr;
   COPPICE_RETURN_IF_ERROR(ToOpenStatus(rocksdb::DB::Open(options, folder, &db), folder));
@@ -114,7 +116,8 @@ absl::StatusOr<Database> OpenDatabase(const std::string& folder, bool create) {
 
 class RocksDbStore final : public Store {
  public:
-  RocksDbStore(Database db, std::string folder) : db_(std::move(db)), folder_(std::move(folder)) {}
+  RocksDbStore(Database db, rocksdb::Env* env, std::string folder)
+      : db_(std::move(db)), env_(env), folder_(std::move(folder)) {}
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
@@ -169,7 +172,7 @@ class RocksDbStore final : public Store {
   absl::StatusOr<Database> Acquire() const {
     const std::lock_guard lock(mutex_);
     if (db_ != nullptr) return db_;
-    absl::StatusOr<Database> opened = OpenDatabase(folder_, /*create=*/false);
+    absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false);
     if (absl::IsFailedPrecondition(opened.status())) {  // Another thread still holds the old one.
       return absl::UnavailableError(absl::StrCat("the store in ", folder_, " is being reopened"));
     }
@@ -198,14 +201,15 @@ class RocksDbStore final : public Store {
 
   // Refusing early keeps the database open for reading while the disk is full.
   absl::Status CheckSpace(size_t bytes) const {
-    std::error_code error;
-    const fs::space_info space = fs::space(folder_, error);
-    if (error || space.available >= bytes + kReservedSpace) return absl::OkStatus();
+    uint64_t available = 0;
+    const rocksdb::Status known = env_->GetFreeSpace(folder_, &available);
+    if (!known.ok() || available >= bytes + kReservedSpace) return absl::OkStatus();
     return FullDisk(folder_);
   }
 
   mutable std::mutex mutex_;
   mutable Database db_;  // guarded by mutex_; null after a failed write
+  rocksdb::Env* const env_;
   const std::string folder_;
 };
 
@@ -233,7 +237,9 @@ absl::StatusOr<bool> HoldsStore(const fs::path& folder) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
+                                                        rocksdb::Env* env) {
+  if (env == nullptr) env = rocksdb::Env::Default();
   COPPICE_RETURN_IF_ERROR(MakeFolder(path, fs::perms::owner_all));
   const fs::path folder = fs::path(path) / "rocksdb";
   COPPICE_RETURN_IF_ERROR(MakeFolder(folder, fs::perms::owner_all));
@@ -242,8 +248,9 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path)
   if (holds_store && !fs::exists(folder / "CURRENT", error)) {
     return ToStatus(rocksdb::Status::Corruption("the file CURRENT is missing"), folder.string());
   }
-  COPPICE_ASSIGN_OR_RETURN(Database db, OpenDatabase(folder.string(), /*create=*/!holds_store));
-  return std::make_unique<RocksDbStore>(std::move(db), folder.string());
+  COPPICE_ASSIGN_OR_RETURN(Database db,
+                           OpenDatabase(env, folder.string(), /*create=*/!holds_store));
+  return std::make_unique<RocksDbStore>(std::move(db), env, folder.string());
 }
 
 }  // namespace coppice

@@ -20,10 +20,17 @@
 #include "absl/status/statusor.h"
 #include "server/storage/store.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace coppice {
 
 // Opens the store of the data directory `path`, or makes both. The parent of `path` must exist.
-absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path);
+// The database's files are read and written through `env`, which must outlive the store; null is
+// the operating system. A seam for tests of disks that fail.
+absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
+                                                        rocksdb::Env* env = nullptr);
 
 }  // namespace coppice
 
