@@ -5,8 +5,10 @@
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
+#include <rocksdb/wal_filter.h>
 #include <rocksdb/write_batch.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -104,11 +106,49 @@ rocksdb::Options MakeOptions(rocksdb::Env* env) {
   return options;
 }
 
+// The sequence number of the first change of a batch that was written: its first eight bytes.
+uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
+  const std::string& bytes = batch.Data();
+  uint64_t sequence = 0;
+  for (size_t i = 8; i-- > 0;) sequence = sequence << 8 | static_cast<uint8_t>(bytes[i]);
+  return sequence;
+}
+
+// How far the log was acknowledged. When it is read again after a failed write, what comes later is
+// passed over: a write whose sync failed may stand there whole, and its caller was told that it
+// failed.
+class Acknowledged final : public rocksdb::WalFilter {
+ public:
+  // Before the caller lets go of the database, so before anybody can open it again.
+  void Add(const rocksdb::WriteBatch& batch) {
+    if (batch.Count() > 0) Add(SequenceOf(batch) + batch.Count() - 1);
+  }
+  void Add(uint64_t last) {
+    uint64_t known = last_;
+    while (known < last && !last_.compare_exchange_weak(known, last)) {
+    }
+  }
+
+  const char* Name() const override { return "coppice.Acknowledged"; }
+  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+                                     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
+                                     bool*) override {
+    return SequenceOf(batch) > last_ ? WalProcessingOption::kIgnoreCurrentRecord
+                                     : WalProcessingOption::kContinueProcessing;
+  }
+
+ private:
+  std::atomic<uint64_t> last_{0};
+};
+
 using Database = std::shared_ptr<rocksdb::DB>;
 
-absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create) {
+// `filter`, which must outlive the database, chooses what of the log is read; null for all of it.
+absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create,
+                                      rocksdb::WalFilter* filter) {
   rocksdb::Options options = MakeOptions(env);
   options.create_if_missing = create;
+  options.wal_filter = filter;
   rocksdb::DB* db = nullptr;
   COPPICE_RETURN_IF_ERROR(ToOpenStatus(rocksdb::DB::Open(options, folder, &db), folder));
   return Database(db);
@@ -117,7 +157,9 @@ absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& fold
 class RocksDbStore final : public Store {
  public:
   RocksDbStore(Database db, rocksdb::Env* env, std::string folder)
-      : db_(std::move(db)), env_(env), folder_(std::move(folder)) {}
+      : db_(std::move(db)), env_(env), folder_(std::move(folder)) {
+    acknowledged_.Add(db_->GetLatestSequenceNumber());
+  }
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
@@ -136,7 +178,11 @@ class RocksDbStore final : public Store {
     rocksdb::WriteOptions synced;
     synced.sync = true;
     const rocksdb::Status status = db->Write(synced, &writes);
-    if (!status.ok()) Close(db);
+    if (status.ok()) {
+      acknowledged_.Add(writes);
+    } else {
+      Close(db);
+    }
     return ToStatus(status, folder_);
   }
 
@@ -172,7 +218,7 @@ class RocksDbStore final : public Store {
   absl::StatusOr<Database> Acquire() const {
     const std::lock_guard lock(mutex_);
     if (db_ != nullptr) return db_;
-    absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false);
+    absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false, &acknowledged_);
     if (absl::IsFailedPrecondition(opened.status())) {  // Another thread still holds the old one.
       return absl::UnavailableError(absl::StrCat("the store in ", folder_, " is being reopened"));
     }
@@ -181,7 +227,7 @@ class RocksDbStore final : public Store {
   }
 
   // A failed write leaves the end of the log undefined, and RocksDB takes no more. Opening again
-  // reads the log as after a crash: what was acknowledged is kept, a torn end is cut off.
+  // reads the log as far as it was acknowledged.
   void Close(const Database& failed) {
     const std::lock_guard lock(mutex_);
     if (db_ == failed) db_.reset();
@@ -207,6 +253,7 @@ class RocksDbStore final : public Store {
     return FullDisk(folder_);
   }
 
+  mutable Acknowledged acknowledged_;
   mutable std::mutex mutex_;
   mutable Database db_;  // guarded by mutex_; null after a failed write
   rocksdb::Env* const env_;
@@ -248,8 +295,8 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
   if (holds_store && !fs::exists(folder / "CURRENT", error)) {
     return ToStatus(rocksdb::Status::Corruption("the file CURRENT is missing"), folder.string());
   }
-  COPPICE_ASSIGN_OR_RETURN(Database db,
-                           OpenDatabase(env, folder.string(), /*create=*/!holds_store));
+  COPPICE_ASSIGN_OR_RETURN(Database db, OpenDatabase(env, folder.string(), /*create=*/!holds_store,
+                                                     /*filter=*/nullptr));
   return std::make_unique<RocksDbStore>(std::move(db), env, folder.string());
 }
 

@@ -5,7 +5,9 @@
 // Files      PATH/rocksdb, made with mode 0700 because the ticket key is inside. docs/storage.md.
 // Full disk  below 32 MiB of free space Apply() returns ResourceExhausted and changes nothing, and
 //            reading goes on; once space is free the next Apply() works, without a restart.
-// Failures   after any other failed write the database is opened again, with the next call.
+// Failures   after any other failed write the database is opened again, with the next call, and
+// what
+//            the write may have left in the log is passed over.
 // Errors     Store's, and from opening: FailedPrecondition if another process uses the folder;
 //            DataLoss if it is corrupt, having changed nothing in it.
 // Memory     about 60 MiB at most, whatever the number of keys.
