@@ -53,6 +53,15 @@ void AddTerms(const v1::Study& study, Json& json) {
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
   if (!study.choice().empty()) json["choice"] = study.choice();
+  json["min_reports"] = study.min_reports();
+  if (study.expires_unix_seconds() != 0) json["expires"] = TimeText(study.expires_unix_seconds());
+}
+
+void AddLife(const v1::Study& study, Json& json) {
+  json["created"] = TimeText(study.created_unix_seconds());
+  if (study.sealed_unix_seconds() != 0) json["sealed"] = TimeText(study.sealed_unix_seconds());
+  if (study.expired()) json["expired"] = true;
+  if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
 }
 
 void AddAlarms(const v1::Study& study, Json& json) {
@@ -90,6 +99,14 @@ std::string TimeText(int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
+std::optional<int64_t> ParseTimeText(const std::string& text) {
+  absl::Time time;
+  std::string ignored;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &ignored)) return std::nullopt;
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  return seconds > 0 ? std::make_optional(seconds) : std::nullopt;
+}
+
 Json DescribeRelease(const v1::Release& release) {
   Json json = {{"what", release.what()},
                {"mechanism", release.mechanism()},
@@ -114,7 +131,7 @@ Json DescribeStudy(const v1::Study& study) {
   json["leaves"] = CountLeaves(study.forest());
   AddTerms(study, json);
   json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
-  json["created"] = TimeText(study.created_unix_seconds());
+  AddLife(study, json);
   return json;
 }
 

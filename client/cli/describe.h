@@ -3,6 +3,8 @@
 #ifndef COPPICE_CLIENT_CLI_DESCRIBE_H_
 #define COPPICE_CLIENT_CLI_DESCRIBE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -23,6 +25,8 @@ std::string IdOf(absl::string_view name);
 uint64_t CountLeaves(const v1::Forest& forest);
 // "2026-01-31T12:00:00Z".
 std::string TimeText(int64_t unix_seconds);
+// Back; any offset will do. Nothing if it is no time after 1970.
+std::optional<int64_t> ParseTimeText(const std::string& text);
 
 // what, mechanism, epsilon of one time, times, part.
 Json DescribeRelease(const v1::Release& release);

@@ -23,6 +23,8 @@ struct CreateFlags {
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
+  std::optional<uint64_t> min_reports;
+  int64_t expires_unix_seconds = 0;
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
@@ -77,6 +79,8 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
     request.set_mechanism(flags.mechanism);
   }
   request.set_expected_devices(flags.devices);
+  if (flags.min_reports.has_value()) request.set_min_reports(*flags.min_reports);
+  request.set_expires_unix_seconds(flags.expires_unix_seconds);
   return request;
 }
 
@@ -126,6 +130,20 @@ void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
       ->capture_default_str();
 }
 
+void AddAdmissionFlags(CLI::App& verb, CreateFlags& flags) {
+  verb.add_option("--min-reports", flags.min_reports,
+                  "Fewest accepted reports that a model is built from (default 1; 0: public rows "
+                  "alone will do)");
+  verb.add_option_function<std::string>(
+          "--expires",
+          [&flags](const std::string& text) { flags.expires_unix_seconds = *ParseTimeText(text); },
+          "When collection ends by itself, such as 2030-01-31T12:00:00Z (default: never)")
+      ->type_name("TIME")
+      ->check([](const std::string& text) {
+        return ParseTimeText(text).has_value() ? "" : "wants a time such as 2030-01-31T12:00:00Z";
+      });
+}
+
 void AddCreate(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<CreateFlags>();
   CLI::App* verb =
@@ -150,6 +168,7 @@ void AddCreate(CLI::App& noun, Action& action) {
                    "For auto: most bytes that a report's payload may have (default: no limit)");
   verb->add_option("--devices", flags->devices,
                    "About how many devices will answer; sizes a partition without labels");
+  AddAdmissionFlags(*verb, *flags);
   AddPartitionFlags(*verb, *flags);
   AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);

@@ -74,6 +74,13 @@ std::vector<StudyInfo> Catalog::List(const Page& page) const {
   return infos;
 }
 
+std::vector<std::shared_ptr<Study>> Catalog::All() const {
+  std::vector<std::shared_ptr<Study>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, study] : studies_) all.push_back(study);
+  return all;
+}
+
 absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request_id,
                                                        absl::string_view request_hash) const {
   const std::lock_guard lock(mutex_);

@@ -35,6 +35,7 @@ class Catalog {
   // NotFound names the id.
   absl::StatusOr<std::shared_ptr<Study>> Get(absl::string_view id) const;
   std::vector<StudyInfo> List(const Page& page) const;
+  std::vector<std::shared_ptr<Study>> All() const;
 
   // The study that request `request_id` made, null if it made none. AlreadyExists if it asked for
   // another study than `request_hash`, or if the study was deleted.

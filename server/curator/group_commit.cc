@@ -28,6 +28,7 @@ struct Tally {
   std::vector<Tree> trees;
   std::vector<TicketId> spent;  // in the study's set already
   Outcomes outcomes{};
+  bool expires = false;  // the study is open and its time is over: the group seals it
 
   uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
 };
@@ -54,7 +55,7 @@ class Group {
     if (batch.study == nullptr) return;
     Tally& tally = TallyOf(*batch.study);
     // The study may have been sealed or deleted since its reports were judged.
-    const ReportOutcome standing = batch.study->Standing();
+    const ReportOutcome standing = StandingNow(batch, tally);
     SpentTickets& spent = batch.study->spent();
     const size_t size = batch.candidates.size();
     for (size_t i = 0; i < std::min(kLookAhead, size); ++i) {
@@ -69,6 +70,14 @@ class Group {
     for (const ReportOutcome outcome : batch.outcomes) {
       ++tally.outcomes[static_cast<size_t>(outcome)];
     }
+  }
+
+  // Notes that a study expires when a report was found to be too late.
+  static ReportOutcome StandingNow(const Submission& batch, Tally& tally) {
+    const ReportOutcome standing = batch.study->Standing();
+    if (standing != ReportOutcome::kAccepted || batch.outcomes.empty()) return standing;
+    if (batch.outcomes[0] == ReportOutcome::kStudyExpired) tally.expires = true;
+    return tally.expires ? ReportOutcome::kStudyExpired : standing;
   }
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
@@ -101,6 +110,9 @@ class Group {
       }
       for (size_t i = 0; i < totals.size(); ++i) totals[i] += tally.outcomes[i];
       writes.Put(CountsKey(study->id()), EncodeCounts(totals));
+      if (tally.expires) {
+        writes.Put(StudyKey(study->id()), EncodeStudy(study->facts(), ExpiredLife(*study)));
+      }
       for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
         if (sums != nullptr) writes.Put(SumsKey(study->id(), tree), EncodeSums(*sums));
@@ -111,7 +123,12 @@ class Group {
 
   // Rejections are counted in memory only.
   static bool IsWritten(const Tally& tally) {
-    return tally.of(ReportOutcome::kAccepted) + tally.of(ReportOutcome::kDuplicate) > 0;
+    return tally.expires ||
+           tally.of(ReportOutcome::kAccepted) + tally.of(ReportOutcome::kDuplicate) > 0;
+  }
+
+  static StudyLife ExpiredLife(const Study& study) {
+    return Expired(study.Life(), study.facts().expires_unix_seconds);
   }
 
   // Null if the store has them.
@@ -126,6 +143,7 @@ class Group {
       std::vector<SharedSums> sums;
       for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
       study->Publish(std::move(sums), tally.outcomes);
+      if (tally.expires) study->Advance(ExpiredLife(*study));
     }
   }
 

@@ -1,7 +1,8 @@
 // Counts a group of batches in one atomic batch of the store: all of it, or nothing.
 //
 // Guarantee  a ticket is counted at most once: it must be new to the store and to the group, and it
-//            is stored with the sums. What is in memory changes only after the store said OK.
+//            is stored with the sums. What is in memory changes only after the store said OK. A
+//            report that came too late seals its study in the same batch.
 // Errors     what the store returns; then nothing was counted, of any batch.
 // Threads    one group at a time.
 

@@ -10,8 +10,10 @@
 #include "server/curator/catalog.h"
 #include "server/curator/estimate_model.h"
 #include "server/curator/intake.h"
+#include "server/curator/reconcile.h"
 #include "server/curator/smooth_basis.h"
 #include "server/curator/store_keys.h"
+#include "server/curator/study_life.h"
 #include "server/curator/study_record.h"
 #include "server/curator/study_request.h"
 #include "server/curator/submission.h"
@@ -40,11 +42,12 @@ class StoredStudies final : public Studies {
     const std::lock_guard lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
     if (study != nullptr) return study->Info();
+    COPPICE_RETURN_IF_ERROR(CheckExpiry(spec, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
     COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_()));
     StudyProgress progress = NoProgress(facts);
     StoreBatch batch;
-    batch.Put(StudyKey(id), EncodeStudy(facts, progress.state));
+    batch.Put(StudyKey(id), EncodeStudy(facts, progress.life));
     batch.Put(CountsKey(id), EncodeCounts(progress.outcomes));
     batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -55,6 +58,7 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     StudyInfo info = study->Info();
     info.alarms = study->Alarms();
     return info;
@@ -65,8 +69,11 @@ class StoredStudies final : public Studies {
   absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
     const std::lock_guard lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-    if (study->Standing() == ReportOutcome::kStudySealed) return study->Info();
-    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups([&] { return StoreSealed(*study); }));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    if (study->Standing() == ReportOutcome::kAccepted) {
+      COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+          [&] { return StoreLife(*study, Sealed(study->Life(), clock_())); }));
+    }
     return study->Info();
   }
 
@@ -82,9 +89,12 @@ class StoredStudies final : public Studies {
           absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
     }
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     if (study->Standing() != ReportOutcome::kAccepted) {
+      const bool expired = study->Standing() == ReportOutcome::kStudyExpired;
       return absl::FailedPreconditionError(
-          absl::StrCat("the study ", id, " is sealed: it takes no more reports"));
+          absl::StrCat("the study ", id, expired ? " is sealed, its time is over" : " is sealed",
+                       ": it takes no more reports"));
     }
     const StudyFacts& facts = study->facts();
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
@@ -97,8 +107,8 @@ class StoredStudies final : public Studies {
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
-    Submission batch =
-        JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports), authority_);
+    Submission batch = JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports),
+                                    authority_, clock_());
     batch.done = std::move(done);
     intake_.Submit(std::move(batch));
   }
@@ -117,7 +127,24 @@ class StoredStudies final : public Studies {
     if (existing.ok()) return SameModel(*existing, study_id, options);
     // Deleted while this waited for its turn.
     if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(CheckEnoughReports(study->Info()));
     return MakeModel(*study, std::string(model_id), options);
+  }
+
+  absl::Status Sweep() override {
+    absl::Status status;
+    for (const std::shared_ptr<Study>& study : catalog_.All()) status.Update(SealIfOver(*study));
+    return status;
+  }
+
+  absl::Status Reconcile() const override {
+    return intake_.RunBetweenGroups([this] {
+      for (const std::shared_ptr<Study>& study : catalog_.All()) {
+        COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(*study)));
+      }
+      return absl::OkStatus();
+    });
   }
 
   void Drain() override { intake_.Drain(); }
@@ -140,12 +167,43 @@ class StoredStudies final : public Studies {
     return options;
   }
 
-  absl::Status StoreSealed(Study& study) {
-    StoreBatch batch;
-    batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), StudyState::kSealed));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    study.Seal();
+  // Notices that a study's time is over, and makes that durable before anybody hears of it.
+  absl::Status SealIfOver(Study& study) const {
+    if (study.Standing() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
+      return absl::OkStatus();
+    }
+    return intake_.RunBetweenGroups([&] {
+      return StoreLife(study, Expired(study.Life(), study.facts().expires_unix_seconds));
+    });
+  }
+
+  // Between groups. Of a study that was deleted meanwhile nothing may be written.
+  absl::Status StoreLife(Study& study, const StudyLife& next, StoreBatch batch = {}) const {
+    if (study.Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study.id()).status();
+    if (next != study.Life()) batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), next));
+    if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.Advance(next);
     return absl::OkStatus();
+  }
+
+  static absl::Status CheckEnoughReports(const StudyInfo& info) {
+    const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
+    if (reports >= info.min_reports) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the study ", info.id, " has ", reports, " accepted reports, and gives no model below ",
+        info.min_reports, " (min_reports): ",
+        info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
+  }
+
+  static StudyTotals TotalsOf(Study& study) {
+    const StudyProgress progress = study.Progress();
+    uint64_t in_sums = 0;
+    for (const SharedSums& sums : progress.sums) in_sums += sums->reports;
+    return {.study = study.id(),
+            .accepted = progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)],
+            .in_sums = in_sums,
+            .open = progress.life.state == StudyState::kOpen,
+            .spent_tickets = study.spent().size()};
   }
 
   absl::Status Erase(Study& study) {
@@ -181,13 +239,14 @@ class StoredStudies final : public Studies {
                                                  estimator));
   }
 
-  absl::StatusOr<ModelInfo> MakeModel(const Study& study, std::string id,
+  absl::StatusOr<ModelInfo> MakeModel(Study& study, std::string id,
                                       const EstimatorOptions& options) {
     if (id.empty()) {
       COPPICE_ASSIGN_OR_RETURN(id, MakeRandomId());
     }
     COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
+    const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
       COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
@@ -197,7 +256,15 @@ class StoredStudies final : public Studies {
                    .source = MakeName(kStudies, study.id()),
                    .created_unix_seconds = clock_(),
                    .model = std::make_shared<const Model>(std::move(model))};
-    COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
+    if (life.state == StudyState::kOpen) {
+      COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
+      return info;
+    }
+    StoreBatch batch;
+    Models::Put(info, batch);
+    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+        [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
+    models_.Publish(info);
     return info;
   }
 
@@ -223,7 +290,7 @@ class StoredStudies final : public Studies {
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.
   std::mutex change_mutex_;
-  Intake intake_;  // last: its thread ends before what it uses
+  mutable Intake intake_;  // last: its thread ends before what it uses
 };
 
 }  // namespace

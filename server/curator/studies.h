@@ -1,6 +1,8 @@
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
 //
-// States     open (takes reports) -> sealed (takes none). One way. Deleting removes everything of a
+// States     open (takes reports) -> sealed (takes none) -> built (its final model, one that was
+//            built after sealing, is there). One way. A study seals itself when its time is over,
+//            and stays sealed if the clock is set back afterwards. Deleting removes everything of a
 //            study, its spent tickets and models too, and its id is never used again.
 // Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in
 //            one atomic batch; a ticket that was spent is answered "duplicate" and changes
@@ -49,10 +51,11 @@ enum class ReportOutcome : uint8_t {
   kStaleFingerprint = 5,  // made for other terms than this study's
   kBadTicket = 6,         // not issued by this curator for these terms
   kBadPayload = 7,        // wrong length, or values that no honest device sends
+  kStudyExpired = 8,      // sealed because its time was over
 };
-inline constexpr size_t kNumReportOutcomes = 8;  // index by the number; 0 is unused
+inline constexpr size_t kNumReportOutcomes = 9;  // index by the number; 0 is unused
 
-enum class StudyState : uint8_t { kOpen = 1, kSealed = 2 };
+enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
 
 struct StudySpec {
   std::string id;          // empty: the curator makes one
@@ -64,6 +67,8 @@ struct StudySpec {
   std::optional<MechanismKind> mechanism;  // chosen if unset; see mechanism_choice.h
   size_t max_payload_bytes = 0;            // of what is chosen; 0: no limit
   uint64_t expected_devices = 0;           // 0: not known
+  uint64_t min_reports = 0;                // fewest accepted reports that a model is built from
+  int64_t expires_unix_seconds = 0;        // when it seals itself; 0: never
 };
 
 struct StudyInfo {
@@ -78,13 +83,18 @@ struct StudyInfo {
   std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
   std::vector<Alarm> alarms{};                          // filled in by Studies::Get() alone
+  uint64_t min_reports = 0;
+  int64_t expires_unix_seconds = 0;
+  int64_t sealed_unix_seconds = 0;  // 0 while it is open
+  bool expired = false;             // sealed because its time was over
+  std::string final_model{};        // its id; empty unless built
 };
 
 class Studies {
  public:
   // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
-  // what is built, and must outlive the studies. `clock` returns seconds since 1970 and dates
-  // records, no more.
+  // what is built, and must outlive the studies. `clock` returns seconds since 1970: it dates
+  // records, and says when a study's time is over.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store, Models& models,
                                                        std::function<int64_t()> clock);
   virtual ~Studies() = default;
@@ -116,9 +126,19 @@ class Studies {
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 
-  // Building is post-processing and may be repeated, also while the study is open.
+  // Building is post-processing and may be repeated, also while the study is open. The first model
+  // of a sealed study is its final one, and stored in one step with that. FailedPrecondition below
+  // the study's minimum of reports.
   virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
                                                const EstimatorOptions& options) = 0;
+
+  // Does what time alone brings about: seals studies whose time is over. To be called every second
+  // or so. The first error; what failed is tried again the next time.
+  virtual absl::Status Sweep() = 0;
+
+  // Whether what was counted at different places agrees. Internal names the study and the numbers
+  // that do not. Waits for a turn between two groups of reports.
+  virtual absl::Status Reconcile() const = 0;
 
   // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
   virtual void Drain() = 0;

@@ -43,8 +43,17 @@ Study::Study(StudyFacts facts, StudyProgress progress, SpentTickets spent)
 ReportOutcome Study::Standing() const {
   const std::lock_guard lock(mutex_);
   if (progress_.deleted) return ReportOutcome::kUnknownStudy;
-  return progress_.state == StudyState::kOpen ? ReportOutcome::kAccepted
-                                              : ReportOutcome::kStudySealed;
+  if (progress_.life.state == StudyState::kOpen) return ReportOutcome::kAccepted;
+  return progress_.life.expired ? ReportOutcome::kStudyExpired : ReportOutcome::kStudySealed;
+}
+
+bool Study::IsOver(int64_t now_unix_seconds) const {
+  return facts_.expires_unix_seconds != 0 && now_unix_seconds >= facts_.expires_unix_seconds;
+}
+
+StudyLife Study::Life() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.life;
 }
 
 SharedSums Study::SumsOf(uint32_t tree) const {
@@ -71,8 +80,14 @@ StudyInfo Study::Info() const {
                  .choice = facts_.choice,
                  .terms = facts_.terms,
                  .forest = facts_.forest};
+  info.min_reports = facts_.min_reports;
+  info.expires_unix_seconds = facts_.expires_unix_seconds;
   const std::lock_guard lock(mutex_);
-  info.state = progress_.state;
+  const StudyLife& life = progress_.life;
+  info.state = life.state;
+  info.sealed_unix_seconds = life.sealed_unix_seconds;
+  info.expired = life.expired;
+  info.final_model = life.final_model;
   info.outcomes = progress_.outcomes;
   return info;
 }
@@ -94,9 +109,9 @@ void Study::Publish(std::vector<SharedSums> sums, const Outcomes& outcomes) {
   for (size_t i = 0; i < outcomes.size(); ++i) progress_.outcomes[i] += outcomes[i];
 }
 
-void Study::Seal() {
+void Study::Advance(StudyLife life) {
   const std::lock_guard lock(mutex_);
-  progress_.state = StudyState::kSealed;
+  if (life.state >= progress_.life.state) progress_.life = std::move(life);
 }
 
 void Study::MarkDeleted() {

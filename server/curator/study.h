@@ -22,6 +22,7 @@
 #include "server/curator/partition.h"
 #include "server/curator/spent_tickets.h"
 #include "server/curator/studies.h"
+#include "server/curator/study_life.h"
 
 namespace coppice {
 
@@ -36,6 +37,8 @@ struct StudyFacts {
   PartitionOptions partition;
   std::string choice;  // see StudyInfo
   uint64_t public_rows = 0;
+  uint64_t min_reports = 0;          // see StudySpec
+  int64_t expires_unix_seconds = 0;  // likewise
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for
 };
@@ -50,7 +53,7 @@ using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 using SharedSums = std::shared_ptr<const TreeSums>;
 
 struct StudyProgress {
-  StudyState state = StudyState::kOpen;
+  StudyLife life;
   bool deleted = false;
   std::vector<SharedSums> sums;  // one a tree
   Outcomes outcomes{};           // reports by ReportOutcome
@@ -67,8 +70,12 @@ class Study {
   const std::string& id() const { return facts_.terms->study; }
   uint32_t num_trees() const { return static_cast<uint32_t>(facts_.mechanisms.size()); }
 
-  // What speaks against every report of this study now; kAccepted if nothing does.
+  // What speaks against every report of this study by its state; kAccepted if nothing does. Its
+  // time may be over all the same: once that is noticed, it is to be sealed before anybody hears of
+  // it, lest a clock that is set back opens it again.
   ReportOutcome Standing() const;
+  bool IsOver(int64_t now_unix_seconds) const;
+  StudyLife Life() const;
   SharedSums SumsOf(uint32_t tree) const;
   Outcomes CountsSoFar() const;
   StudyProgress Progress() const;
@@ -78,7 +85,8 @@ class Study {
 
   // Replaces the sums of the trees where `sums` is not null, and adds to the outcomes.
   void Publish(std::vector<SharedSums> sums, const Outcomes& outcomes);
-  void Seal();
+  // To the next life (study_life.h), once that is stored.
+  void Advance(StudyLife life);
   void MarkDeleted();
 
   // The tickets counted so far. For the committer only, as is the next.

@@ -25,6 +25,7 @@ static_assert(static_cast<int>(Criterion::kGini) + 1 == v1::CRITERION_GINI);
 static_assert(static_cast<int>(Criterion::kEntropy) + 1 == v1::CRITERION_ENTROPY);
 static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
 v1::PartitionOptions EncodePartition(const PartitionOptions& options) {
   v1::PartitionOptions proto;
@@ -68,7 +69,25 @@ absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& re
   facts->request_id = record.request_id();
   facts->request_hash = record.request_hash();
   facts->choice = record.choice();
+  facts->min_reports = record.min_reports();
+  facts->expires_unix_seconds = record.expires_unix_seconds();
   return facts;
+}
+
+absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecord& record) {
+  if (record.state() < v1::STUDY_STATE_OPEN || record.state() > v1::STUDY_STATE_BUILT) {
+    return CorruptRecord(key, "has an unknown state");
+  }
+  if (record.expired() && record.state() == v1::STUDY_STATE_OPEN) {
+    return CorruptRecord(key, "is open although its time was over");
+  }
+  if (record.final_model().empty() != (record.state() != v1::STUDY_STATE_BUILT)) {
+    return CorruptRecord(key, "is built without a final model, or has one and is not");
+  }
+  return StudyLife{.state = static_cast<StudyState>(record.state()),
+                   .sealed_unix_seconds = record.sealed_unix_seconds(),
+                   .expired = record.expired(),
+                   .final_model = record.final_model()};
 }
 
 // A tree's number is the last part of its key.
@@ -150,17 +169,22 @@ absl::Status CheckFormat(Store& store) {
                    ", this one reads up to ", kFormat, "): install that version"));
 }
 
-std::string EncodeStudy(const StudyFacts& facts, StudyState state) {
+std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
   v1::StudyRecord record;
   record.set_terms(*facts.terms_bytes);
   for (const std::string& tree : facts.packed_forest->trees) record.add_trees(tree);
-  record.set_state(static_cast<v1::StudyState>(state));
+  record.set_state(static_cast<v1::StudyState>(life.state));
   record.set_created_unix_seconds(facts.created_unix_seconds);
   *record.mutable_partition() = EncodePartition(facts.partition);
   record.set_public_rows(facts.public_rows);
   record.set_request_id(facts.request_id);
   record.set_request_hash(facts.request_hash);
   record.set_choice(facts.choice);
+  record.set_min_reports(facts.min_reports);
+  record.set_expires_unix_seconds(facts.expires_unix_seconds);
+  record.set_sealed_unix_seconds(life.sealed_unix_seconds);
+  record.set_expired(life.expired);
+  record.set_final_model(life.final_model);
   return record.SerializeAsString();
 }
 
@@ -210,14 +234,12 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
                                                  absl::string_view bytes) {
   const std::string key = StudyKey(id);
   COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
-  if (record.state() != v1::STUDY_STATE_OPEN && record.state() != v1::STUDY_STATE_SEALED) {
-    return CorruptRecord(key, "has an unknown state");
-  }
+  COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
   COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
   COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts));
-  progress.state = static_cast<StudyState>(record.state());
+  progress.life = std::move(life);
   SpentTickets spent;
-  if (progress.state == StudyState::kOpen) {  // a sealed study looks none up
+  if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
     COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
     if (spent.size() != progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)]) {
       return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");

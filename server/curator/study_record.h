@@ -23,7 +23,7 @@ namespace coppice {
 // Marks an empty store as one of this format. FailedPrecondition if a newer version made it.
 absl::Status CheckFormat(Store& store);
 
-std::string EncodeStudy(const StudyFacts& facts, StudyState state);
+std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Outcomes& outcomes);
 std::string EncodeSums(const TreeSums& sums);

@@ -29,6 +29,15 @@ absl::Status ValidateRequest(const StudySpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds) {
+  if (spec.expires_unix_seconds == 0 || spec.expires_unix_seconds > now_unix_seconds) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("expires_unix_seconds: must be 0 or in the future, is ",
+                   spec.expires_unix_seconds, ", and now is ", now_unix_seconds));
+}
+
 std::string HashRequest(const StudySpec& spec) {
   const PartitionOptions& partition = spec.partition;
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
@@ -40,7 +49,7 @@ std::string HashRequest(const StudySpec& spec) {
       spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
-      " ", spec.choose_size);
+      " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -105,6 +114,8 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
   facts.partition = partition;
   facts.choice = chosen.why;
   facts.public_rows = spec.public_rows->num_rows();
+  facts.min_reports = spec.min_reports;
+  facts.expires_unix_seconds = spec.expires_unix_seconds;
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);
   return facts;

@@ -17,6 +17,8 @@ inline constexpr size_t kMaxRequestIdLength = 128;
 
 // InvalidArgument unless the ids are well-formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
+// InvalidArgument unless a study made now would be open. Not for a request that made one already.
+absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds);
 
 // SHA-256 of all that `spec` asks for, its id included and its request id not.
 std::string HashRequest(const StudySpec& spec);

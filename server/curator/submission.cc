@@ -12,10 +12,12 @@ namespace coppice {
 namespace {
 
 // What is against every report of a batch alike; kAccepted if nothing is.
-ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes) {
+ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes,
+                         int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
   const ReportOutcome standing = study->Standing();
   if (standing != ReportOutcome::kAccepted) return standing;
+  if (study->IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
   const Fingerprint& ours = study->facts().fingerprint;
   const bool same =
       std::equal(ours.begin(), ours.end(), fingerprint_bytes.begin(), fingerprint_bytes.end(),
@@ -48,9 +50,11 @@ size_t Submission::Bytes() const {
 }
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                        ReportBatch reports, const TicketAuthority& authority) {
+                        ReportBatch reports, const TicketAuthority& authority,
+                        int64_t now_unix_seconds) {
   Submission batch;
-  batch.outcomes.assign(reports.size(), JudgeBatch(study.get(), fingerprint_bytes));
+  batch.outcomes.assign(reports.size(),
+                        JudgeBatch(study.get(), fingerprint_bytes, now_unix_seconds));
   batch.study = std::move(study);
   batch.reports = std::move(reports);
   if (batch.reports.empty() || batch.outcomes[0] != ReportOutcome::kAccepted) return batch;

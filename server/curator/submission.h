@@ -38,9 +38,11 @@ struct Submission {
   size_t Bytes() const;
 };
 
-// All checks that need the study's terms only, payloads included, on the caller's thread.
+// All checks that need the study's terms and the time only, payloads included, on the caller's
+// thread.
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
-                        ReportBatch reports, const TicketAuthority& authority);
+                        ReportBatch reports, const TicketAuthority& authority,
+                        int64_t now_unix_seconds);
 
 }  // namespace coppice
 

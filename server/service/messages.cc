@@ -157,18 +157,32 @@ static_assert(SameOutcome(ReportOutcome::kStudySealed, v1::REPORT_OUTCOME_STUDY_
 static_assert(SameOutcome(ReportOutcome::kStaleFingerprint, v1::REPORT_OUTCOME_STALE_FINGERPRINT));
 static_assert(SameOutcome(ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
 static_assert(SameOutcome(ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
+static_assert(SameOutcome(ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
+
+// So are these.
+static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
+static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
+
+// A model of no report says only what the public rows say: that has to be asked for.
+constexpr uint64_t kDefaultMinReports = 1;
 
 }  // namespace
 
 v1::Study SummaryOf(const StudyInfo& info) {
   v1::Study proto;
   proto.set_name(MakeName(kStudies, info.id));
-  proto.set_state(info.state == StudyState::kOpen ? v1::STUDY_STATE_OPEN : v1::STUDY_STATE_SEALED);
+  proto.set_state(static_cast<v1::StudyState>(info.state));
   proto.set_created_unix_seconds(info.created_unix_seconds);
   proto.mutable_fingerprint()->assign(info.fingerprint.begin(), info.fingerprint.end());
   *proto.mutable_partition() = ToProto(info.partition);
   proto.set_public_rows(info.public_rows);
   proto.set_choice(info.choice);
+  proto.set_min_reports(info.min_reports);
+  proto.set_expires_unix_seconds(info.expires_unix_seconds);
+  proto.set_sealed_unix_seconds(info.sealed_unix_seconds);
+  proto.set_expired(info.expired);
+  if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
   SetCounts(info, proto);
   return proto;
 }
@@ -205,15 +219,21 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  return StudySpec{.id = request.study_id(),
-                   .request_id = request.request_id(),
-                   .public_rows = std::move(public_rows),
-                   .partition = partition,
-                   .choose_size = request.partition().choose_size(),
-                   .epsilon = *epsilon,
-                   .mechanism = mechanism,
-                   .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
-                   .expected_devices = request.expected_devices()};
+  if (request.expires_unix_seconds() < 0) {
+    return FieldError("expires_unix_seconds", "must be 0 or in the future");
+  }
+  return StudySpec{
+      .id = request.study_id(),
+      .request_id = request.request_id(),
+      .public_rows = std::move(public_rows),
+      .partition = partition,
+      .choose_size = request.partition().choose_size(),
+      .epsilon = *epsilon,
+      .mechanism = mechanism,
+      .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+      .expected_devices = request.expected_devices(),
+      .min_reports = request.has_min_reports() ? request.min_reports() : kDefaultMinReports,
+      .expires_unix_seconds = request.expires_unix_seconds()};
 }
 
 absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

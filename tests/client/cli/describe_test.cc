@@ -39,7 +39,37 @@ TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
   EXPECT_EQ(JsonLine(DescribeNewStudy(SampleStudy())),
             R"({"study":"s1","leaves":4,"fingerprint":"01ab","epsilon":0.5,)"
             R"("mechanism":"laplace_joint","trees":2,"public_rows":50,)"
-            R"("partition":"hybrid, depth 7, at least 2 public rows a leaf"})");
+            R"("partition":"hybrid, depth 7, at least 2 public rows a leaf","min_reports":0})");
+}
+
+TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
+  v1::Study study = SampleStudy();
+  study.set_min_reports(100);
+  Json json = DescribeStudy(study);
+  EXPECT_EQ(json["min_reports"], 100);
+  for (const char* absent : {"expires", "sealed", "expired", "final_model"}) {
+    EXPECT_FALSE(json.contains(absent)) << absent;
+  }
+  study.set_state(v1::STUDY_STATE_BUILT);
+  study.set_expires_unix_seconds(2 * 86400);
+  study.set_sealed_unix_seconds(2 * 86400);
+  study.set_expired(true);
+  study.set_final_model("models/last");
+  json = DescribeStudy(study);
+  EXPECT_EQ(json["state"], "built");
+  EXPECT_EQ(json["expires"], "1970-01-03T00:00:00Z");
+  EXPECT_EQ(json["sealed"], "1970-01-03T00:00:00Z");
+  EXPECT_EQ(json["expired"], true);
+  EXPECT_EQ(json["final_model"], "last");
+}
+
+TEST(DescribeTest, TimesAreReadWithTheirOffset) {
+  EXPECT_EQ(ParseTimeText("1970-01-03T00:00:00Z"), 2 * 86400);
+  EXPECT_EQ(ParseTimeText("1970-01-03T02:00:00+02:00"), 2 * 86400);
+  for (const char* bad :
+       {"", "tomorrow", "1970-01-03", "1970-01-03T00:00:00", "1969-01-03T00:00:00Z"}) {
+    EXPECT_FALSE(ParseTimeText(bad).has_value()) << bad;
+  }
 }
 
 TEST(DescribeTest, StudyCountsAreByReason) {

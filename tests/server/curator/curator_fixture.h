@@ -3,6 +3,7 @@
 #ifndef COPPICE_TESTS_SERVER_CURATOR_CURATOR_FIXTURE_H_
 #define COPPICE_TESTS_SERVER_CURATOR_CURATOR_FIXTURE_H_
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -42,12 +43,13 @@ inline StudySpec Spec(std::string id, uint32_t trees = 1) {
           .mechanism = MechanismKind::kLaplaceSplit};
 }
 
-// Opens studies whose clock always says 1000, and the models of the store, which replace what
-// `models` had.
-inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(Store& store,
-                                                            std::optional<Models>& models) {
+// Opens studies whose clock says 1000 unless another is given, and the models of the store, which
+// replace what `models` had.
+inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(
+    Store& store, std::optional<Models>& models,
+    std::function<int64_t()> clock = [] { return int64_t{1000}; }) {
   models.emplace();
-  auto studies = Studies::Open(store, *models, [] { return int64_t{1000}; });
+  auto studies = Studies::Open(store, *models, std::move(clock));
   if (!studies.ok()) return studies;
   const absl::Status loaded = models->Load(store);
   if (!loaded.ok()) return loaded;

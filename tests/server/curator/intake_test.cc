@@ -37,7 +37,7 @@ class IntakeTest : public ::testing::Test {
 
   std::future<Answer> Submit(Intake& intake, const std::vector<SubmittedReport>& reports) {
     Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
-                                    *TicketAuthority::Open(store_));
+                                    *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
     auto promise = std::make_shared<std::promise<Answer>>();
     batch.done = [promise](Answer answer) { promise->set_value(std::move(answer)); };
     intake.Submit(std::move(batch));
@@ -204,7 +204,7 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
   auto before = Submit(intake, reports_);
   EXPECT_THAT(intake.RunBetweenGroups([&] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 20u);
-    study_->Seal();
+    study_->Advance(Sealed(study_->Life(), 1000));
     return absl::InternalError("as returned");
   }),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("as returned")));
@@ -214,11 +214,11 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
 TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   Intake intake(store_, {});
   Submission judged = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports_),
-                                   *TicketAuthority::Open(store_));
+                                   *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunBetweenGroups([&] {
-    study_->Seal();
+    study_->Advance(Sealed(study_->Life(), 1000));
     return absl::OkStatus();
   }));
   intake.Submit(std::move(judged));

@@ -153,6 +153,8 @@ class FakeStudies final : public Studies {
     return Find(models_, id);
   }
 
+  absl::Status Sweep() override { return absl::OkStatus(); }
+  absl::Status Reconcile() const override { return absl::OkStatus(); }
   void Drain() override {}
 
  private:
@@ -182,12 +184,12 @@ class FakeStudies final : public Studies {
     return infos;
   }
 
-  // A ticket that starts with a number from 1 to 7 meets that outcome, any other is accepted.
+  // A ticket that starts with a number from 1 to 8 meets that outcome, any other is accepted.
   static std::vector<ReportOutcome> Judge(const std::vector<std::string>& tickets) {
     std::vector<ReportOutcome> outcomes;
     for (const std::string& ticket : tickets) {
       const int number = ticket.empty() ? 1 : ticket[0] - '0';
-      outcomes.push_back(number >= 1 && number <= 7 ? static_cast<ReportOutcome>(number)
+      outcomes.push_back(number >= 1 && number <= 8 ? static_cast<ReportOutcome>(number)
                                                     : ReportOutcome::kAccepted);
     }
     return outcomes;
