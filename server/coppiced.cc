@@ -18,13 +18,16 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
+#include "server/coppiced_reload.h"
 #include "server/coppiced_server.h"
 #include "server/coppiced_signals.h"
 #include "server/coppiced_tls.h"
+#include "server/coppiced_token.h"
 #include "server/curator/studies.h"
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
@@ -41,6 +44,18 @@ absl::StatusOr<std::optional<TlsFiles>> LoadTls(const DaemonFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(
       TlsFiles files, LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now()));
   return files;
+}
+
+// Null without a policy.
+absl::StatusOr<std::unique_ptr<AccessControl>> LoadPolicy(const DaemonFlags& flags) {
+  if (flags.policy.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<AccessControl>> access =
+      AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
+  if (!access.ok()) {
+    return absl::Status(access.status().code(),
+                        absl::StrCat("--policy ", access.status().message()));
+  }
+  return access;
 }
 
 absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
@@ -90,12 +105,27 @@ absl::Status WritePortFile(const std::string& path, int port) {
 
 absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadTls(flags).status());
+  COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
   return CheckDataDir(flags.data_dir);
+}
+
+// What SIGHUP reads again. Everything given here must outlive what is returned.
+Reloads WhatToReload(AccessControl* access) {
+  Reloads reloads;
+  if (access != nullptr) reloads.Add("policy", [access] { return access->ReloadPolicy(); });
+  return reloads;
+}
+
+std::string WaitForStop(const StopSignals& signals, const Reloads& reloads, const Log& log) {
+  std::string signal = signals.Wait();
+  for (; signal == "SIGHUP"; signal = signals.Wait()) reloads.Run(log);
+  return signal;
 }
 
 absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   const StopSignals signals;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls, LoadTls(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));
   log.Info("starting", {{"version", COPPICE_VERSION},
                         {"data_dir", flags.data_dir},
                         {"tls", !tls                     ? "off"
@@ -117,12 +147,13 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<DaemonServer> server,
       DaemonServer::Start(
-          flags.listen, tls ? &*tls : nullptr,
+          {.listen = flags.listen, .tls = tls ? &*tls : nullptr, .access = access.get()},
           {.studies = *studies, .models = models, .datasets = *datasets, .jobs = *jobs}));
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
-  if (port_file.ok()) log.Info("stopping", {{"signal", signals.Wait()}});
+  const Reloads reloads = WhatToReload(access.get());
+  if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
   server->Stop(kGrace);
   log.Info("stopped");
   return port_file;
@@ -135,6 +166,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
 }
 
 int Main(int argc, const char* const* argv) {
+  if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
   DaemonFlags flags;
   const int exit_code = ParseFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;

@@ -28,8 +28,13 @@ Examples:
 
   With TLS, from certificates made for testing:
     deploy/make-certs.sh certs
-    coppiced --data-dir /var/lib/coppice --listen 0.0.0.0:8443 \
+    coppiced --data-dir /var/lib/coppice \
         --tls-cert certs/server.crt --tls-key certs/server.key
+
+  For other machines, with a policy that says who may do what:
+    coppiced token --name ops --role admin
+    coppiced --data-dir /var/lib/coppice --listen 0.0.0.0:8443 \
+        --tls-cert certs/server.crt --tls-key certs/server.key --policy policy.json
 
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
@@ -37,6 +42,11 @@ Examples:
 A config file holds one setting a line, named like its flag:
     data-dir = "/var/lib/coppice"
     listen = "0.0.0.0:8443"
+
+A policy file maps tokens, by their hash, and client certificates to roles; what it does not allow is
+refused. Here anonymous devices may send reports, and one token may do everything:
+    {"anonymous": ["device"],
+     "tokens": [{"name": "ops", "sha256": "<from coppiced token>", "roles": ["admin"]}]}
 
 Ctrl-C or SIGTERM finishes what was accepted and stops. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
 
@@ -61,6 +71,10 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("FILE");
   app.add_option("--client-ca", flags.client_ca,
                  "Ask clients for a certificate of this authority (mutual TLS), PEM")
+      ->type_name("FILE");
+  app.add_option("--policy", flags.policy,
+                 "Who may do what, JSON; without it on a loopback address only, where everybody "
+                 "may do everything")
       ->type_name("FILE");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
   app.add_option("--training-jobs", flags.training_jobs,
@@ -159,6 +173,11 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
         "--insecure wants a loopback address in --listen, such as 127.0.0.1:8443, not \"",
         flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
   }
+  if (flags.insecure && !flags.policy.empty()) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --policy: without TLS, whoever listens would read the tokens; use "
+        "--tls-cert and --tls-key");
+  }
   if (!flags.insecure && flags.tls_cert.empty() && flags.tls_key.empty()) {
     return absl::InvalidArgumentError(
         "--tls-cert and --tls-key are missing. Make a pair for testing with "
@@ -169,6 +188,12 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
     return absl::InvalidArgumentError(absl::StrCat(
         flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
         " FILE beside it: TLS needs a certificate and its key"));
+  }
+  if (flags.policy.empty() && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--listen ", flags.listen,
+        " is open to other machines, and so wants --policy FILE, which says who may do what "
+        "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@ struct DaemonFlags {
   std::string tls_cert;
   std::string tls_key;
   std::string client_ca;
+  std::string policy;
   bool insecure = false;
   bool check_config = false;
   std::string port_file;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/coppiced_access.h"
 #include "server/service/dataset_service.h"
 #include "server/service/model_service.h"
 #include "server/service/report_service.h"
@@ -22,14 +23,17 @@ namespace {
 constexpr int kMaxReceiveBytes = 64 << 20;
 constexpr size_t kMaxWaitingWork = 256;
 
-std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls) {
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls,
+                                                         const AccessControl* access) {
   if (tls == nullptr) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       tls->client_ca.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
                              : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = tls->client_ca;
   options.pem_key_cert_pairs.push_back({.private_key = tls->key, .cert_chain = tls->certificate});
-  return grpc::SslServerCredentials(options);
+  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(options);
+  if (access != nullptr) credentials->SetAuthMetadataProcessor(MakeAccessProcessor(*access));
+  return credentials;
 }
 
 class GrpcServer final : public DaemonServer {
@@ -38,7 +42,7 @@ class GrpcServer final : public DaemonServer {
       : curator_(curator),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
-  absl::Status Listen(const std::string& listen, const TlsFiles* tls) {
+  absl::Status Listen(const ServerOptions& options) {
     // Both plugins are asked for before the builder is made, which collects them.
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -46,7 +50,7 @@ class GrpcServer final : public DaemonServer {
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-    builder.AddListeningPort(listen, MakeCredentials(tls), &port_);
+    builder.AddListeningPort(options.listen, MakeCredentials(options.tls, options.access), &port_);
     builder.RegisterService(&study_service_);
     builder.RegisterService(&report_service_);
     builder.RegisterService(&model_service_);
@@ -55,7 +59,7 @@ class GrpcServer final : public DaemonServer {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
-          absl::StrCat("--listen ", listen,
+          absl::StrCat("--listen ", options.listen,
                        ": cannot be had. Is another process on this port, or the address "
                        "of another machine? Port 0 takes a free port"));
     }
@@ -89,11 +93,10 @@ class GrpcServer final : public DaemonServer {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const std::string& listen,
-                                                                  const TlsFiles* tls,
+absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                                   const Curator& curator) {
   auto server = std::make_unique<GrpcServer>(curator);
-  const absl::Status status = server->Listen(listen, tls);
+  const absl::Status status = server->Listen(options);
   if (!status.ok()) return status;
   return server;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/coppiced_tls.h"
@@ -24,14 +25,20 @@ struct Curator {
   Jobs& jobs;
 };
 
+// All of it must outlive the server.
+struct ServerOptions {
+  std::string listen;
+  const TlsFiles* tls = nullptr;          // null: no TLS
+  const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+};
+
 class DaemonServer {
  public:
   virtual ~DaemonServer() = default;
 
-  // Serves `curator`, which must outlive it. Without TLS if `tls` is null. Unavailable if the
-  // address cannot be had: the port is in use, or it is not this machine's.
-  static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const std::string& listen,
-                                                             const TlsFiles* tls,
+  // Serves `curator`, which must outlive it. Unavailable if the address cannot be had: the port is
+  // in use, or it is not this machine's.
+  static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
                                                              const Curator& curator);
 
   virtual int port() const = 0;

@@ -28,12 +28,31 @@ auto IsWrong(const char* text) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
-TEST(CheckFlagsTest, TlsServesAnyAddress) {
+TEST(CheckFlagsTest, TlsWithAPolicyServesAnyAddress) {
   DaemonFlags flags = WithTls();
+  flags.policy = "policy.json";
   for (const char* listen : {"127.0.0.1:8443", "0.0.0.0:0", "[::]:65535", "curator.example:1"}) {
     flags.listen = listen;
     EXPECT_OK(CheckFlags(flags)) << listen;
   }
+}
+
+TEST(CheckFlagsTest, WithoutAPolicyTlsServesTheLoopbackOnly) {
+  DaemonFlags flags = WithTls();
+  for (const char* listen : {"127.0.0.1:1", "localhost:1", "[::1]:1"}) {
+    flags.listen = listen;
+    EXPECT_OK(CheckFlags(flags)) << listen;
+  }
+  for (const char* listen : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "curator.example:1"}) {
+    flags.listen = listen;
+    EXPECT_THAT(CheckFlags(flags), IsWrong("wants --policy FILE")) << listen;
+  }
+}
+
+TEST(CheckFlagsTest, InsecureTakesNoPolicy) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.policy = "policy.json";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --policy"));
 }
 
 TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {

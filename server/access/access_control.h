@@ -1,0 +1,48 @@
+// The policy that holds now, and how it is replaced while calls go on.
+//
+// Guarantee  a call is judged by one policy from end to end. A file that is refused changes
+//            nothing: the policy before it stays.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
+#define COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/access/access_policy.h"
+
+namespace coppice {
+
+class AccessControl {
+ public:
+  // Reads the policy in the file `path`. InvalidArgument if it lists certificates and
+  // `takes_certificates` is false: then no client is asked for one.
+  static absl::StatusOr<std::unique_ptr<AccessControl>> Open(const std::string& path,
+                                                             bool takes_certificates);
+
+  // Reads the file again.
+  absl::Status ReloadPolicy();
+
+  std::shared_ptr<const AccessPolicy> policy() const {
+    const std::lock_guard lock(mutex_);
+    return policy_;
+  }
+
+ private:
+  AccessControl(std::string path, bool takes_certificates)
+      : path_(std::move(path)), takes_certificates_(takes_certificates) {}
+
+  const std::string path_;
+  const bool takes_certificates_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_

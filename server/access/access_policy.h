@@ -1,0 +1,69 @@
+// Who may do what: bearer tokens and client certificates, with the roles of each.
+//
+// Guarantee  a caller has the roles of `anonymous` and those of each credential that it shows; a
+//            method that the table does not name is refused. A token that is not known, or has
+//            expired, is refused also where nobody needs one: its bearer should learn of it. A
+//            certificate that is not listed adds nothing.
+// Timing     the hash of a token is compared with every entry, each in constant time
+//            (CRYPTO_memcmp), and the loop does not end early: how long it takes tells how many
+//            entries there are. (Looking the hash up would tell little too, for nobody can choose a
+//            token by its hash; but that needs an argument, and this needs none, at some 20 ns an
+//            entry.) Certificates are public, and compared plainly.
+// Errors     Unauthenticated: no credential, or one that is not good. PermissionDenied: a good one
+//            of another role. Both say what to do, and show nothing of any credential.
+// Threads    safe to share: it does not change.
+
+#ifndef COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
+#define COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/study/sha256.h"
+#include "server/access/role.h"
+
+namespace coppice {
+
+// What a call shows of its caller.
+struct Credentials {
+  std::optional<std::string> authorization{};        // the header's value
+  std::optional<Sha256Digest> certificate_sha256{};  // of a certificate that TLS has verified
+};
+
+struct PolicyEntry {
+  std::string name;       // for people
+  Sha256Digest sha256{};  // of the token's text, or of the certificate's DER form
+  RoleSet roles;
+  absl::Time expires = absl::InfiniteFuture();
+};
+
+class AccessPolicy {
+ public:
+  AccessPolicy(RoleSet anonymous, std::vector<PolicyEntry> tokens,
+               std::vector<PolicyEntry> certificates);
+
+  // Whether a call of `path` ("/package.Service/Method") is allowed.
+  absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const;
+
+  RoleSet anonymous() const { return anonymous_; }
+  const std::vector<PolicyEntry>& tokens() const { return tokens_; }
+  const std::vector<PolicyEntry>& certificates() const { return certificates_; }
+
+ private:
+  const PolicyEntry* FindToken(const Sha256Digest& hash) const;
+  absl::StatusOr<RoleSet> RolesOfToken(absl::string_view authorization, absl::Time now) const;
+  const PolicyEntry* FindCertificate(const Sha256Digest& sha256) const;
+
+  RoleSet anonymous_;
+  std::vector<PolicyEntry> tokens_;
+  std::vector<PolicyEntry> certificates_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_

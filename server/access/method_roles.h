@@ -1,0 +1,30 @@
+// Which roles may call which method: one table, one line a method.
+//
+// Guarantee  a method without a line may be called by nobody, so that a new one is closed until
+//            somebody decides; a test compares the table with what the daemon serves. An admin may
+//            call everything that is in the table.
+
+#ifndef COPPICE_SERVER_ACCESS_METHOD_ROLES_H_
+#define COPPICE_SERVER_ACCESS_METHOD_ROLES_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/access/role.h"
+
+namespace coppice {
+
+struct MethodRoles {
+  absl::string_view path;  // "/package.Service/Method", as gRPC's :path has it
+  RoleSet roles;
+  bool open = false;  // to everybody, whatever the policy says
+};
+
+// Sorted by path.
+absl::Span<const MethodRoles> AllMethodRoles();
+
+// The line of `path`; null if it has none.
+const MethodRoles* FindMethodRoles(absl::string_view path);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_ACCESS_METHOD_ROLES_H_

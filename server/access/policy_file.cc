@@ -1,0 +1,192 @@
+#include "server/access/policy_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxPolicyBytes = size_t{1} << 24;
+
+absl::Status Wrong(absl::string_view where, absl::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat(where, " ", problem));
+}
+
+// nlohmann's parser keeps the last of two members of one name; here neither is meant.
+absl::StatusOr<json> ParseJson(absl::string_view text) {
+  std::vector<std::set<std::string>> open;
+  std::string twice;
+  const auto notice = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
+    return true;
+  };
+  json root = json::parse(text.begin(), text.end(), notice, /*allow_exceptions=*/false);
+  if (root.is_discarded()) return Wrong("the policy", "is not valid JSON");
+  if (!twice.empty())
+    return Wrong("the policy", absl::StrCat("has the member \"", twice, "\" twice"));
+  return root;
+}
+
+absl::Status CheckMembers(const json& object, absl::string_view where,
+                          std::initializer_list<absl::string_view> known) {
+  if (!object.is_object()) return Wrong(where, "must be a JSON object");
+  for (const auto& [name, value] : object.items()) {
+    const auto same = [&name = name](absl::string_view other) { return other == name; };
+    if (std::none_of(known.begin(), known.end(), same)) {
+      return Wrong(where, absl::StrCat("has the member \"", name, "\", which is none of ",
+                                       absl::StrJoin(known, ", ")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RoleSet> ParseRoles(const json& list, absl::string_view where) {
+  if (!list.is_array()) return Wrong(where, "must be a list of roles");
+  RoleSet roles;
+  for (const json& name : list) {
+    const std::optional<Role> role =
+        name.is_string() ? RoleOf(name.get<std::string>()) : std::nullopt;
+    if (!role) {
+      return Wrong(where,
+                   absl::StrCat("has ", name.dump(-1, ' ', true, json::error_handler_t::replace),
+                                ", which is none of device, analyst, trainer, admin"));
+    }
+    roles.Add(*role);
+  }
+  return roles;
+}
+
+// "roles": [...], or "role": "...". At least one.
+absl::StatusOr<RoleSet> RolesOfEntry(const json& entry, const std::string& where) {
+  const bool one = entry.contains("role");
+  if (one == entry.contains("roles")) {
+    return Wrong(where, "needs \"roles\", a list, or \"role\", one name");
+  }
+  COPPICE_ASSIGN_OR_RETURN(
+      const RoleSet roles,
+      one ? ParseRoles(json::array({entry["role"]}), absl::StrCat(where, ".role"))
+          : ParseRoles(entry["roles"], absl::StrCat(where, ".roles")));
+  if (roles.empty()) return Wrong(where, "needs at least one role");
+  return roles;
+}
+
+absl::StatusOr<Sha256Digest> HashOfEntry(const json& entry, const std::string& where) {
+  const absl::Status error =
+      Wrong(where, "needs \"sha256\", 64 hexadecimal digits that are not all 0");
+  const auto found = entry.find("sha256");
+  if (found == entry.end() || !found->is_string()) return error;
+  const std::string text = absl::StrReplaceAll(found->get<std::string>(), {{":", ""}});
+  Sha256Digest digest{};
+  if (text.size() != 2 * digest.size()) return error;
+  for (const char digit : text) {
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(digit))) return error;
+  }
+  const std::string bytes = absl::HexStringToBytes(text);
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  if (digest == Sha256Digest{}) return error;
+  return digest;
+}
+
+absl::StatusOr<absl::Time> ExpiryOfEntry(const json& entry, const std::string& where) {
+  const auto found = entry.find("expires");
+  if (found == entry.end()) return absl::InfiniteFuture();
+  absl::Time expires;
+  std::string ignored;
+  if (!found->is_string() ||
+      !absl::ParseTime(absl::RFC3339_full, found->get<std::string>(), &expires, &ignored) ||
+      expires == absl::InfiniteFuture()) {
+    return Wrong(where, "has \"expires\" in another form than 2027-01-31T00:00:00Z (RFC 3339)");
+  }
+  return expires;
+}
+
+absl::StatusOr<PolicyEntry> ParseEntry(const json& entry, const std::string& where) {
+  PolicyEntry parsed;
+  const auto name = entry.find("name");
+  if (name == entry.end() || !name->is_string() || name->get<std::string>().empty()) {
+    return Wrong(where, "needs \"name\", a text that says to people whose it is");
+  }
+  parsed.name = name->get<std::string>();
+  COPPICE_ASSIGN_OR_RETURN(parsed.sha256, HashOfEntry(entry, where));
+  COPPICE_ASSIGN_OR_RETURN(parsed.roles, RolesOfEntry(entry, where));
+  COPPICE_ASSIGN_OR_RETURN(parsed.expires, ExpiryOfEntry(entry, where));
+  return parsed;
+}
+
+absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
+    const json& root, const std::string& list, std::initializer_list<absl::string_view> members) {
+  std::vector<PolicyEntry> entries;
+  const auto found = root.find(list);
+  if (found == root.end()) return entries;
+  if (!found->is_array()) return Wrong(list, "must be a list");
+  std::set<Sha256Digest> seen;
+  for (const json& element : *found) {
+    const std::string where = absl::StrCat(list, "[", entries.size(), "]");
+    COPPICE_RETURN_IF_ERROR(CheckMembers(element, where, members));
+    COPPICE_ASSIGN_OR_RETURN(PolicyEntry entry, ParseEntry(element, where));
+    if (!seen.insert(entry.sha256).second) {
+      return Wrong(where, "has the \"sha256\" of another entry: join their roles in one");
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        path, ": cannot be read (", errno != 0 ? std::strerror(errno) : "it is empty", ")"));
+  }
+  if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
+  COPPICE_ASSIGN_OR_RETURN(const json root, ParseJson(text));
+  COPPICE_RETURN_IF_ERROR(
+      CheckMembers(root, "the policy", {"anonymous", "tokens", "certificates"}));
+  RoleSet anonymous;
+  if (const auto found = root.find("anonymous"); found != root.end()) {
+    COPPICE_ASSIGN_OR_RETURN(anonymous, ParseRoles(*found, "anonymous"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(
+      std::vector<PolicyEntry> tokens,
+      ParseEntries(root, "tokens", {"name", "sha256", "role", "roles", "expires"}));
+  COPPICE_ASSIGN_OR_RETURN(std::vector<PolicyEntry> certificates,
+                           ParseEntries(root, "certificates", {"name", "sha256", "role", "roles"}));
+  return AccessPolicy(anonymous, std::move(tokens), std::move(certificates));
+}
+
+absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  absl::StatusOr<AccessPolicy> policy = ParsePolicy(text);
+  if (!policy.ok()) return Wrong(absl::StrCat(path, ":"), policy.status().message());
+  return policy;
+}
+
+}  // namespace coppice

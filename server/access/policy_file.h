@@ -1,0 +1,36 @@
+// The file that an AccessPolicy is read from, JSON:
+//
+//   {"anonymous": ["device"],
+//    "tokens": [{"name": "ops", "sha256": "...", "roles": ["admin"],
+//                "expires": "2027-01-31T00:00:00Z"}],
+//    "certificates": [{"name": "lab", "sha256": "...", "roles": ["analyst", "trainer"]}]}
+//
+// Members    each of the three may be left out; what is left out allows nothing. "sha256" is 64
+//            hexadecimal digits, with or without colons between the bytes: of a token's text, or of
+//            a certificate's DER form (what `openssl x509 -fingerprint -sha256` prints). "role" and
+//            one name may stand for "roles". "expires" is RFC 3339, of tokens only, and may be left
+//            out. Names may repeat: while a token is rotated, the old and the new one stand beside
+//            each other.
+// Errors     ReadPolicy(): NotFound if the file cannot be read. Both: InvalidArgument that names
+//            the entry and what it wants. A member that is not known or comes twice is refused: a
+//            misspelt one must not widen or narrow what somebody may do.
+
+#ifndef COPPICE_SERVER_ACCESS_POLICY_FILE_H_
+#define COPPICE_SERVER_ACCESS_POLICY_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/access/access_policy.h"
+
+namespace coppice {
+
+absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view json);
+
+// Messages begin with `path`.
+absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_ACCESS_POLICY_FILE_H_

@@ -1,0 +1,29 @@
+// The access policy as gRPC asks it about each call, before any of it is read.
+//
+// Privacy    neither token nor certificate gets beyond this: the header is consumed, nothing is
+//            logged, and no answer repeats it.
+
+#ifndef COPPICE_SERVER_COPPICED_ACCESS_H_
+#define COPPICE_SERVER_COPPICED_ACCESS_H_
+
+#include <grpcpp/security/auth_metadata_processor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/study/sha256.h"
+#include "server/access/access_control.h"
+
+namespace coppice {
+
+// For server credentials with TLS. `access` must outlive the server.
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(const AccessControl& access);
+
+// Of the DER form of the first certificate in `pem`; none if there is none.
+std::optional<Sha256Digest> CertificateSha256(absl::string_view pem);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_COPPICED_ACCESS_H_

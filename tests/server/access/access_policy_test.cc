@@ -1,0 +1,136 @@
+#include "server/access/access_policy.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/access/bearer_token.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kCreate[] = "/coppice.v1.StudyService/CreateStudy";
+constexpr char kPredict[] = "/coppice.v1.ModelService/Predict";
+constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
+constexpr char kHealth[] = "/grpc.health.v1.Health/Check";
+
+const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+
+PolicyEntry Token(const std::string& token, RoleSet roles,
+                  absl::Time expires = absl::InfiniteFuture()) {
+  return {.name = "somebody", .sha256 = HashOfToken(token), .roles = roles, .expires = expires};
+}
+
+Credentials Bearer(const std::string& token) {
+  return {.authorization = absl::StrCat("Bearer ", token)};
+}
+
+auto IsUnauthenticated(const char* text) {
+  return StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(text));
+}
+auto IsDenied(const char* text) {
+  return StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(text));
+}
+
+TEST(AccessPolicyTest, AnEmptyPolicyAllowsNobodyAnythingButHealth) {
+  const AccessPolicy policy({}, {}, {});
+  EXPECT_THAT(policy.Check(kOffer, {}, kNow), IsUnauthenticated("you showed no token"));
+  EXPECT_THAT(policy.Check(kOffer, Bearer("x"), kNow), IsUnauthenticated("not known here"));
+  EXPECT_OK(policy.Check(kHealth, {}, kNow));
+  EXPECT_OK(policy.Check(kHealth, Bearer("x"), kNow));
+}
+
+TEST(AccessPolicyTest, ATokenHasItsRolesAndNoOthers) {
+  const AccessPolicy policy({}, {Token("a", {Role::kAnalyst}), Token("b", {Role::kAdmin})}, {});
+  EXPECT_OK(policy.Check(kPredict, Bearer("a"), kNow));
+  EXPECT_OK(policy.Check(kCreate, Bearer("b"), kNow));
+  EXPECT_THAT(policy.Check(kCreate, Bearer("a"), kNow),
+              IsDenied("for the role admin, and you have analyst: ask the operator"));
+}
+
+TEST(AccessPolicyTest, EveryTokenIsFoundWhereverItStands) {
+  std::vector<PolicyEntry> tokens;
+  for (int i = 0; i < 20; ++i) tokens.push_back(Token(absl::StrCat("t", i), {Role::kAdmin}));
+  const AccessPolicy policy({}, tokens, {});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_OK(policy.Check(kCreate, Bearer(absl::StrCat("t", i)), kNow)) << i;
+  }
+  EXPECT_THAT(policy.Check(kCreate, Bearer("t20"), kNow), IsUnauthenticated("not known"));
+}
+
+// A comparison of a part of the hash, or one that stops early, would let one of these in.
+TEST(AccessPolicyTest, AHashThatDiffersInOneBitIsAnotherToken) {
+  for (size_t bit = 0; bit < 256; ++bit) {
+    PolicyEntry entry = Token("a", {Role::kAdmin});
+    entry.sha256[bit / 8] = static_cast<uint8_t>(entry.sha256[bit / 8] ^ (1u << (bit % 8)));
+    EXPECT_FALSE(AccessPolicy({}, {entry}, {}).Check(kCreate, Bearer("a"), kNow).ok()) << bit;
+  }
+}
+
+TEST(AccessPolicyTest, AnExpiredTokenIsRefusedFromThatSecondOn) {
+  const AccessPolicy policy({}, {Token("a", {Role::kAdmin}, kNow)}, {});
+  EXPECT_OK(policy.Check(kCreate, Bearer("a"), kNow - absl::Nanoseconds(1)));
+  EXPECT_THAT(policy.Check(kCreate, Bearer("a"), kNow), IsUnauthenticated("has expired"));
+}
+
+TEST(AccessPolicyTest, TheAnonymousHaveWhatThePolicyGivesThem) {
+  const AccessPolicy policy({Role::kDevice}, {Token("a", {Role::kAnalyst})}, {});
+  EXPECT_OK(policy.Check(kOffer, {}, kNow));
+  EXPECT_THAT(policy.Check(kPredict, {}, kNow),
+              IsUnauthenticated("for the role analyst or trainer or admin, and you showed no"));
+  EXPECT_OK(policy.Check(kOffer, Bearer("a"), kNow)) << "who is known may do that too";
+}
+
+TEST(AccessPolicyTest, ABadTokenIsRefusedAlsoWhereNoneIsNeeded) {
+  const AccessPolicy policy({Role::kDevice}, {Token("old", {Role::kDevice}, kNow)}, {});
+  EXPECT_THAT(policy.Check(kOffer, Bearer("wrong"), kNow), IsUnauthenticated("not known"));
+  EXPECT_THAT(policy.Check(kOffer, Bearer("old"), kNow), IsUnauthenticated("expired"));
+}
+
+TEST(AccessPolicyTest, TheSchemeIsBearerInAnyCase) {
+  const AccessPolicy policy({}, {Token("a", {Role::kAdmin})}, {});
+  for (const char* good : {"Bearer a", "bearer a", "BEARER  a "}) {
+    EXPECT_OK(policy.Check(kCreate, {.authorization = good}, kNow)) << good;
+  }
+  for (const char* bad : {"", "a", "Basic a", "Bearer", "Bearera"}) {
+    EXPECT_THAT(policy.Check(kCreate, {.authorization = bad}, kNow), IsUnauthenticated("")) << bad;
+  }
+}
+
+TEST(AccessPolicyTest, ACertificateHasItsRolesAndAnotherOneNone) {
+  const Sha256Digest lab{1, 2, 3}, other{1, 2, 4};
+  const AccessPolicy policy({}, {}, {{.name = "lab", .sha256 = lab, .roles = {Role::kAnalyst}}});
+  EXPECT_OK(policy.Check(kPredict, {.certificate_sha256 = lab}, kNow));
+  EXPECT_THAT(policy.Check(kCreate, {.certificate_sha256 = lab}, kNow), IsDenied("have analyst"));
+  EXPECT_THAT(policy.Check(kPredict, {.certificate_sha256 = other}, kNow),
+              IsUnauthenticated("your certificate has none"));
+}
+
+TEST(AccessPolicyTest, TokenAndCertificateAddUp) {
+  const Sha256Digest lab{1};
+  const AccessPolicy policy({}, {Token("a", {Role::kAdmin})},
+                            {{.name = "lab", .sha256 = lab, .roles = {Role::kDevice}}});
+  Credentials both = Bearer("a");
+  both.certificate_sha256 = lab;
+  EXPECT_OK(policy.Check(kCreate, both, kNow));
+}
+
+TEST(AccessPolicyTest, AMethodWithoutALineIsForNobody) {
+  const AccessPolicy policy({Role::kAdmin}, {Token("a", {Role::kAdmin})}, {});
+  EXPECT_THAT(policy.Check("/coppice.v1.StudyService/Fresh", Bearer("a"), kNow),
+              IsDenied("no such method here"));
+}
+
+TEST(AccessPolicyTest, NoMessageShowsTheToken) {
+  const AccessPolicy policy({}, {Token("old", {Role::kAdmin}, kNow), Token("an", {Role::kDevice})},
+                            {});
+  for (const Credentials& shown : {Bearer("s3cr3t"), Credentials{.authorization = "s3cr3t"}}) {
+    EXPECT_THAT(policy.Check(kCreate, shown, kNow).message(), Not(HasSubstr("s3cr3t")));
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,68 @@
+#include "server/access/method_roles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace coppice {
+namespace {
+
+TEST(MethodRolesTest, FindsEveryLineAndNothingElse) {
+  for (const MethodRoles& line : AllMethodRoles()) {
+    ASSERT_NE(FindMethodRoles(line.path), nullptr) << line.path;
+    EXPECT_EQ(FindMethodRoles(line.path)->path, line.path);
+  }
+  for (const char* path :
+       {"", "/", "/coppice.v1.StudyService/", "/coppice.v1.StudyService/getoffer",
+        "/coppice.v1.StudyService/GetOffer/", "/zzz", "coppice"}) {
+    EXPECT_EQ(FindMethodRoles(path), nullptr) << path;
+  }
+}
+
+TEST(MethodRolesTest, AnAdminMayCallAllThatAnybodyMay) {
+  for (const MethodRoles& line : AllMethodRoles()) {
+    EXPECT_TRUE(line.open || line.roles.Has(Role::kAdmin)) << line.path;
+  }
+}
+
+TEST(MethodRolesTest, ATrainerMayCallAllThatAnAnalystMay) {
+  for (const MethodRoles& line : AllMethodRoles()) {
+    EXPECT_LE(line.roles.Has(Role::kAnalyst), line.roles.Has(Role::kTrainer)) << line.path;
+  }
+}
+
+TEST(MethodRolesTest, OnlyHealthIsOpen) {
+  for (const MethodRoles& line : AllMethodRoles()) {
+    EXPECT_EQ(line.open, line.path.substr(0, 23) == "/grpc.health.v1.Health/") << line.path;
+  }
+}
+
+// What would hurt most if a line changed by mistake.
+TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudies) {
+  const auto roles = [](const char* path) { return FindMethodRoles(path)->roles; };
+  const RoleSet admin = {Role::kAdmin};
+  for (const char* path :
+       {"/coppice.v1.StudyService/CreateStudy", "/coppice.v1.StudyService/SealStudy",
+        "/coppice.v1.StudyService/DeleteStudy"}) {
+    EXPECT_EQ(roles(path), admin) << path;
+  }
+  size_t devices = 0;
+  for (const MethodRoles& line : AllMethodRoles()) {
+    const bool reflection = line.path.find("Reflection") != absl::string_view::npos;
+    if (line.roles.Has(Role::kDevice) && !reflection) ++devices;
+  }
+  EXPECT_EQ(devices, 3u);
+  EXPECT_TRUE(roles("/coppice.v1.StudyService/GetOffer").Has(Role::kDevice));
+  EXPECT_TRUE(roles("/coppice.v1.ReportService/SubmitReports").Has(Role::kDevice));
+  EXPECT_TRUE(roles("/coppice.v1.ReportService/StreamReports").Has(Role::kDevice));
+}
+
+TEST(RoleTest, NamesGoBothWays) {
+  for (const Role role : kAllRoles) EXPECT_EQ(RoleOf(RoleName(role)), role);
+  EXPECT_EQ(RoleOf("Admin"), std::nullopt);
+  EXPECT_EQ(RoleOf(""), std::nullopt);
+  EXPECT_EQ(RoleSet({Role::kAdmin, Role::kDevice}).ToString(), "device or admin");
+  EXPECT_EQ(RoleSet().ToString(), "nobody");
+}
+
+}  // namespace
+}  // namespace coppice
