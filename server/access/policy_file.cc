@@ -1,11 +1,12 @@
 #include "server/access/policy_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -155,11 +156,13 @@ absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (text.empty()) {
+  std::ostringstream stream;
+  // Reading a folder opens well and fails here.
+  if (!file || !(stream << file.rdbuf())) {
     return absl::NotFoundError(absl::StrCat(
         path, ": cannot be read (", errno != 0 ? std::strerror(errno) : "it is empty", ")"));
   }
+  std::string text = std::move(stream).str();
   if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
   return text;
 }
