@@ -1,0 +1,49 @@
+// How trust in one signing key leads to the next: the old key signs the new one.
+//
+// Guarantee  a chain leads from a key to another only by signatures of every key on the way, each
+//            valid already. It is as strong as the weakest key between the two: whoever has one of
+//            them can lead on to a key of their own, but only those who still trust that one.
+// Bytes      what is signed is kEndorsementDomain, the new public key (32 bytes), and the time from
+//            which it counts, in seconds since 1970 (8 bytes, big-endian).
+// Public     all of it.
+
+#ifndef COPPICE_COMMON_STUDY_KEY_CHAIN_H_
+#define COPPICE_COMMON_STUDY_KEY_CHAIN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/study/signature.h"
+
+namespace coppice {
+
+// The longest chain that is sent or followed.
+inline constexpr size_t kMaxEndorsements = 8;
+
+struct KeyEndorsement {
+  KeyId endorser{};  // of the old key; says which one to verify with
+  PublicKey key{};   // the new one
+  int64_t not_before_unix_seconds = 0;
+  Signature signature{};
+
+  friend bool operator==(const KeyEndorsement&, const KeyEndorsement&) = default;
+};
+// Oldest first, each by the key that the one before endorses.
+using KeyChain = std::vector<KeyEndorsement>;
+
+absl::StatusOr<KeyEndorsement> Endorse(const SigningKey& old_key, const PublicKey& key,
+                                       int64_t not_before_unix_seconds);
+
+// OK if `signer` is `trusted`, or if `chain` leads there at `now`; what comes before `trusted` in
+// it is passed over. FailedPrecondition otherwise, and for a step that counts only later; DataLoss
+// for a signature that does not check. InvalidArgument: more than kMaxEndorsements.
+absl::Status FollowChain(const PublicKey& trusted, absl::Span<const KeyEndorsement> chain,
+                         const PublicKey& signer, int64_t now_unix_seconds);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_STUDY_KEY_CHAIN_H_

@@ -1,0 +1,69 @@
+// Ed25519 signatures (RFC 8032) by OpenSSL: the curator signs, devices verify.
+//
+// Guarantee  every signature is over `domain` and then the message, and every domain ends with a
+//            zero byte that it has nowhere else, so a signature of one kind is never one of
+//            another. Signing is deterministic: the same key and message give the same bytes.
+// Errors     InvalidArgument: a text that is no key, saying what is expected. Unavailable: the
+//            random source fails. Internal: OpenSSL cannot sign.
+// Threads    all of it immutable; safe to share.
+
+#ifndef COPPICE_COMMON_STUDY_SIGNATURE_H_
+#define COPPICE_COMMON_STUDY_SIGNATURE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+using PublicKey = std::array<uint8_t, 32>;
+using Signature = std::array<uint8_t, 64>;
+
+// The first 16 bytes of SHA-256 of the public key's 32 bytes. A name, not a check.
+using KeyId = std::array<uint8_t, 16>;
+KeyId KeyIdOf(const PublicKey& key);
+
+inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
+inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
+
+// Secret. Wiped when it goes.
+class SigningKey {
+ public:
+  using Seed = std::array<uint8_t, 32>;
+
+  static absl::StatusOr<SigningKey> Generate();
+  static absl::StatusOr<SigningKey> FromSeed(const Seed& seed);
+  // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
+  static absl::StatusOr<SigningKey> FromPem(absl::string_view pem);
+
+  SigningKey(const SigningKey&) = default;
+  SigningKey& operator=(const SigningKey&) = default;
+  ~SigningKey();
+
+  const Seed& seed() const { return seed_; }
+  const PublicKey& public_key() const { return public_key_; }
+  absl::StatusOr<Signature> Sign(absl::string_view domain, absl::string_view message) const;
+
+ private:
+  SigningKey(const Seed& seed, const PublicKey& public_key)
+      : seed_(seed), public_key_(public_key) {}
+
+  Seed seed_;
+  PublicKey public_key_;
+};
+
+bool IsSignedBy(const PublicKey& key, absl::string_view domain, absl::string_view message,
+                const Signature& signature);
+
+// A public key as text: PEM (SubjectPublicKeyInfo), or "ed25519:" and its 32 bytes in base64.
+std::string ToPem(const PublicKey& key);
+std::string ToPin(const PublicKey& key);
+// Reads either, with white space around it.
+absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_STUDY_SIGNATURE_H_

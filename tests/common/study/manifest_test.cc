@@ -1,0 +1,126 @@
+#include "common/study/manifest.h"
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::_;
+using ::testing::HasSubstr;
+
+Manifest Sample() {
+  return {.study = "sample",
+          .fingerprint = {1},
+          .epsilon = *Budget::FromEpsilon(1),
+          .mechanism = MechanismKind::kOptimizedUnary,
+          .expires_unix_seconds = 2000,
+          .min_reports = 100,
+          .sequence = 3,
+          .issued_unix_seconds = 1000,
+          .key = {7}};
+}
+
+using Change = std::function<void(Manifest&)>;
+
+TEST(ManifestTest, FieldsOutOfRangeAreRefused) {
+  EXPECT_OK(ValidateManifest(Sample()));
+  const std::vector<Change> changes = {
+      [](Manifest& m) { m.study = "No/Id"; },
+      [](Manifest& m) { m.epsilon = *Budget::FromNanos(20'000'000'001); },
+      [](Manifest& m) { m.epsilon = *Budget::FromNanos(1); },
+      [](Manifest& m) { m.mechanism = static_cast<MechanismKind>(99); },
+      [](Manifest& m) { m.expires_unix_seconds = -1; },
+      [](Manifest& m) { m.issued_unix_seconds = -1; },
+      [](Manifest& m) { m.sequence = 0; }};
+  for (const Change& change : changes) {
+    Manifest manifest = Sample();
+    change(manifest);
+    EXPECT_THAT(ValidateManifest(manifest), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  }
+}
+
+TEST(ManifestTest, IsAboutItsTermsOnly) {
+  const Terms terms{.study = "sample",
+                    .schema = nullptr,
+                    .trees = 1,
+                    .epsilon = *Budget::FromEpsilon(1),
+                    .mechanism = MechanismKind::kOptimizedUnary};
+  EXPECT_OK(CheckManifestIsOf(Sample(), terms, {1}));
+  const std::vector<Change> changes = {
+      [](Manifest& m) { m.study = "another"; }, [](Manifest& m) { m.fingerprint[31] = 1; },
+      [](Manifest& m) { m.epsilon = *Budget::FromNanos(999'999'999); },
+      [](Manifest& m) { m.mechanism = MechanismKind::kSymmetricUnary; }};
+  for (const Change& change : changes) {
+    Manifest manifest = Sample();
+    change(manifest);
+    EXPECT_THAT(CheckManifestIsOf(manifest, terms, {1}),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not about the terms")));
+  }
+}
+
+TEST(ManifestTest, WhatLoosensIsRefused) {
+  const std::vector<std::pair<Change, std::string>> changes = {
+      {[](Manifest& m) { m.study = "another"; }, "another study"},
+      {[](Manifest& m) { m.fingerprint = {2}; }, "other terms"},
+      {[](Manifest& m) { m.mechanism = MechanismKind::kDirect; }, "another mechanism"},
+      {[](Manifest& m) { m.epsilon = *Budget::FromNanos(1'000'000'001); }, "greater epsilon"},
+      {[](Manifest& m) { m.min_reports = 99; }, "fewer reports"},
+      {[](Manifest& m) { m.expires_unix_seconds = 2001; }, "expires later"},
+      {[](Manifest& m) { m.expires_unix_seconds = 0; }, "expires later"}};
+  for (const auto& [change, reason] : changes) {
+    Manifest now = Sample();
+    now.sequence = 4;
+    change(now);
+    EXPECT_THAT(RefuseLooser(Sample(), now),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
+  }
+}
+
+TEST(ManifestTest, WhatTightensIsNotRefused) {
+  EXPECT_OK(RefuseLooser(Sample(), Sample()));
+  const std::vector<Change> changes = {
+      [](Manifest& m) { m.min_reports = 101; }, [](Manifest& m) { m.expires_unix_seconds = 1999; },
+      [](Manifest& m) { m.epsilon = *Budget::FromNanos(999'999'999); },
+      [](Manifest& m) { m.issued_unix_seconds = 1001; }};
+  for (const Change& change : changes) {
+    Manifest now = Sample();
+    now.sequence = 4;
+    change(now);
+    EXPECT_OK(RefuseLooser(Sample(), now));
+  }
+  Manifest forever = Sample();
+  forever.expires_unix_seconds = 0;
+  Manifest ends = Sample();
+  ends.sequence = 4;
+  EXPECT_OK(RefuseLooser(forever, ends));
+}
+
+TEST(ManifestTest, AnOlderSequenceIsRefused) {
+  Manifest now = Sample();
+  now.sequence = 2;
+  EXPECT_THAT(RefuseLooser(Sample(), now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is older")));
+}
+
+// Even if it is tighter: the curator then says different things to different devices.
+TEST(ManifestTest, TheSameSequenceWithAnotherContentIsRefused) {
+  Manifest now = Sample();
+  now.min_reports = 101;
+  EXPECT_THAT(RefuseLooser(Sample(), now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
+  now = Sample();
+  now.issued_unix_seconds = 1001;
+  EXPECT_THAT(RefuseLooser(Sample(), now),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
+  now = Sample();
+  now.key = {8};  // a new key signs what the old one did
+  EXPECT_OK(RefuseLooser(Sample(), now));
+}
+
+}  // namespace
+}  // namespace coppice
