@@ -53,8 +53,8 @@ TEST(WireManifestTest, HasTheBytesAndTheSignatureOfTheDocumentation) {
   const std::string bytes = SerializeManifest(SampleManifest());
   const Signature signature = *SampleKey().Sign(kManifestDomain, bytes);
   EXPECT_EQ(absl::BytesToHexString(bytes),
-            "0a03666c751220abababababababababababababababababababababababababababababababababab1880"
-            "a8d6b90720042880a4a7da0630e80738014080e2cfaa064a1056475aa75463474c0285df5dbf2bcab7");
+            "0a03666c751220abababababababababababababababababababababababababababababababab1880a8d6"
+            "b90720042880a4a7da0630e80738014080e2cfaa064a1056475aa75463474c0285df5dbf2bcab7");
   EXPECT_EQ(absl::BytesToHexString(std::string(signature.begin(), signature.end())),
             "052e19d34158d73a6523681e82a4c1406a77891df531858c3cbe4f6c433e9fcdc5222c2667c488f547fc58"
             "1ba8dbd8fd0affa5f3d23ba37399347f2b7ce36906");
