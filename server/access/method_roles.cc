@@ -25,6 +25,7 @@ constexpr MethodRoles kTable[] = {
     {"/coppice.v1.ReportService/SubmitReports", kDevices},
     {"/coppice.v1.StudyService/CreateStudy", kAdmins},
     {"/coppice.v1.StudyService/DeleteStudy", kAdmins},
+    {"/coppice.v1.StudyService/GetCuratorKeys", kAnyRole},
     {"/coppice.v1.StudyService/GetOffer", kDevices},
     {"/coppice.v1.StudyService/GetStudy", kAnalysts},
     {"/coppice.v1.StudyService/ListStudies", kAnalysts},

@@ -50,7 +50,8 @@ TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudies) {
     const bool reflection = line.path.find("Reflection") != absl::string_view::npos;
     if (line.roles.Has(Role::kDevice) && !reflection) ++devices;
   }
-  EXPECT_EQ(devices, 3u);
+  EXPECT_EQ(devices, 4u);
+  EXPECT_TRUE(roles("/coppice.v1.StudyService/GetCuratorKeys").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.StudyService/GetOffer").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.ReportService/SubmitReports").Has(Role::kDevice));
   EXPECT_TRUE(roles("/coppice.v1.ReportService/StreamReports").Has(Role::kDevice));
