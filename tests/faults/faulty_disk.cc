@@ -189,6 +189,12 @@ class FaultyDisk::State {
     GoOn();
   }
 
+  void FilesReplaced() {
+    const std::lock_guard lock(mutex_);
+    files_.clear();
+    names_.clear();
+  }
+
   void JobBegins() {
     const std::lock_guard lock(mutex_);
     ++jobs_;
@@ -453,6 +459,7 @@ void FaultyDisk::StopAfter(uint32_t changes) { state_->StopAfter(changes); }
 bool FaultyDisk::stopped() const { return state_->stopped(); }
 void FaultyDisk::Kill() { state_->Kill(); }
 void FaultyDisk::CutPower(Unsynced unsynced, uint64_t seed) { state_->CutPower(unsynced, seed); }
+void FaultyDisk::FilesReplaced() { state_->FilesReplaced(); }
 void FaultyDisk::AwaitIdle() { state_->AwaitIdle(); }
 uint64_t FaultyDisk::log_writes() const { return state_->log_writes(); }
 uint64_t FaultyDisk::changes() const { return state_->changes(); }

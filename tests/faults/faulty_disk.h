@@ -63,6 +63,8 @@ class FaultyDisk {
   // After the store was destroyed: what a new process finds. Both end Stop().
   void Kill();
   void CutPower(Unsynced unsynced, uint64_t seed);
+  // Likewise: the folder's files are others now, all of them synced.
+  void FilesReplaced();
 
   // Returns when RocksDB's threads have nothing to do.
   void AwaitIdle();

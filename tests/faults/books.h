@@ -1,0 +1,35 @@
+// What the store says about one study, read record by record: not by the code that is tested.
+
+#ifndef COPPICE_TESTS_FAULTS_BOOKS_H_
+#define COPPICE_TESTS_FAULTS_BOOKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/store.h"
+
+namespace coppice::testing {
+
+struct Books {
+  bool exists = false;
+  bool sealed = false;
+  uint64_t accepted = 0;
+  uint64_t duplicates = 0;
+  uint64_t reports = 0;            // that the sums say they hold
+  std::vector<int64_t> sums;       // of the study's one tree; empty if it has no report
+  std::vector<std::string> spent;  // ids of tickets
+  std::string counted;             // all bytes of its counts, sums and tickets
+  size_t keys = 0;                 // of the study, of any kind, but for its tombstone
+
+  int64_t sum(size_t cell) const { return cell < sums.size() ? sums[cell] : 0; }
+};
+
+absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study);
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_BOOKS_H_

@@ -1,0 +1,101 @@
+// fault_run [--schedules N] [--seed S] [--bug NAME] [--folder DIR] [--replay "STEP, STEP, ..."]
+//
+// Runs schedules of faults with the seeds S, S + 1, ... and says what they met. Stops at the first
+// that violates an invariant, takes out what is not needed for that, and says how to see it again;
+// the exit code is 1 then. The folder is best one in memory, and must exist.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "tests/faults/schedule.h"
+#include "tests/faults/world.h"
+
+namespace coppice::testing {
+namespace {
+
+struct Options {
+  uint64_t schedules = 3000;
+  uint64_t seed = 1;
+  std::string bug = "none";
+  std::string folder = "/dev/shm";
+  std::string replay;
+};
+
+Bug BugNamed(const std::string& name) {
+  for (const Bug bug : kAllBugs) {
+    if (BugName(bug) == name) return bug;
+  }
+  return Bug::kNone;
+}
+
+void Print(const std::string& text) { std::printf("%s\n", text.c_str()), std::fflush(stdout); }
+
+std::string Summary(const Tally& tally) {
+  return absl::StrCat(tally.steps, " steps, ", tally.crashes, " crashes, ", tally.failed_starts,
+                      " starts that failed, ", tally.submitted,
+                      " reports received: ", tally.accepted, " accepted, ", tally.duplicates,
+                      " duplicates, ", tally.refused, " refused, ", tally.failed,
+                      " messages failed, ", tally.lost, " unanswered");
+}
+
+int ShowFailure(const Schedule& schedule, const std::string& folder, Bug bug,
+                const std::string& violation) {
+  Print(violation);
+  Print("shrinking...");
+  const Schedule small = Shrink(schedule, 400, [&](absl::Span<const Step> steps) {
+    return !RunSchedule(steps, folder, bug).violation.empty();
+  });
+  Print(RunSchedule(small, folder, bug).violation);
+  Print(absl::StrCat("to see it again: fault_run --bug ", BugName(bug), " --replay \"",
+                     ToText(small), "\""));
+  return 1;
+}
+
+int Run(const Options& options, const std::string& folder) {
+  const Bug bug = BugNamed(options.bug);
+  if (!options.replay.empty()) {
+    const absl::StatusOr<Schedule> schedule = ParseSchedule(options.replay);
+    if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
+    const RunResult result = RunSchedule(*schedule, folder, bug);
+    Print(result.violation.empty() ? "every invariant held" : result.violation);
+    return result.violation.empty() ? 0 : 1;
+  }
+  Tally tally;
+  for (uint64_t i = 0; i < options.schedules; ++i) {
+    const Schedule schedule = MakeSchedule(options.seed + i);
+    const RunResult result = RunSchedule(schedule, folder, bug);
+    tally.Add(result.tally);
+    if (!result.violation.empty()) {
+      Print(absl::StrCat("seed ", options.seed + i, " of ", i + 1, " schedules:"));
+      return ShowFailure(schedule, folder, bug, result.violation);
+    }
+    if ((i + 1) % 100 == 0) Print(absl::StrCat(i + 1, " schedules: ", Summary(tally)));
+  }
+  Print(
+      absl::StrCat("every invariant held in ", options.schedules, " schedules: ", Summary(tally)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace coppice::testing
+
+int main(int argc, char** argv) {
+  coppice::testing::Options options;
+  CLI::App app{"Runs schedules of faults over the curator and its store."};
+  app.add_option("--schedules", options.schedules, "how many");
+  app.add_option("--seed", options.seed, "of the first");
+  app.add_option("--bug", options.bug, "a planted bug, by its name in twins.h");
+  app.add_option("--folder", options.folder, "where the files are");
+  app.add_option("--replay", options.replay, "one schedule, as text");
+  CLI11_PARSE(app, argc, argv);
+  std::string folder = options.folder + "/coppice_faults_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return std::perror("fault_run: --folder"), 2;
+  const int code = coppice::testing::Run(options, folder);
+  std::filesystem::remove_all(folder);
+  return code;
+}

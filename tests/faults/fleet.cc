@@ -1,0 +1,125 @@
+#include "tests/faults/fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/responder.h"
+#include "common/base/status_macros.h"
+#include "common/data/table.h"
+#include "common/privacy/private_random.h"
+#include "common/wire/convert.h"
+#include "tests/support/schemas.h"
+
+namespace coppice::testing {
+namespace {
+
+// Eight values of x, eight leaves, two classes: sixteen cells, for the twelve devices of a slot.
+constexpr uint32_t kLeaves = 8;
+static_assert(kDevices / kSlots <= 2 * kLeaves);
+
+class NoNoise final : public PrivateRandom {
+ public:
+  absl::StatusOr<uint64_t> UniformBelow(uint64_t) override { return 0; }
+  absl::StatusOr<bool> Bernoulli(uint64_t, uint64_t) override { return false; }
+  absl::StatusOr<uint64_t> Binomial(uint64_t, uint32_t) override { return 0; }
+  absl::Status Geometric(const GeometricTable&, absl::Span<SignedSteps> out) override {
+    std::fill(out.begin(), out.end(), SignedSteps{0});
+    return absl::OkStatus();
+  }
+};
+
+std::shared_ptr<const Table> EightRows() {
+  auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", 0, kLeaves)}, "label", {"no", "yes"}));
+  auto table = std::make_shared<Table>(schema);
+  for (uint32_t i = 0; i < kLeaves; ++i) table->Append(Row{i + 0.5}, i % 2);
+  return table;
+}
+
+std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device); }
+
+// Device d of a slot has place d / kSlots: its leaf and its label.
+uint32_t LeafOf(uint32_t device) { return device / kSlots % kLeaves; }
+uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
+coppice::Answer AnswerOf(uint32_t device, const Ticket& ticket) {
+  return {.subject = SubjectOf(device),
+          .row = {LeafOf(device) + 0.5},
+          .label = LabelOf(device),
+          .ticket = ticket};
+}
+
+absl::StatusOr<Privatizer> PrivatizerFor(const Studies::Offered& offer) {
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
+  return Privatizer::Create(std::move(terms), offer.fingerprint, HoldAll(std::move(forest)));
+}
+
+}  // namespace
+
+StudySpec FleetStudy(const std::string& id) {
+  static const std::shared_ptr<const Table> rows = EightRows();
+  return {.id = id,
+          .request_id = "request of " + id,
+          .public_rows = rows,
+          .partition = {.max_depth = 3},
+          .epsilon = *Budget::FromEpsilon(1),
+          .mechanism = MechanismKind::kLaplaceJoint};
+}
+
+Fleet::Fleet(std::string folder)
+    : folder_(std::move(folder)),
+      policy_{.max_epsilon = *Budget::FromEpsilon(1), .max_total_epsilon = std::nullopt} {
+  for (uint32_t gateway = 0; gateway < kGateways; ++gateway) {
+    journals_[gateway] = *Journal::Open(JournalPath(gateway));
+  }
+}
+
+std::string Fleet::JournalPath(uint32_t gateway) const {
+  return absl::StrCat(folder_, "/journal", gateway);
+}
+
+absl::Status Fleet::RestartGateway(uint32_t gateway) {
+  journals_[gateway].reset();
+  COPPICE_ASSIGN_OR_RETURN(journals_[gateway], Journal::Open(JournalPath(gateway)));
+  return absl::OkStatus();
+}
+
+absl::Status Fleet::Answer(uint32_t device, const Studies::Offered& offer) {
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
+  NoNoise random;
+  return Responder(policy_, *journals_[GatewayOf(device)])
+      .Respond(privatizer, {AnswerOf(device, offer.tickets[0])}, random)
+      .status();
+}
+
+absl::StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
+                                                const Studies::Offered& offer) const {
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
+  NoNoise random;
+  const coppice::Answer answer = AnswerOf(device, offer.tickets[0]);
+  return privatizer.Privatize(answer.row, answer.label, answer.ticket, random);
+}
+
+std::optional<JournalEntry> Fleet::Find(uint32_t device, const std::string& study) const {
+  return journals_[GatewayOf(device)]->Find(SubjectOf(device), study);
+}
+
+std::vector<uint32_t> Fleet::Undelivered(uint32_t gateway, const std::string& study) const {
+  std::vector<uint32_t> devices;
+  for (uint32_t device = 0; device < kDevices; ++device) {
+    if (GatewayOf(device) != gateway) continue;
+    const std::optional<JournalEntry> entry = Find(device, study);
+    if (entry.has_value() && !entry->delivered) devices.push_back(device);
+  }
+  return devices;
+}
+
+absl::Status Fleet::MarkDelivered(uint32_t device, const std::string& study) {
+  return journals_[GatewayOf(device)]->MarkDelivered(study, {SubjectOf(device)});
+}
+
+size_t Fleet::CellOf(uint32_t device) { return size_t{2} * LeafOf(device) + LabelOf(device); }
+
+}  // namespace coppice::testing

@@ -1,0 +1,62 @@
+// A Store whose writes wait while a test says so: a disk that is slow, as long as the test likes.
+
+#ifndef COPPICE_TESTS_FAULTS_GATED_STORE_H_
+#define COPPICE_TESTS_FAULTS_GATED_STORE_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/store.h"
+
+namespace coppice::testing {
+
+class GatedStore final : public Store {
+ public:
+  explicit GatedStore(Store& store) : store_(store) {}
+
+  void Hold(bool hold) {
+    const std::lock_guard lock(mutex_);
+    held_ = hold;
+    changed_.notify_all();
+  }
+  bool HasWaiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_ > 0;
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    return store_.Get(key);
+  }
+  absl::Status Apply(const StoreBatch& batch) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++waiting_;
+      changed_.wait(lock, [this] { return !held_; });
+      --waiting_;
+    }
+    return store_.Apply(batch);
+  }
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override {
+    return store_.Scan(prefix, visit);
+  }
+  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+
+ private:
+  Store& store_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  int waiting_ = 0;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_GATED_STORE_H_

@@ -1,0 +1,84 @@
+// A schedule: what happens to a small world of devices, a network, a curator and its disk, step by
+// step. world.h says what each step does.
+//
+// Text       steps with their numbers, separated by commas: "offer 3, send_unheard 3, kill 2,
+// start".
+//            What is printed can be parsed, so one line is enough to see a failure again.
+// Seeds      the same seed makes the same schedule. Each leaves out half of the kinds of faults, at
+//            random, so that the others are tried together more often.
+
+#ifndef COPPICE_TESTS_FAULTS_SCHEDULE_H_
+#define COPPICE_TESTS_FAULTS_SCHEDULE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice::testing {
+
+inline constexpr uint32_t kDevices = 24;
+inline constexpr uint32_t kGateways = 4;
+inline constexpr uint32_t kSlots = 2;
+
+// In the order of the table in schedule.cc.
+enum class StepKind : uint8_t {
+  kOffer,        // device: fetches an offer and journals its answer
+  kSend,         // device: sends its report, having answered if it has not, and hears the outcome
+  kSendLost,     // device: the request is lost
+  kSendUnheard,  // device: the answer is lost
+  kSendLate,     // device: the request stays in the network
+  kSendTwice,    // device: the network delivers two copies together
+  kBatch,        // gateway: sends all that is undelivered of a slot in one message
+  kGroup,        // device, how many: that many devices send while the disk is held
+  kArrive,       // which: a request that stayed in the network arrives
+  kSlow,         // writes wait; devices give up waiting
+  kFlow,         // writes go on
+  kKill,         // changes: the process is killed after so many changes of the disk; 0: now
+  kCut,          // changes, what becomes of unsynced bytes, seed: a power cut, likewise
+  kStart,        // if the curator is down
+  kStop,         // in good order
+  kLow,          // the disk is nearly full
+  kFull,         // the disk is full
+  kSpace,        // it has space again
+  kShortWrite,   // writes: a write of the log after so many fails half-way
+  kFailedSync,   // writes: a sync of the log after so many fails
+  kClock,        // which: the clock steps
+  kSeal,         // slot
+  kRemake,       // slot: its study is deleted, and another one made
+  kModel,        // slot: a model is built
+  kGateway,      // gateway: crashes, and opens its journal again
+  kBackup,       // the folder is copied
+  kRestore,      // the curator stops, the copy takes the folder's place, the curator starts
+};
+inline constexpr size_t kNumStepKinds = 27;
+
+struct Step {
+  StepKind kind = StepKind::kOffer;
+  std::array<uint32_t, 3> numbers{};
+
+  friend bool operator==(const Step&, const Step&) = default;
+};
+using Schedule = std::vector<Step>;
+
+Schedule MakeSchedule(uint64_t seed);
+
+std::string ToText(const Step& step);
+std::string ToText(absl::Span<const Step> schedule);
+// InvalidArgument that names the step.
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
+
+// Takes out steps and lowers numbers for as long as `fails` holds of what is left. `fails` must
+// hold of `schedule`. Asks at most `tries` times.
+Schedule Shrink(Schedule schedule, size_t tries,
+                absl::FunctionRef<bool(absl::Span<const Step>)> fails);
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_SCHEDULE_H_

@@ -1,0 +1,65 @@
+// A whole curator and its devices in one process, driven step by step by a schedule.
+//
+// Real       Studies with its committer, RocksDB, the devices' journals and responders.
+// Simulated  the disk (faulty_disk.h), the network, the clock, and what a crash leaves.
+// Repeatable one schedule, one run: steps follow each other, a step waits for the committer and for
+//            RocksDB's threads before the next begins, and nothing depends on time.
+// Slow       while writes wait, messages queue up at the curator and their senders give up waiting.
+//            A step that itself needs the store lets writes go on first.
+// Threads    for one.
+
+#ifndef COPPICE_TESTS_FAULTS_WORLD_H_
+#define COPPICE_TESTS_FAULTS_WORLD_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/curator/studies.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
+#include "tests/faults/faulty_disk.h"
+#include "tests/faults/fleet.h"
+#include "tests/faults/gated_store.h"
+#include "tests/faults/invariants.h"
+#include "tests/faults/schedule.h"
+#include "tests/faults/twins.h"
+
+namespace coppice::testing {
+
+// What a run saw, to know that faults were met and not only planned.
+struct Tally {
+  uint64_t steps = 0;
+  uint64_t crashes = 0;
+  uint64_t failed_starts = 0;
+  uint64_t submitted = 0;
+  uint64_t accepted = 0;
+  uint64_t duplicates = 0;
+  uint64_t refused = 0;
+  uint64_t failed = 0;  // answered with an error
+  uint64_t lost = 0;    // the curator died before it answered
+
+  void Add(const Tally& other);
+};
+
+struct RunResult {
+  std::string violation;  // empty: everything held
+  Tally tally;
+};
+
+// Runs `schedule` in a fresh folder inside `folder`, then lets everything work again and checks
+// that every device is counted. "at step 12 (send 3): device 3 is counted 2 times".
+RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
+                      Bug bug = Bug::kNone);
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_WORLD_H_
