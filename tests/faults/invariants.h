@@ -57,6 +57,7 @@ struct StudyTruth {
   Done made = Done::kNo;
   Done sealed = Done::kNo;
   Done deleted = Done::kNo;
+  int64_t expires = 0;                 // when it seals itself; 0: never
   uint64_t duplicates = 0;             // answered
   std::optional<std::string> counted;  // Books::counted when it was first seen sealed
   std::map<uint32_t, Claim> claims;    // by device

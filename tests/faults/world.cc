@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<int64_t, 6> kClockSteps = {-86400 * 3650, -3600, -1, 1, 3600, 86400 * 3650};
 
+constexpr int64_t kLifetime = 5400;  // of the studies of slot 1, in seconds
+
 std::string BytesOf(const Fingerprint& fingerprint) {
   return {fingerprint.begin(), fingerprint.end()};
 }
@@ -156,6 +158,10 @@ class World {
   std::string StudyOf(uint32_t slot) const {
     return absl::StrCat("slot", slot, "-", generation_.at(slot));
   }
+  // A study seals itself once its time is over, whatever the clock says afterwards.
+  bool MayHaveExpired(const StudyTruth& truth) const {
+    return truth.expires > 0 && latest_ >= truth.expires;
+  }
   void NextGeneration(const std::string& gone) {
     for (auto& [slot, generation] : generation_) {
       if (StudyOf(slot) == gone) ++generation;
@@ -167,7 +173,14 @@ class World {
     const std::string id = StudyOf(slot);
     StudyTruth& truth = truths_[id];
     if (truth.made == Done::kYes) return;
-    const absl::StatusOr<StudyInfo> made = studies_->Create(FleetStudy(id));
+    // One slot's studies end some time after they are made.
+    if (slot == 1 && truth.expires == 0) truth.expires = now_ + kLifetime;
+    StudySpec spec = FleetStudy(id);
+    spec.expires_unix_seconds = truth.expires;
+    const absl::StatusOr<StudyInfo> made = studies_->Create(spec);
+    if (absl::IsInvalidArgument(made.status()) && truth.expires > 0 && truth.expires <= now_) {
+      return NextGeneration(id);  // the time was over before the study was made
+    }
     if (made.ok() && !disk_.stopped()) {
       truth.made = Done::kYes;
     } else if (made.ok() || IsExcused(made.status())) {
@@ -253,8 +266,9 @@ class World {
     if (offer.ok()) return *std::move(offer);
     const StudyTruth& truth = truths_[study];
     if (absl::IsNotFound(offer.status()) && truth.made != Done::kYes) return std::nullopt;
-    if (absl::IsFailedPrecondition(offer.status()) && truth.sealed == Done::kYes)
-      return std::nullopt;
+    if (IsExcused(offer.status())) return std::nullopt;  // sealing what has expired is a write
+    const bool over = truth.sealed == Done::kYes || MayHaveExpired(truth);
+    if (absl::IsFailedPrecondition(offer.status()) && over) return std::nullopt;
     Violation(absl::StrCat("an offer of ", study, ": ", offer.status().ToString()));
     return std::nullopt;
   }
@@ -414,6 +428,7 @@ class World {
         ++tally_.refused;
         ++claim.refused;
         if (outcome == ReportOutcome::kStudySealed && truth.sealed == Done::kYes) return;
+        if (outcome == ReportOutcome::kStudyExpired && MayHaveExpired(truth)) return;
         if (outcome == ReportOutcome::kUnknownStudy &&
             (truth.deleted == Done::kYes || truth.made != Done::kYes)) {
           return;
@@ -485,8 +500,7 @@ class World {
       case StepKind::kFailedSync:
         return disk_.FailLogWrite(LogFault::kFailedSync, a);
       case StepKind::kClock:
-        now_ += kClockSteps[a];
-        return;
+        return StepClock(kClockSteps[a]);
       case StepKind::kSeal:
         return Seal(a);
       case StepKind::kRemake:
@@ -503,6 +517,15 @@ class World {
       case StepKind::kRestore:
         return Restore();
     }
+  }
+
+  void StepClock(int64_t seconds) {
+    now_ += seconds;
+    latest_ = std::max<int64_t>(latest_, now_);
+    if (!up()) return;
+    Flow();
+    const absl::Status swept = studies_->Sweep();
+    if (!swept.ok() && !IsExcused(swept)) Violation(swept.ToString());
   }
 
   void SendGroup(uint32_t first, uint32_t count) {
@@ -581,11 +604,14 @@ class World {
       }
       // What is unclear is looked at again after the next start.
       if (truth.made == Done::kUnclear && !books->exists) continue;
+      if (books->sealed && MayHaveExpired(truth)) truth.sealed = Done::kYes;
       if (std::string wrong = FindViolation(*books, truth); !wrong.empty()) {
         Violation(absl::StrCat(id, ": ", wrong));
       }
       CheckShown(id, *books);
     }
+    const absl::Status agrees = studies_->Reconcile();
+    if (!agrees.ok() && !IsExcused(agrees)) Violation(agrees.ToString());
   }
 
   // What the curator shows is what is on disk.
@@ -679,6 +705,7 @@ class World {
   FaultyDisk disk_;
   Fleet fleet_;
   std::atomic<int64_t> now_{1'700'000'000};
+  int64_t latest_ = 1'700'000'000;  // that the clock has ever said
   Crash crash_;
   bool slow_ = false;
   bool low_ = false;
