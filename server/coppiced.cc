@@ -30,6 +30,7 @@
 #include "server/coppiced_token.h"
 #include "server/curator/studies.h"
 #include "server/ledger/ledger.h"
+#include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/storage/rocksdb_store.h"
 #include "server/trainers/trainer.h"
@@ -138,6 +139,8 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
                            Studies::Open(*store, models, clock));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
+                           Endpoints::Open(*store, models, clock));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger, Ledger::Open(*store, clock));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
                            Datasets::Open(*store, *ledger, clock));
@@ -148,7 +151,11 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
       const std::unique_ptr<DaemonServer> server,
       DaemonServer::Start(
           {.listen = flags.listen, .tls = tls ? &*tls : nullptr, .access = access.get()},
-          {.studies = *studies, .models = models, .datasets = *datasets, .jobs = *jobs}));
+          {.studies = *studies,
+           .models = models,
+           .endpoints = *endpoints,
+           .datasets = *datasets,
+           .jobs = *jobs}));
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());

@@ -84,7 +84,7 @@ class GrpcServer final : public DaemonServer {
   WorkerPool pool_;
   StudyServiceImpl study_service_{curator_.studies, pool_};
   ReportServiceImpl report_service_{curator_.studies};
-  ModelServiceImpl model_service_{curator_.studies, curator_.models, pool_};
+  ModelServiceImpl model_service_{curator_.studies, curator_.models, curator_.endpoints, pool_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
   TrainingServiceImpl training_service_{curator_.jobs, pool_};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above

@@ -13,6 +13,7 @@
 #include "server/central/jobs.h"
 #include "server/coppiced_tls.h"
 #include "server/curator/studies.h"
+#include "server/models/endpoints.h"
 #include "server/models/models.h"
 
 namespace coppice {
@@ -21,6 +22,7 @@ namespace coppice {
 struct Curator {
   Studies& studies;
   Models& models;
+  Endpoints& endpoints;
   Datasets& datasets;
   Jobs& jobs;
 };

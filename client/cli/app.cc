@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/collect.h"
 #include "client/cli/dataset.h"
+#include "client/cli/endpoint.h"
 #include "client/cli/flags.h"
 #include "client/cli/model.h"
 #include "client/cli/output.h"
@@ -43,6 +44,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddStudyCommands(app, action);
   AddCollectCommands(app, action);
   AddModelCommands(app, action);
+  AddEndpointCommands(app, action);
   AddDatasetCommands(app, action);
   AddTrainCommands(app, action);
   try {

@@ -70,6 +70,7 @@ void AddServerFlags(CLI::App& verb, ServerFlags& flags) {
 }
 
 void CheckServerFlags(const ServerFlags& flags) {
+  if (flags.connect.server.empty()) return;  // a verb that needs none; else the flag is required
   const ConnectOptions connect = flags.Connection();
   const absl::Status checked = CheckConnectOptions(connect);
   if (checked.ok()) return;

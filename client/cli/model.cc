@@ -11,13 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/describe.h"
+#include "client/cli/explain.h"
+#include "client/cli/model_source.h"
 #include "client/cli/output.h"
 #include "client/cli/predict.h"
 #include "client/cli/remote.h"
 #include "client/cli/verify.h"
 #include "client/cli/write_file.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
 #include "common/tree/render.h"
 #include "common/wire/convert.h"
 
@@ -29,16 +30,6 @@ struct ModelFlags {
   OutputFlags output;
   std::string model;
 };
-
-absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
-  v1::GetModelRequest request;
-  request.set_name(MakeName(kModels, id));
-  v1::GetModelResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().GetModel(&context, request, &response);
-  }));
-  return std::move(*response.mutable_model());
-}
 
 void AddModelFlags(CLI::App& verb, ModelFlags& flags) {
   AddIdFlag(verb, "--model", flags.model, "Id of the model");
@@ -213,77 +204,75 @@ void AddShow(CLI::App& noun, Action& action) {
 
 // ---- predict and evaluate
 
-struct RowsFlags : ModelFlags {
+struct RowsFlags : SourceFlags {
+  OutputFlags output;
   std::string data_file;
   bool strict = false;
   double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
 };
 
 // Reads the rows by the model's schema, and has them predicted.
-absl::Status PredictFile(const RowsFlags& flags,
-                         const std::function<OnPrediction(const Table&)>& make_consumer) {
-  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
-  COPPICE_ASSIGN_OR_RETURN(
-      const TableFile file,
-      ReadTable(flags.data_file, std::make_shared<const Schema>(std::move(schema)),
-                {.strict = flags.strict}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
-  const PredictCall call = [&](const v1::PredictRequest& request, v1::PredictResponse& response) {
-    return remote.Call([&](grpc::ClientContext& context) {
-      return remote.models().Predict(&context, request, &response);
-    });
-  };
-  return PredictRows(flags.model, file.table, call, make_consumer(file.table));
+absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& source,
+                         const OnPrediction& done) {
+  constexpr size_t kShowEvery = 1000;
+  UpdatingLine progress;
+  const absl::StatusOr<ReadNotes> notes = PredictFile(
+      flags.data_file, {.strict = flags.strict, .ignore_labels = !with_labels},
+      MakeName(kModels, source.id()), source.schema(),
+      [&](const auto& request, auto& response) { return source.Predict(request, response); },
+      [&](size_t row, const Table& block, size_t in_block, const v1::Prediction& prediction) {
+        done(row, block, in_block, prediction);
+        if ((row + 1) % kShowEvery == 0) progress.Show(absl::StrCat("rows predicted ", row + 1));
+      });
+  if (notes.ok() && !notes->Summary().empty()) Note(notes->Summary());
+  return notes.status();
 }
 
 absl::Status Predict(const RowsFlags& flags) {
-  std::vector<Json> rows;
-  COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
-    return [&, schema = table.shared_schema()](size_t row, const v1::Prediction& prediction) {
-      rows.push_back(DescribePrediction(row, prediction, *schema, flags.abstain_below));
-    };
-  }));
-  PrintRows(rows, flags.output.json);
-  return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
+  RowPrinter printer(flags.output.json);
+  return PredictRows(
+      flags, /*with_labels=*/false, *source,
+      [&](size_t row, const Table&, size_t, const v1::Prediction& prediction) {
+        printer.Print(DescribePrediction(row, prediction, *source->schema(), flags.abstain_below));
+      });
+}
+
+// The score of one row more.
+void Add(const Table& table, size_t row, const v1::Prediction& prediction, double abstain_below,
+         Score& score) {
+  if (table.schema().target()) {
+    ++score.rows;
+    score.squared_error += std::pow(prediction.value() - table.target(row), 2);
+  } else if (prediction.confidence() < abstain_below) {
+    ++score.abstained;
+  } else {
+    ++score.rows;
+    score.correct += prediction.label() == table.label(row) ? 1 : 0;
+  }
 }
 
 absl::Status Evaluate(const RowsFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
   Score score;
-  bool regression = false;
-  COPPICE_RETURN_IF_ERROR(PredictFile(flags, [&](const Table& table) -> OnPrediction {
-    return [&](size_t row, const v1::Prediction& prediction) {
-      if (table.schema().target()) {
-        regression = true;
-        ++score.rows;
-        score.squared_error += std::pow(prediction.value() - table.target(row), 2);
-        return;
-      }
-      if (prediction.confidence() < flags.abstain_below) {
-        ++score.abstained;
-        return;
-      }
-      ++score.rows;
-      score.correct += prediction.label() == table.label(row) ? 1 : 0;
-    };
-  }));
+  COPPICE_RETURN_IF_ERROR(PredictRows(
+      flags, /*with_labels=*/true, *source,
+      [&](size_t, const Table& block, size_t in_block, const v1::Prediction& prediction) {
+        Add(block, in_block, prediction, flags.abstain_below, score);
+      }));
   if (score.rows == 0) {
-    return absl::InvalidArgumentError(score.abstained > 0
-                                          ? "the model abstains on every row: lower --abstain-below"
-                                          : "--data has no row to evaluate on");
+    return absl::InvalidArgumentError("the model abstains on every row: lower --abstain-below");
   }
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");
-  if (regression) {
+  if (source->schema()->target()) {
     const double mse = score.mean_squared_error();
     PrintObject(
-        {{"model", flags.model}, {"mse", mse}, {"rmse", std::sqrt(mse)}, {"rows", score.rows}},
+        {{"model", source->id()}, {"mse", mse}, {"rmse", std::sqrt(mse)}, {"rows", score.rows}},
         flags.output.json);
     return absl::OkStatus();
   }
-  PrintObject({{"model", flags.model},
+  PrintObject({{"model", source->id()},
                {"accuracy", score.accuracy()},
                {"rows", score.rows},
                {"correct", score.correct},
@@ -293,14 +282,12 @@ absl::Status Evaluate(const RowsFlags& flags) {
 }
 
 void AddRowsVerb(CLI::App& noun, Action& action, const std::string& name,
-                 const std::string& description, absl::Status (*run)(const RowsFlags&)) {
+                 const std::string& description, const std::string& data,
+                 absl::Status (*run)(const RowsFlags&)) {
   const auto flags = std::make_shared<RowsFlags>();
   CLI::App* verb =
       AddVerb(noun, name, description, "coppice model " + name + " --model m-91c0 --data test.csv");
-  verb->add_option("--data", flags->data_file,
-                   "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
-                   "features, not its labels")
-      ->required();
+  verb->add_option("--data", flags->data_file, data)->required();
   verb->add_flag("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb->add_option("--abstain-below", flags->abstain_below,
@@ -308,7 +295,8 @@ void AddRowsVerb(CLI::App& noun, Action& action, const std::string& name,
                    "this, 0.5 to 1; privacy noise is counted in")
       ->check(CLI::Range(0.5, 1.0))
       ->capture_default_str();
-  AddModelFlags(*verb, *flags);
+  AddOutputFlags(*verb, flags->output);
+  AddSourceFlags(*verb, flags);
   OnParsed(*verb, action, flags, run);
 }
 
@@ -404,9 +392,16 @@ void AddModelCommands(CLI::App& app, Action& action) {
   AddList(*noun, action);
   AddShow(*noun, action);
   AddRowsVerb(*noun, action, "predict", "Predict the class, or the number, of every row of a table",
+              "Table with the schema's features, CSV or LIBSVM; labels are not needed, nor looked "
+              "at. Read and answered block by block: the output of a file that breaks off ends "
+              "before the fault, and the command fails",
               Predict);
-  AddRowsVerb(*noun, action, "evaluate", "Compare predictions with a table's own labels or numbers",
-              Evaluate);
+  AddRowsVerb(
+      *noun, action, "evaluate", "Compare predictions with a table's own labels or numbers",
+      "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its features, "
+      "not its labels",
+      Evaluate);
+  AddExplain(*noun, action);
   AddExport(*noun, action);
   AddVerify(*noun, action);
 }

@@ -1,4 +1,4 @@
-// coppice model: build, list, show, predict, evaluate, export.
+// coppice model: build, list, show, predict, evaluate, explain, export, verify.
 
 #ifndef COPPICE_CLIENT_CLI_MODEL_H_
 #define COPPICE_CLIENT_CLI_MODEL_H_

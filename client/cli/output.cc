@@ -36,9 +36,9 @@ std::string Cell(const Json& value) {
 
 using Cells = std::vector<std::string>;
 
-// Columns padded to their widest cell, the last one left as it is.
-std::string Align(absl::Span<const Cells> lines) {
-  std::vector<size_t> widths;
+// Columns padded to their widest cell, the last one left as it is. No narrower than `widths`, which
+// they may widen.
+std::string Align(absl::Span<const Cells> lines, std::vector<size_t>& widths) {
   for (const Cells& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
@@ -51,6 +51,23 @@ std::string Align(absl::Span<const Cells> lines) {
     absl::StrAppend(&text, line.empty() ? "" : line.back(), "\n");
   }
   return text;
+}
+
+std::string Align(absl::Span<const Cells> lines) {
+  std::vector<size_t> widths;
+  return Align(lines, widths);
+}
+
+Cells HeaderOf(const Json& row) {
+  Cells header;
+  for (const auto& member : row.items()) header.push_back(member.key());
+  return header;
+}
+
+Cells CellsOf(const Json& row) {
+  Cells cells;
+  for (const auto& member : row.items()) cells.push_back(Cell(member.value()));
+  return cells;
 }
 
 }  // namespace
@@ -67,12 +84,8 @@ std::string AsText(const Json& object) {
 
 std::string AsTable(absl::Span<const Json> rows) {
   if (rows.empty()) return "none\n";
-  std::vector<Cells> lines(1);
-  for (const auto& member : rows[0].items()) lines[0].push_back(member.key());
-  for (const Json& row : rows) {
-    Cells& line = lines.emplace_back();
-    for (const auto& member : row.items()) line.push_back(Cell(member.value()));
-  }
+  std::vector<Cells> lines = {HeaderOf(rows[0])};
+  for (const Json& row : rows) lines.push_back(CellsOf(row));
   return Align(lines);
 }
 
@@ -87,6 +100,26 @@ void PrintRows(absl::Span<const Json> rows, bool json) {
   }
   for (const Json& row : rows) std::cout << JsonLine(row) << '\n';
   std::cout << std::flush;
+}
+
+void RowPrinter::Print(Json row) {
+  constexpr size_t kMostWaiting = 1000;
+  waiting_.push_back(std::move(row));
+  if (waiting_.size() == kMostWaiting) Flush();
+}
+
+void RowPrinter::Flush() {
+  if (waiting_.empty()) return;
+  if (json_) {
+    PrintRows(waiting_, json_);
+  } else {
+    std::vector<Cells> lines;
+    if (!has_header_) lines.push_back(HeaderOf(waiting_[0]));
+    for (const Json& row : waiting_) lines.push_back(CellsOf(row));
+    std::cout << Align(lines, widths_) << std::flush;
+  }
+  has_header_ = true;
+  waiting_.clear();
 }
 
 void Note(absl::string_view text) { std::cerr << text << std::endl; }

@@ -5,6 +5,7 @@
 #ifndef COPPICE_CLIENT_CLI_OUTPUT_H_
 #define COPPICE_CLIENT_CLI_OUTPUT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -29,6 +30,25 @@ std::string AsTable(absl::Span<const Json> rows);
 // To stdout, in the form asked for.
 void PrintObject(const Json& object, bool json);
 void PrintRows(absl::Span<const Json> rows, bool json);
+
+// The same, row after row, for results that are not held in memory: columns are as wide as the
+// widest cell so far, decided a thousand rows at a time.
+class RowPrinter {
+ public:
+  explicit RowPrinter(bool json) : json_(json) {}
+  ~RowPrinter() { Flush(); }
+  RowPrinter(const RowPrinter&) = delete;
+  RowPrinter& operator=(const RowPrinter&) = delete;
+
+  void Print(Json row);
+  void Flush();
+
+ private:
+  const bool json_;
+  bool has_header_ = false;
+  std::vector<Json> waiting_;
+  std::vector<size_t> widths_;
+};
 
 // A line for people, on stderr.
 void Note(absl::string_view text);

@@ -12,17 +12,17 @@ namespace {
 constexpr size_t kMaxRows = 10'000;
 constexpr size_t kMaxCallBytes = 2 << 20;
 
-v1::PredictRequest RequestFor(const std::string& model, const Table& table, size_t begin,
-                              size_t end) {
-  v1::PredictRequest request;
-  request.set_name(MakeName(kModels, model));
-  for (size_t row = begin; row < end; ++row) {
-    *request.add_rows() = ToProto(RowView(table.row(row)));
+v1::StreamPredictionsRequest RequestFor(const std::string& name, const Table& block) {
+  v1::StreamPredictionsRequest request;
+  request.set_name(name);
+  for (size_t row = 0; row < block.num_rows(); ++row) {
+    *request.add_rows() = ToProto(RowView(block.row(row)));
   }
   return request;
 }
 
-absl::Status CheckAnswer(const v1::PredictResponse& response, size_t rows, const Schema& schema) {
+absl::Status CheckAnswer(const v1::StreamPredictionsResponse& response, size_t rows,
+                         const Schema& schema) {
   if (static_cast<size_t>(response.predictions_size()) != rows) {
     return absl::DataLossError(absl::StrCat("the curator predicted ", response.predictions_size(),
                                             " rows where ", rows, " were sent"));
@@ -43,19 +43,23 @@ size_t RowsPerCall(size_t features) {
   return std::clamp<size_t>(kMaxCallBytes / row_bytes, 1, kMaxRows);
 }
 
-absl::Status PredictRows(const std::string& model, const Table& table, const PredictCall& call,
-                         const OnPrediction& done) {
-  const size_t step = RowsPerCall(table.schema().num_features());
-  for (size_t begin = 0; begin < table.num_rows(); begin += step) {
-    const size_t end = std::min(begin + step, table.num_rows());
-    v1::PredictResponse response;
-    COPPICE_RETURN_IF_ERROR(call(RequestFor(model, table, begin, end), response));
-    COPPICE_RETURN_IF_ERROR(CheckAnswer(response, end - begin, table.schema()));
-    for (size_t row = begin; row < end; ++row) {
-      done(row, response.predictions(static_cast<int>(row - begin)));
-    }
-  }
-  return absl::OkStatus();
+absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
+                                      const std::string& name,
+                                      const std::shared_ptr<const Schema>& schema,
+                                      const PredictBlock& call, const OnPrediction& done) {
+  size_t before = 0;  // rows
+  return ReadTableInBlocks(
+      path, schema, options, RowsPerCall(schema->num_features()),
+      [&](const Table& block) -> absl::Status {
+        v1::StreamPredictionsResponse response;
+        COPPICE_RETURN_IF_ERROR(call(RequestFor(name, block), response));
+        COPPICE_RETURN_IF_ERROR(CheckAnswer(response, block.num_rows(), *schema));
+        for (size_t row = 0; row < block.num_rows(); ++row) {
+          done(before + row, block, row, response.predictions(static_cast<int>(row)));
+        }
+        before += block.num_rows();
+        return absl::OkStatus();
+      });
 }
 
 namespace {

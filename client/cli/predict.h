@@ -1,4 +1,4 @@
-// Predictions for the rows of a table, by the Predict call in batches.
+// Predictions for the rows of a file, block by block: memory does not grow with the file.
 
 #ifndef COPPICE_CLIENT_CLI_PREDICT_H_
 #define COPPICE_CLIENT_CLI_PREDICT_H_
@@ -6,25 +6,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/cli/output.h"
+#include "common/data/read_table.h"
 #include "common/data/table.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice {
 
-using PredictCall = std::function<absl::Status(const v1::PredictRequest&, v1::PredictResponse&)>;
-using OnPrediction = std::function<void(size_t row, const v1::Prediction& prediction)>;
+using PredictBlock = std::function<absl::Status(const v1::StreamPredictionsRequest&,
+                                                v1::StreamPredictionsResponse&)>;
+// `row` counts from 0 in the file, `in_block` in the block.
+using OnPrediction = std::function<void(size_t row, const Table& block, size_t in_block,
+                                        const v1::Prediction& prediction)>;
 
-// At most 10000 rows, and well below four megabytes, in one call.
+// At most 10000 rows, and well below four megabytes, in one message.
 size_t RowsPerCall(size_t features);
 
-// Calls `done` for each row in order. DataLoss if an answer has another number of rows, or a class
-// that the schema does not have.
-absl::Status PredictRows(const std::string& model, const Table& table, const PredictCall& call,
-                         const OnPrediction& done);
+// Reads the file by `schema` and calls `done` for each row in order, as the answers come; then the
+// notes of the reader. `name` is that of the model. Errors: those of the reader and of `call`;
+// DataLoss if an answer has another number of rows, or a class that the schema does not have.
+absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
+                                      const std::string& name,
+                                      const std::shared_ptr<const Schema>& schema,
+                                      const PredictBlock& call, const OnPrediction& done);
 
 // For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Else:
 // row (from 1), label, probability, low and high (its 95 % interval, privacy noise included),

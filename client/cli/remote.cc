@@ -37,4 +37,8 @@ absl::Status Remote::CallWithin(absl::Duration deadline,
   return CallServer(*channel_, server_, retry, call);
 }
 
+absl::Status Remote::StatusOf(const grpc::Status& status) const {
+  return FromGrpcStatus(status, server_);
+}
+
 }  // namespace coppice

@@ -34,6 +34,9 @@ class Remote {
   absl::Status CallWithin(absl::Duration deadline,
                           absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
 
+  // What the end of a stream that outlives one call means.
+  absl::Status StatusOf(const grpc::Status& status) const;
+
  private:
   Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel);
 

@@ -1,24 +1,24 @@
-// The two formats behind ReadTable().
+// The two formats behind ReadTable(): each gives the rows of a file to an encoder.
 
 #ifndef COPPICE_COMMON_DATA_FORMATS_H_
 #define COPPICE_COMMON_DATA_FORMATS_H_
 
-#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/data/read_table.h"
+#include "common/data/row_encoder.h"
 
 namespace coppice::data_internal {
 
 // Blanks around an unquoted field are not part of it; empty lines are skipped.
-absl::StatusOr<TableFile> ReadCsv(const std::string& path, std::shared_ptr<const Schema> schema,
+absl::StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
                                   const ReadOptions& options);
 
 // "label index:value ..." a line, indices from 1 and increasing, "#" starts a comment. An absent
 // index is 0 by the format, so no value is ever missing and every feature must be numeric. A label
 // is a class by its text or, as writers differ ("+1", "1.0"), by its number.
-absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, std::shared_ptr<const Schema> schema,
+absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
                                      const ReadOptions& options);
 
 }  // namespace coppice::data_internal

@@ -25,8 +25,8 @@ void* ReallocateField(void* field, size_t bytes) {
 // Takes fields from libcsv and gives rows to the encoder. The first error stops it.
 class CsvRows {
  public:
-  CsvRows(std::shared_ptr<const Schema> schema, const ReadOptions& options)
-      : encoder_(std::move(schema), options) {}
+  CsvRows(RowEncoder encoder, const ReadOptions& options)
+      : encoder_(std::move(encoder)), has_labels_(!options.ignore_labels) {}
 
   void OnField(absl::string_view text) {
     if (!status_.ok()) return;
@@ -69,7 +69,7 @@ class CsvRows {
     for (size_t f = 0; f < schema.num_features(); ++f) {
       COPPICE_RETURN_IF_ERROR(MapColumn(schema.features()[f].name, {Target::kFeature, f}));
     }
-    return MapColumn(schema.label(), {Target::kLabel, 0});
+    return has_labels_ ? MapColumn(schema.label(), {Target::kLabel, 0}) : absl::OkStatus();
   }
 
   absl::Status MapColumn(const std::string& name, Target target) {
@@ -106,6 +106,7 @@ class CsvRows {
   }
 
   RowEncoder encoder_;
+  const bool has_labels_;
   std::vector<std::string> header_;
   std::vector<Target> targets_;
   bool in_header_ = true;
@@ -159,10 +160,10 @@ class Parser {
 
 }  // namespace
 
-absl::StatusOr<TableFile> ReadCsv(const std::string& path, std::shared_ptr<const Schema> schema,
+absl::StatusOr<TableFile> ReadCsv(const std::string& path, RowEncoder encoder,
                                   const ReadOptions& options) {
   COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
-  CsvRows rows(std::move(schema), options);
+  CsvRows rows(std::move(encoder), options);
   Parser parser(rows);
   uint64_t row_line = 1;  // where the row starts: a quoted field may hold line feeds
   while (true) {

@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -57,14 +58,18 @@ absl::Status SetFeatures(absl::string_view field, size_t& next, RowEncoder& enco
   return encoder.SetFeature(next++, parts.second);
 }
 
-absl::Status TakeLine(absl::string_view line, RowEncoder& encoder) {
+absl::Status TakeLine(absl::string_view line, bool ignore_labels, RowEncoder& encoder) {
   line = line.substr(0, line.find('#'));
   bool has_label = false;
   size_t next = 0;
   for (const absl::string_view field :
        absl::StrSplit(line, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
-    if (has_label) {
+    const bool no_label = ignore_labels && absl::StrContains(field, ':');
+    if (has_label || no_label) {
       COPPICE_RETURN_IF_ERROR(SetFeatures(field, next, encoder));
+      has_label = true;
+    } else if (ignore_labels) {
+      has_label = true;
     } else {
       COPPICE_RETURN_IF_ERROR(SetLabel(field, encoder));
       has_label = true;
@@ -79,11 +84,10 @@ absl::Status TakeLine(absl::string_view line, RowEncoder& encoder) {
 
 }  // namespace
 
-absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, std::shared_ptr<const Schema> schema,
+absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
                                      const ReadOptions& options) {
-  COPPICE_RETURN_IF_ERROR(CheckNumeric(*schema));
+  COPPICE_RETURN_IF_ERROR(CheckNumeric(encoder.schema()));
   COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
-  RowEncoder encoder(std::move(schema), options);
   std::string line;
   while (true) {
     COPPICE_ASSIGN_OR_RETURN(const absl::string_view piece, file.Next());
@@ -93,7 +97,7 @@ absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, std::shared_ptr<co
                                       absl::StrCat("more than ", kMaxLineBytes, " bytes")));
     }
     if (!piece.empty() && piece.back() != '\n') continue;
-    COPPICE_RETURN_IF_ERROR(file.At(file.line(), TakeLine(line, encoder)));
+    COPPICE_RETURN_IF_ERROR(file.At(file.line(), TakeLine(line, options.ignore_labels, encoder)));
     if (piece.empty()) break;
     line.clear();
   }

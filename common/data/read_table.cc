@@ -6,7 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 #include "common/data/formats.h"
+#include "common/data/row_encoder.h"
 
 namespace coppice {
 
@@ -22,12 +24,38 @@ std::string ReadNotes::Summary() const {
   return absl::StrJoin(parts, ", ");
 }
 
+namespace {
+
+absl::StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder,
+                               const ReadOptions& options) {
+  if (absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm")) {
+    return data_internal::ReadLibsvm(path, std::move(encoder), options);
+  }
+  return data_internal::ReadCsv(path, std::move(encoder), options);
+}
+
+}  // namespace
+
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
                                     const ReadOptions& options) {
-  if (absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm")) {
-    return data_internal::ReadLibsvm(path, std::move(schema), options);
-  }
-  return data_internal::ReadCsv(path, std::move(schema), options);
+  return Read(path, RowEncoder(std::move(schema), options), options);
+}
+
+absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
+                                            std::shared_ptr<const Schema> schema,
+                                            const ReadOptions& options, size_t block_rows,
+                                            absl::FunctionRef<absl::Status(const Table&)> take) {
+  absl::Status taken;
+  const auto take_once = [&](const Table& block) {
+    taken = take(block);
+    return taken;
+  };
+  const absl::StatusOr<TableFile> rest =
+      Read(path, RowEncoder(std::move(schema), options, block_rows, take_once), options);
+  COPPICE_RETURN_IF_ERROR(taken);  // as it is, without a line of the file
+  COPPICE_RETURN_IF_ERROR(rest.status());
+  if (rest->table.num_rows() > 0) COPPICE_RETURN_IF_ERROR(take(rest->table));
+  return rest->notes;
 }
 
 }  // namespace coppice

@@ -10,10 +10,13 @@
 #ifndef COPPICE_COMMON_DATA_READ_TABLE_H_
 #define COPPICE_COMMON_DATA_READ_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/data/table.h"
@@ -23,6 +26,8 @@ namespace coppice {
 struct ReadOptions {
   bool strict = false;
   bool allow_unlabelled = false;           // an empty class is kUnlabelled; otherwise an error
+  bool ignore_labels = false;              // the label's column need not be there, nor is it looked
+                                           // at; what the table has for labels means nothing
   uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
   uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
@@ -54,6 +59,13 @@ absl::StatusOr<std::shared_ptr<const Schema>> ReadClassSchema(const std::string&
 // By the name: ".svm" and ".libsvm" are LIBSVM, anything else CSV.
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
                                     const ReadOptions& options = {});
+
+// The same file in blocks of at most `block_rows` rows, one after another in memory: calls `take`
+// for each, and stops at its first error, which is then returned as it is.
+absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,
+                                            std::shared_ptr<const Schema> schema,
+                                            const ReadOptions& options, size_t block_rows,
+                                            absl::FunctionRef<absl::Status(const Table&)> take);
 
 }  // namespace coppice
 

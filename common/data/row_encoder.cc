@@ -8,8 +8,14 @@
 
 namespace coppice {
 
-RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options)
-    : options_(options), table_(std::move(schema)), row_(table_.schema().num_features()) {}
+RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options,
+                       size_t block_rows, Take take)
+    : options_(options),
+      block_rows_(block_rows),
+      take_(std::move(take)),
+      table_(std::move(schema)),
+      row_(table_.schema().num_features()),
+      target_(table_.schema().target() ? table_.schema().target()->min : 0) {}
 
 absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
   COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema().Encode(feature, text));
@@ -60,7 +66,12 @@ absl::Status RowEncoder::SetLabel(absl::string_view text) {
 }
 
 absl::Status RowEncoder::FinishRow() {
-  if (table_.num_rows() >= options_.max_rows) {
+  if (take_ && table_.num_rows() == block_rows_) {
+    COPPICE_RETURN_IF_ERROR(take_(table_));
+    rows_taken_ += table_.num_rows();
+    table_ = Table(table_.shared_schema());
+  }
+  if (rows_taken_ + table_.num_rows() >= options_.max_rows) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", options_.max_rows, " rows; split the file or raise the limit"));
   }
@@ -73,7 +84,8 @@ absl::Status RowEncoder::FinishRow() {
 }
 
 absl::StatusOr<TableFile> RowEncoder::Finish() && {
-  if (table_.num_rows() == 0) return absl::InvalidArgumentError("the file has no rows");
+  if (rows_taken_ + table_.num_rows() == 0)
+    return absl::InvalidArgumentError("the file has no rows");
   return TableFile{std::move(table_), notes_};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -19,7 +20,11 @@ namespace coppice {
 // Threads    one at a time.
 class RowEncoder {
  public:
-  RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options);
+  using Take = std::function<absl::Status(const Table&)>;
+
+  // With `take` the rows go there, `block_rows` at a time, and the last of them to Finish().
+  RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& options,
+             size_t block_rows = 0, Take take = nullptr);
 
   const Schema& schema() const { return table_.schema(); }
 
@@ -29,13 +34,16 @@ class RowEncoder {
   void SetLabel(uint32_t label) { label_ = label; }
   absl::Status FinishRow();
 
-  // InvalidArgument if there was no row.
+  // InvalidArgument if there was no row. The rows that no block took.
   absl::StatusOr<TableFile> Finish() &&;
 
  private:
   absl::Status SetTarget(absl::string_view text);
 
   ReadOptions options_;
+  size_t block_rows_;
+  Take take_;
+  uint64_t rows_taken_ = 0;
   Table table_;
   ReadNotes notes_;
   Row row_;

@@ -13,6 +13,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/schema/schema.h"
 #include "common/study/terms.h"
+#include "common/tree/explain.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
 #include "coppice/v1/forest.pb.h"
@@ -52,10 +53,12 @@ v1::Model ToProto(const Model& model);
 absl::StatusOr<Model> FromProto(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
+v1::Explanation ToProto(const Explanation& explanation);
 
 // "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
 inline constexpr absl::string_view kStudies = "studies";
 inline constexpr absl::string_view kModels = "models";
+inline constexpr absl::string_view kEndpoints = "endpoints";
 inline constexpr absl::string_view kDatasets = "datasets";
 inline constexpr absl::string_view kJobs = "jobs";
 std::string MakeName(absl::string_view collection, absl::string_view id);

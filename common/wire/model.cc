@@ -144,6 +144,51 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto) {
   return model;
 }
 
+namespace {
+
+v1::PathStep ToProto(const PathStep& step) {
+  v1::PathStep proto;
+  proto.set_condition(step.condition);
+  proto.set_holds(step.holds);
+  proto.set_node(step.node);
+  proto.set_feature(step.split.feature);
+  proto.set_missing_left(step.split.missing_left);
+  proto.set_value(step.value);
+  switch (step.split.kind) {
+    case SplitKind::kNumeric:
+      proto.set_kind(v1::SPLIT_KIND_NUMERIC);
+      proto.set_threshold(step.split.threshold);
+      break;
+    case SplitKind::kCategory:
+      proto.set_kind(v1::SPLIT_KIND_CATEGORY);
+      proto.set_category(static_cast<uint32_t>(step.split.threshold));
+      break;
+    case SplitKind::kMissing:
+      proto.set_kind(v1::SPLIT_KIND_MISSING);
+      break;
+    case SplitKind::kLeaf:
+      break;  // no step
+  }
+  return proto;
+}
+
+}  // namespace
+
+v1::Explanation ToProto(const Explanation& explanation) {
+  v1::Explanation proto;
+  proto.set_unit(static_cast<v1::ContributionUnit>(explanation.unit));
+  proto.set_base(explanation.base);
+  for (const TreePath& path : explanation.trees) {
+    v1::TreePath& added = *proto.add_trees();
+    added.set_tree(path.tree);
+    added.set_contribution(path.contribution);
+    for (const PathStep& step : path.steps) *added.add_steps() = ToProto(step);
+    added.set_leaf(path.leaf);
+    *added.mutable_prediction() = ToProto(path.prediction);
+  }
+  return proto;
+}
+
 v1::Prediction ToProto(const Prediction& prediction) {
   v1::Prediction proto;
   proto.set_label(prediction.label);

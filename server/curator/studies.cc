@@ -80,6 +80,8 @@ class StoredStudies final : public Studies {
   absl::Status Delete(absl::string_view id) override {
     const std::lock_guard lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_ASSIGN_OR_RETURN(const ModelClaim removal,
+                             models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
     return intake_.RunBetweenGroups([&] { return Erase(*study); });
   }
 

@@ -104,6 +104,7 @@ class Studies {
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
+  // FailedPrecondition while an endpoint serves a model of it (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
   // What devices need: the terms and the trees as bytes, and `count` fresh tickets (1 to

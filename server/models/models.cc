@@ -10,19 +10,6 @@
 
 namespace coppice {
 
-ModelClaim::ModelClaim(ModelClaim&& other) noexcept
-    : models_(std::exchange(other.models_, nullptr)), id_(std::move(other.id_)) {}
-
-ModelClaim& ModelClaim::operator=(ModelClaim&& other) noexcept {
-  std::swap(models_, other.models_);
-  std::swap(id_, other.id_);
-  return *this;
-}
-
-ModelClaim::~ModelClaim() {
-  if (models_ != nullptr) models_->EndClaim(id_);
-}
-
 absl::Status Models::Load(const Store& store) {
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
@@ -48,12 +35,39 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
     return absl::AlreadyExistsError(
         absl::StrCat("model_id: a model ", id, " is being made already"));
   }
-  return ModelClaim(*this, std::string(id));
+  return ModelClaim([this, id = std::string(id)] {
+    const std::lock_guard ending(mutex_);
+    claimed_.erase(id);
+  });
 }
 
-void Models::EndClaim(const std::string& id) {
+absl::StatusOr<Models::Held> Models::Hold(absl::string_view id, absl::string_view holder) {
   const std::lock_guard lock(mutex_);
-  claimed_.erase(id);
+  const auto it = models_.find(id);
+  if (it == models_.end() || leaving_.contains(it->second.source)) {
+    return absl::NotFoundError(absl::StrCat("there is no model ", id));
+  }
+  const auto held = held_.emplace(id, holder);
+  return Held{.model = it->second, .claim = ModelClaim([this, held = *held] {
+                                     const std::lock_guard ending(mutex_);
+                                     held_.erase(held_.find(held));
+                                   })};
+}
+
+absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, holder] : held_) {
+    const auto it = models_.find(id);
+    if (it == models_.end() || it->second.source != source) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(source, " cannot be deleted: ", holder, " serves its model ", id,
+                     "; serve another model there first, or delete the endpoint"));
+  }
+  leaving_.emplace(source);
+  return ModelClaim([this, source = std::string(source)] {
+    const std::lock_guard ending(mutex_);
+    leaving_.erase(source);
+  });
 }
 
 void Models::Put(const ModelInfo& info, StoreBatch& batch) {

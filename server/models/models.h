@@ -5,16 +5,22 @@
 // Batches  a model may have to become durable with records of somebody else. So storing takes two
 //          steps: Put() into the batch, and Publish() once the batch was applied. Save() is both
 //          for a model that comes alone.
-// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists.
+// Deleting a model that is served is refused: whoever serves one holds it, whoever deletes the
+// models
+//          of a source claims that first.
+// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Hold(): NotFound.
+//          ClaimRemovalOf(): FailedPrecondition, naming who holds which model.
 // Threads  safe to share; Load() before that.
 
 #ifndef COPPICE_SERVER_MODELS_MODELS_H_
 #define COPPICE_SERVER_MODELS_MODELS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -35,20 +41,23 @@ struct ModelInfo {
   std::shared_ptr<const Model> model;
 };
 
-class Models;
-
-// Holds a model's id for one who is going to make it, for as long as it lives.
+// Holds something of Models for as long as it lives: an id for one who is going to make a model, a
+// model for one who serves it, a source for one who deletes its models.
 class ModelClaim {
  public:
   ModelClaim() = default;
-  ModelClaim(Models& models, std::string id) : models_(&models), id_(std::move(id)) {}
-  ModelClaim(ModelClaim&& other) noexcept;
-  ModelClaim& operator=(ModelClaim&& other) noexcept;
-  ~ModelClaim();
+  explicit ModelClaim(std::function<void()> end) : end_(std::move(end)) {}
+  ModelClaim(ModelClaim&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  ModelClaim& operator=(ModelClaim&& other) noexcept {
+    std::swap(end_, other.end_);
+    return *this;
+  }
+  ~ModelClaim() {
+    if (end_) end_();
+  }
 
  private:
-  Models* models_ = nullptr;
-  std::string id_;
+  std::function<void()> end_;
 };
 
 class Models {
@@ -61,6 +70,16 @@ class Models {
   void Publish(ModelInfo info);
   absl::Status Save(Store& store, ModelInfo info);
 
+  // The model, and what keeps it from being deleted. `holder` names who asks, for the error that
+  // says why it cannot be: "endpoints/ID".
+  struct Held {
+    ModelInfo model;
+    ModelClaim claim;
+  };
+  absl::StatusOr<Held> Hold(absl::string_view id, absl::string_view holder);
+
+  // Until the claim ends no model of the source can be held.
+  absl::StatusOr<ModelClaim> ClaimRemovalOf(absl::string_view source);
   // Forgets the models of a source; the caller removes them from the store.
   void RemoveOf(absl::string_view source);
 
@@ -69,13 +88,12 @@ class Models {
   std::vector<ModelInfo> List(absl::string_view source, const Page& page) const;
 
  private:
-  friend class ModelClaim;
-  void EndClaim(const std::string& id);
-
   mutable std::mutex mutex_;
-  // Both guarded by mutex_.
+  // All guarded by mutex_.
   absl::btree_map<std::string, ModelInfo> models_;
   absl::btree_set<std::string> claimed_;
+  absl::btree_multiset<std::pair<std::string, std::string>> held_;  // model, holder
+  absl::btree_set<std::string> leaving_;                            // sources
 };
 
 }  // namespace coppice

@@ -1,14 +1,18 @@
 #include "server/service/model_service.h"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "server/models/endpoint_record.h"
 #include "server/models/model_record.h"
 #include "server/service/messages.h"
+#include "server/service/predict_rows.h"
+#include "server/service/prediction_stream.h"
 #include "server/service/unary.h"
 
 namespace coppice {
@@ -51,23 +55,60 @@ absl::Status List(const Models& models, const v1::ListModelsRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status PredictRows(const Models& models, const v1::PredictRequest& request,
-                         v1::PredictResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
-  const int rows = request.rows_size();
-  if (rows < 1 || rows > ModelServiceImpl::kMaxRowsPerPredict) {
-    return FieldError("rows", absl::StrCat("must be 1 to ", ModelServiceImpl::kMaxRowsPerPredict,
-                                           " in one request, are ", rows));
-  }
-  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, models.Get(id));
-  const Schema& schema = info.model->schema();
-  response.mutable_classes()->Assign(schema.classes().begin(), schema.classes().end());
-  for (int i = 0; i < rows; ++i) {
-    const absl::StatusOr<Row> row = FromProto(request.rows(i), schema);
-    if (!row.ok()) return InField(ElementName("rows", i), row.status());
-    *response.add_predictions() = ToProto(info.model->Predict(*row));
+ChangeOptions OptionsOf(const auto& request) {
+  ChangeOptions options{.allow_schema_change = request.allow_schema_change()};
+  if (request.has_expected_version()) options.expected_version = request.expected_version();
+  return options;
+}
+
+absl::Status SetServing(Endpoints& endpoints, const v1::SetServingModelRequest& request,
+                        v1::SetServingModelResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.endpoint()));
+  COPPICE_ASSIGN_OR_RETURN(const std::string model, ParseName(kModels, request.model()));
+  COPPICE_ASSIGN_OR_RETURN(const EndpointInfo info, endpoints.Set(id, model, OptionsOf(request)));
+  *response.mutable_endpoint() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status RollBackEndpoint(Endpoints& endpoints, const v1::RollBackRequest& request,
+                              v1::RollBackResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.endpoint()));
+  COPPICE_ASSIGN_OR_RETURN(const EndpointInfo info,
+                           endpoints.RollBack(id, request.to_version(), OptionsOf(request)));
+  *response.mutable_endpoint() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status FindEndpoint(const Endpoints& endpoints, const v1::GetEndpointRequest& request,
+                          v1::GetEndpointResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const EndpointInfo info, endpoints.Get(id));
+  *response.mutable_endpoint() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status ListAll(const Endpoints& endpoints, const v1::ListEndpointsRequest& request,
+                     v1::ListEndpointsResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
+  const std::vector<EndpointInfo> infos = endpoints.List(page);
+  for (const EndpointInfo& info : infos) *response.add_endpoints() = ToProto(info);
+  if (infos.size() == page.size && !endpoints.List({.size = 1, .after = infos.back().id}).empty()) {
+    response.set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
+}
+
+absl::Status DeleteNamed(Endpoints& endpoints, const v1::DeleteEndpointRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.name()));
+  return endpoints.Delete(id);
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> ModelFor(const Models& models,
+                                                            const Endpoints& endpoints,
+                                                            const v1::PredictRequest& request) {
+  COPPICE_RETURN_IF_ERROR(
+      CheckRowCount(request.rows(), request.explain() ? kMaxRowsPerExplain : kMaxRowsPerPredict));
+  return FindModel(models, endpoints, request.name());
 }
 
 }  // namespace
@@ -94,9 +135,54 @@ grpc::ServerUnaryReactor* ModelServiceImpl::ListModels(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* ModelServiceImpl::Predict(grpc::CallbackServerContext* context,
                                                     const v1::PredictRequest* request,
                                                     v1::PredictResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response] {
-    return PredictRows(models_, *request, *response);
+  absl::StatusOr<std::shared_ptr<const ServedModel>> served =
+      ModelFor(models_, endpoints_, *request);
+  if (!served.ok()) return Reply(context, served.status());
+  if (!request->explain() && IsQuick(*(*served)->model.model, request->rows())) {
+    return Reply(context, AnswerPredict(**served, *request, *response));
+  }
+  return ReplyLater(pool_, context, [request, response, model = *std::move(served)] {
+    return AnswerPredict(*model, *request, *response);
   });
+}
+
+grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>*
+ModelServiceImpl::StreamPredictions(grpc::CallbackServerContext* /*context*/) {
+  return PredictionStream::Start(models_, endpoints_, pool_);
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::SetServingModel(
+    grpc::CallbackServerContext* context, const v1::SetServingModelRequest* request,
+    v1::SetServingModelResponse* response) {
+  return ReplyLater(pool_, context, [this, request, response] {
+    return SetServing(endpoints_, *request, *response);
+  });
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::RollBack(grpc::CallbackServerContext* context,
+                                                     const v1::RollBackRequest* request,
+                                                     v1::RollBackResponse* response) {
+  return ReplyLater(pool_, context, [this, request, response] {
+    return RollBackEndpoint(endpoints_, *request, *response);
+  });
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::GetEndpoint(grpc::CallbackServerContext* context,
+                                                        const v1::GetEndpointRequest* request,
+                                                        v1::GetEndpointResponse* response) {
+  return Reply(context, FindEndpoint(endpoints_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::ListEndpoints(grpc::CallbackServerContext* context,
+                                                          const v1::ListEndpointsRequest* request,
+                                                          v1::ListEndpointsResponse* response) {
+  return Reply(context, ListAll(endpoints_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::DeleteEndpoint(
+    grpc::CallbackServerContext* context, const v1::DeleteEndpointRequest* request,
+    v1::DeleteEndpointResponse* /*response*/) {
+  return ReplyLater(pool_, context, [this, request] { return DeleteNamed(endpoints_, *request); });
 }
 
 }  // namespace coppice

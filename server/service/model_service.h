@@ -1,15 +1,17 @@
-// ModelService over all models, and over Studies, which build some. Building and predicting run on
-// the worker pool. Rows to predict are neither kept nor logged, and no error quotes a value of
-// theirs.
+// ModelService over all models, over Studies, which build some, and over the endpoints that serve
+// them. What takes long or writes runs on the worker pool; a few rows are predicted on the call's
+// own thread, which is sooner than another one wakes. Rows to predict are neither kept nor logged,
+// and no error quotes a value of theirs.
 //
-// Errors     those of Studies and Models, and InvalidArgument that names the field.
-// Threads    safe to share. `studies`, `models` and `pool` must outlive the server.
+// Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
+// Threads    safe to share. `studies`, `models`, `endpoints` and `pool` must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
 
 #include "coppice/v1/model.grpc.pb.h"
 #include "server/curator/studies.h"
+#include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/service/worker_pool.h"
 
@@ -17,10 +19,8 @@ namespace coppice {
 
 class ModelServiceImpl final : public v1::ModelService::CallbackService {
  public:
-  static constexpr int kMaxRowsPerPredict = 10000;
-
-  ModelServiceImpl(Studies& studies, const Models& models, WorkerPool& pool)
-      : studies_(studies), models_(models), pool_(pool) {}
+  ModelServiceImpl(Studies& studies, const Models& models, Endpoints& endpoints, WorkerPool& pool)
+      : studies_(studies), models_(models), endpoints_(endpoints), pool_(pool) {}
 
   grpc::ServerUnaryReactor* BuildModel(grpc::CallbackServerContext* context,
                                        const v1::BuildModelRequest* request,
@@ -34,10 +34,28 @@ class ModelServiceImpl final : public v1::ModelService::CallbackService {
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
                                     const v1::PredictRequest* request,
                                     v1::PredictResponse* response) override;
+  grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>*
+  StreamPredictions(grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* SetServingModel(grpc::CallbackServerContext* context,
+                                            const v1::SetServingModelRequest* request,
+                                            v1::SetServingModelResponse* response) override;
+  grpc::ServerUnaryReactor* RollBack(grpc::CallbackServerContext* context,
+                                     const v1::RollBackRequest* request,
+                                     v1::RollBackResponse* response) override;
+  grpc::ServerUnaryReactor* GetEndpoint(grpc::CallbackServerContext* context,
+                                        const v1::GetEndpointRequest* request,
+                                        v1::GetEndpointResponse* response) override;
+  grpc::ServerUnaryReactor* ListEndpoints(grpc::CallbackServerContext* context,
+                                          const v1::ListEndpointsRequest* request,
+                                          v1::ListEndpointsResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteEndpoint(grpc::CallbackServerContext* context,
+                                           const v1::DeleteEndpointRequest* request,
+                                           v1::DeleteEndpointResponse* response) override;
 
  private:
   Studies& studies_;
   const Models& models_;
+  Endpoints& endpoints_;
   WorkerPool& pool_;
 };
 

@@ -11,11 +11,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/models/endpoints.h"
 #include "server/service/model_service.h"
 #include "server/service/report_service.h"
 #include "server/service/study_service.h"
 #include "server/service/worker_pool.h"
 #include "tests/server/service/fake_studies.h"
+#include "tests/support/memory_store.h"
 
 namespace coppice::testing {
 
@@ -83,10 +85,12 @@ class ServiceTest : public ::testing::Test {
 
   FakeStudies studies_;
   Models models_;
+  MemoryStore store_;
+  std::unique_ptr<Endpoints> endpoints_ = *Endpoints::Open(store_, models_, [] { return 5; });
   WorkerPool pool_{2, 16};
   StudyServiceImpl study_service_{studies_, pool_};
   ReportServiceImpl report_service_{studies_};
-  ModelServiceImpl model_service_{studies_, models_, pool_};
+  ModelServiceImpl model_service_{studies_, models_, *endpoints_, pool_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;

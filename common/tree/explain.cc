@@ -1,0 +1,96 @@
+#include "common/tree/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "common/tree/render_label.h"
+
+namespace coppice {
+namespace {
+
+ContributionUnit UnitOf(const Model& model) {
+  if (model.leaf_kind() == LeafKind::kWeights) return ContributionUnit::kWeight;
+  if (model.schema().target()) return ContributionUnit::kValue;
+  return model.leaf_kind() == LeafKind::kScores ? ContributionUnit::kScore
+                                                : ContributionUnit::kProbability;
+}
+
+// What the model answers if no tree contributes.
+double BaseOf(const Model& model) {
+  switch (UnitOf(model)) {
+    case ContributionUnit::kProbability:
+      return 1.0 / model.schema().num_outputs();
+    case ContributionUnit::kValue: {
+      const Target& target = *model.schema().target();
+      return model.leaf_kind() == LeafKind::kScores ? target.min : target.min + target.span() / 2;
+    }
+    case ContributionUnit::kWeight:
+    case ContributionUnit::kScore:
+      break;
+  }
+  return 0;
+}
+
+// What a leaf adds to the answer `label`.
+double ContributionOf(const Model& model, const LeafPrediction& leaf, uint32_t label) {
+  const std::vector<double>& numbers = leaf.probabilities;
+  const auto outputs = static_cast<double>(numbers.size());
+  const auto trees = static_cast<double>(model.forest().size());
+  switch (UnitOf(model)) {
+    case ContributionUnit::kProbability:
+      return (numbers[label] - 1 / outputs) / trees;
+    case ContributionUnit::kWeight:
+    case ContributionUnit::kScore:
+      return numbers[label] - std::accumulate(numbers.begin(), numbers.end(), 0.0) / outputs;
+    case ContributionUnit::kValue:
+      break;
+  }
+  const double span = model.schema().target()->span();
+  return model.leaf_kind() == LeafKind::kScores ? span * numbers[1]
+                                                : span * (numbers[1] - 0.5) / trees;
+}
+
+// The splits on the way of `row`, which has derived values too, to its leaf.
+std::vector<PathStep> StepsOf(const Model& model, size_t number, RowView row) {
+  const render_internal::TreeView view{.model = model, .number = number};
+  std::vector<PathStep> steps;
+  for (const uint32_t node : view.tree().Path(row)) {
+    const Node& split = view.tree().nodes()[node];
+    if (split.kind == SplitKind::kLeaf) break;
+    const double value = row[split.feature];
+    steps.push_back({.condition = render_internal::Question(view, node),
+                     .holds = GoesLeft(split, value),
+                     .node = node,
+                     .split = split,
+                     .value = value});
+  }
+  return steps;
+}
+
+}  // namespace
+
+Explanation Explain(const Model& model, RowView row, size_t most_trees) {
+  const Row extended = ExtendRow(model.schema(), model.derived(), row);
+  const uint32_t label = model.Predict(row).label;
+  Explanation explanation{.unit = UnitOf(model), .base = BaseOf(model)};
+  std::vector<TreePath>& trees = explanation.trees;
+  for (uint32_t t = 0; t < model.forest().size(); ++t) {
+    const uint32_t leaf = model.forest()[t].FindLeaf(extended);
+    trees.push_back({.tree = t,
+                     .contribution = ContributionOf(model, model.leaves()[t][leaf], label),
+                     .leaf = leaf});
+  }
+  std::stable_sort(trees.begin(), trees.end(), [](const TreePath& a, const TreePath& b) {
+    return std::abs(a.contribution) > std::abs(b.contribution);
+  });
+  if (most_trees > 0 && most_trees < trees.size()) trees.resize(most_trees);
+  for (TreePath& path : trees) {
+    path.steps = StepsOf(model, path.tree, extended);
+    path.prediction = model.leaves()[path.tree][path.leaf];
+  }
+  return explanation;
+}
+
+}  // namespace coppice

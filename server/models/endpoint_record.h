@@ -1,0 +1,29 @@
+// How an endpoint is stored, and read back. docs/storage.md has the format.
+//
+// Key     endpoint/ID/, a coppice.v1.Endpoint.
+// Errors  DataLoss for what was not written so, naming the key.
+
+#ifndef COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_
+#define COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "coppice/v1/model.pb.h"
+#include "server/models/endpoints.h"
+
+namespace coppice {
+
+inline constexpr absl::string_view kEndpointPrefix = "endpoint/";
+inline std::string EndpointKey(absl::string_view id) {
+  return absl::StrCat(kEndpointPrefix, id, "/");
+}
+
+v1::Endpoint ToProto(const EndpointInfo& info);
+absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_view bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_

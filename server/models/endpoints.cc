@@ -1,0 +1,186 @@
+#include "server/models/endpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/models/endpoint_record.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+absl::Status NoEndpoint(absl::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no endpoint ", id));
+}
+
+// The version whose model `version` first was, as far as rollbacks tell.
+uint64_t OriginOf(const EndpointVersion& version) {
+  return version.restored > 0 ? version.restored : version.number;
+}
+
+absl::Status CheckExpected(absl::string_view id, uint64_t served, const ChangeOptions& options) {
+  if (options.expected_version.value_or(served) == served) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "expected_version: endpoint ", id,
+      served == 0 ? std::string(" does not exist") : absl::StrCat(" serves version ", served),
+      ", not ", *options.expected_version, "; look at it, and decide again"));
+}
+
+// The version that a rollback to `to`, 0: by one step, brings back.
+absl::StatusOr<EndpointVersion> VersionToRestore(const EndpointInfo& info, uint64_t to) {
+  const std::vector<EndpointVersion>& versions = info.versions;
+  if (to == 0) {
+    const uint64_t origin = OriginOf(versions.back());
+    const auto before = std::find_if(versions.rbegin(), versions.rend(),
+                                     [&](const auto& v) { return v.number < origin; });
+    if (before != versions.rend()) return *before;
+    return absl::FailedPreconditionError(
+        absl::StrCat("endpoint ", info.id, " has no version before ", origin, " to go back to"));
+  }
+  const auto found =
+      std::find_if(versions.begin(), versions.end(), [&](const auto& v) { return v.number == to; });
+  if (found != versions.end()) return *found;
+  return absl::NotFoundError(absl::StrCat("endpoint ", info.id, " keeps versions ",
+                                          versions.front().number, " to ", versions.back().number,
+                                          ", not ", to));
+}
+
+void Append(EndpointInfo& info, EndpointVersion version) {
+  version.number = info.versions.empty() ? 1 : info.versions.back().number + 1;
+  info.versions.push_back(std::move(version));
+  if (info.versions.size() > Endpoints::kMaxVersions) info.versions.erase(info.versions.begin());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(Store& store, Models& models,
+                                                           std::function<int64_t()> clock) {
+  std::unique_ptr<Endpoints> endpoints(new Endpoints(store, models, std::move(clock)));
+  COPPICE_RETURN_IF_ERROR(endpoints->Load());
+  return endpoints;
+}
+
+absl::Status Endpoints::Load() {
+  return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
+    COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
+    const EndpointVersion& last = info.versions.back();
+    absl::StatusOr<Models::Held> held = models_.Hold(last.model, MakeName(kEndpoints, info.id));
+    if (!held.ok()) return CorruptRecord(key, "serves a model that is not there");
+    auto serving = std::make_shared<const ServedModel>(
+        ServedModel{.model = std::move(held->model), .version = last.number});
+    const std::lock_guard lock(mutex_);
+    State& state = endpoints_[info.id];
+    state = {
+        .info = std::move(info), .serving = std::move(serving), .held = std::move(held->claim)};
+    return absl::OkStatus();
+  });
+}
+
+const Endpoints::State* Endpoints::Find(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = endpoints_.find(id);
+  return it == endpoints_.end() ? nullptr : &it->second;
+}
+
+absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_view model,
+                                            const ChangeOptions& options) {
+  const std::lock_guard change(change_mutex_);
+  const State* const before = Find(id);
+  // Also where this call was made before and its answer was lost.
+  if (before != nullptr && before->serving->model.id == model) {
+    const uint64_t served = before->serving->version;
+    const uint64_t expected = options.expected_version.value_or(served);
+    if (expected == served || expected + 1 == served) return before->info;
+  }
+  EndpointInfo next =
+      before == nullptr ? EndpointInfo{.id = std::string(id), .versions = {}} : before->info;
+  Append(next, {.model = std::string(model), .created_unix_seconds = clock_()});
+  return Change(before, std::move(next), options);
+}
+
+absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t to,
+                                                 const ChangeOptions& options) {
+  const std::lock_guard change(change_mutex_);
+  const State* const before = Find(id);
+  if (before == nullptr) return NoEndpoint(id);
+  COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
+  EndpointInfo next = before->info;
+  COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
+  Append(
+      next,
+      {.model = restored.model, .created_unix_seconds = clock_(), .restored = OriginOf(restored)});
+  return Change(before, std::move(next), options);
+}
+
+absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
+                                               const ChangeOptions& options) {
+  const EndpointVersion& version = next.versions.back();
+  COPPICE_RETURN_IF_ERROR(
+      CheckExpected(next.id, before == nullptr ? 0 : before->serving->version, options));
+  COPPICE_ASSIGN_OR_RETURN(Models::Held held,
+                           models_.Hold(version.model, MakeName(kEndpoints, next.id)));
+  if (before != nullptr && !options.allow_schema_change &&
+      before->serving->model.model->schema() != held.model.model->schema()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("model ", version.model, " has another schema than model ",
+                     before->serving->model.id, ", which endpoint ", next.id,
+                     " serves; if its callers are ready for that, set allow_schema_change"));
+  }
+  if (before == nullptr) COPPICE_RETURN_IF_ERROR(CheckRoom());
+  StoreBatch batch;
+  batch.Put(EndpointKey(next.id), ToProto(next).SerializeAsString());
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  auto serving = std::make_shared<const ServedModel>(
+      ServedModel{.model = std::move(held.model), .version = version.number});
+  const std::lock_guard lock(mutex_);
+  endpoints_[next.id] = {
+      .info = next, .serving = std::move(serving), .held = std::move(held.claim)};
+  return next;
+}
+
+absl::Status Endpoints::CheckRoom() const {
+  const std::lock_guard lock(mutex_);
+  if (endpoints_.size() < kMaxEndpoints) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("there are ", kMaxEndpoints, " endpoints already; delete one"));
+}
+
+absl::Status Endpoints::Delete(absl::string_view id) {
+  const std::lock_guard change(change_mutex_);
+  if (Find(id) == nullptr) return NoEndpoint(id);
+  StoreBatch batch;
+  batch.DeletePrefix(EndpointKey(id));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  const std::lock_guard lock(mutex_);
+  endpoints_.erase(endpoints_.find(id));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EndpointInfo> Endpoints::Get(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = endpoints_.find(id);
+  if (it == endpoints_.end()) return NoEndpoint(id);
+  return it->second.info;
+}
+
+std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
+  std::vector<EndpointInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (auto it = endpoints_.upper_bound(page.after);
+       it != endpoints_.end() && infos.size() < PageSize(page); ++it) {
+    infos.push_back({.id = it->first, .versions = {it->second.info.versions.back()}});
+  }
+  return infos;
+}
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = endpoints_.find(id);
+  if (it == endpoints_.end()) return NoEndpoint(id);
+  return it->second.serving;
+}
+
+}  // namespace coppice

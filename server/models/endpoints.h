@@ -1,0 +1,120 @@
+// Endpoints: names under which models are served, one model at a time, switched and rolled back
+// while predictions go on.
+//
+// Versions   every change appends one, numbered 1, 2, 3, ...; the last is served. A rollback is a
+//            change too: it brings back the model of an earlier version. The newest kMaxVersions
+//            are kept.
+// Guarantee  a change is durable, in one record, before anybody sees it. Serving() gives a
+// snapshot:
+//            a call that holds it is answered by one model from beginning to end, whatever is
+//            switched meanwhile. What is served is not deleted (models.h).
+// Retries    Set() with what is served already changes nothing.
+// Errors     NotFound: the endpoint, the version or the model. FailedPrecondition: another version
+//            is served than was expected; another schema; no version to go back to.
+//            ResourceExhausted: too many endpoints. Open(): DataLoss. What the Store returns
+//            otherwise; then nothing has changed, unless the process ends before the next change.
+// Threads    safe to share. Reading waits for no disk.
+
+#ifndef COPPICE_SERVER_MODELS_ENDPOINTS_H_
+#define COPPICE_SERVER_MODELS_ENDPOINTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/page.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+struct EndpointVersion {
+  uint64_t number = 0;
+  std::string model;  // its id
+  int64_t created_unix_seconds = 0;
+  uint64_t restored = 0;  // the version that a rollback brought back; 0: the model was set
+};
+
+struct EndpointInfo {
+  std::string id;
+  std::vector<EndpointVersion> versions;  // oldest first, at least one; the last is served
+};
+
+// What answers for an endpoint.
+struct ServedModel {
+  ModelInfo model;
+  uint64_t version = 0;
+};
+
+struct ChangeOptions {
+  // The version that must be served now; 0: there is no such endpoint yet.
+  std::optional<uint64_t> expected_version{};
+  bool allow_schema_change = false;
+};
+
+class Endpoints {
+ public:
+  static constexpr size_t kMaxVersions = 100;
+  static constexpr size_t kMaxEndpoints = 1000;
+
+  // Loads what `store` holds, after the models. All must outlive the endpoints. `clock` returns
+  // seconds since 1970 and dates versions.
+  static absl::StatusOr<std::unique_ptr<Endpoints>> Open(Store& store, Models& models,
+                                                         std::function<int64_t()> clock);
+
+  // Makes the endpoint if there is none.
+  absl::StatusOr<EndpointInfo> Set(absl::string_view id, absl::string_view model,
+                                   const ChangeOptions& options);
+  // To version `to` or, if that is 0, to the one before what is served; if that was brought back
+  // itself, to the one before its original, so that going back again does not return to what was
+  // left.
+  absl::StatusOr<EndpointInfo> RollBack(absl::string_view id, uint64_t to,
+                                        const ChangeOptions& options);
+  absl::Status Delete(absl::string_view id);
+
+  absl::StatusOr<EndpointInfo> Get(absl::string_view id) const;
+  // Each with its last version only.
+  std::vector<EndpointInfo> List(const Page& page) const;
+  absl::StatusOr<std::shared_ptr<const ServedModel>> Serving(absl::string_view id) const;
+
+ private:
+  struct State {
+    EndpointInfo info;
+    std::shared_ptr<const ServedModel> serving;
+    ModelClaim held;  // keeps the model from being deleted
+  };
+
+  Endpoints(Store& store, Models& models, std::function<int64_t()> clock)
+      : store_(store), models_(models), clock_(std::move(clock)) {}
+
+  absl::Status Load();
+  // What is served now, null if there is no such endpoint, for whoever holds change_mutex_: only a
+  // change moves it.
+  const State* Find(absl::string_view id) const;
+  absl::Status CheckRoom() const;
+  // Stores and shows `next`, whose last version says what is to be served.
+  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
+                                      const ChangeOptions& options);
+
+  Store& store_;
+  Models& models_;
+  const std::function<int64_t()> clock_;
+  std::mutex change_mutex_;  // held during a change, its write to the store included
+  mutable std::mutex mutex_;
+  absl::btree_map<std::string, State> endpoints_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MODELS_ENDPOINTS_H_

@@ -1,0 +1,77 @@
+#include "server/service/predict_rows.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/tree/explain.h"
+#include "common/wire/convert.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kQuickLookUps = 1024;  // of a row in a tree: about 0.1 µs each
+
+absl::Status ExplainRow(const Model& model, RowView row, const v1::PredictRequest& request,
+                        size_t& bytes, v1::PredictResponse& response) {
+  v1::Explanation& added = *response.add_explanations();
+  added = ToProto(Explain(model, row, request.explain_trees()));
+  bytes += added.ByteSizeLong();
+  if (bytes <= kMaxExplanationBytes) return absl::OkStatus();
+  return FieldError("explain", absl::StrCat("would take more than ", kMaxExplanationBytes,
+                                            " bytes; ask for fewer rows, or set explain_trees"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ServedModel>> FindModel(const Models& models,
+                                                             const Endpoints& endpoints,
+                                                             const std::string& name) {
+  if (absl::StartsWith(name, absl::StrCat(kEndpoints, "/"))) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
+    return endpoints.Serving(id);
+  }
+  const absl::StatusOr<std::string> id = ParseName(kModels, name);
+  if (!id.ok()) {
+    return InField("name", absl::InvalidArgumentError(absl::StrCat(id.status().message(), "; or \"",
+                                                                   kEndpoints, "/ID\"")));
+  }
+  COPPICE_ASSIGN_OR_RETURN(ModelInfo model, models.Get(*id));
+  return std::make_shared<const ServedModel>(ServedModel{.model = std::move(model)});
+}
+
+absl::Status CheckRowCount(const Rows& rows, int most) {
+  if (rows.size() >= 1 && rows.size() <= most) return absl::OkStatus();
+  return FieldError("rows",
+                    absl::StrCat("must be 1 to ", most, " in one request, are ", rows.size()));
+}
+
+bool IsQuick(const Model& model, const Rows& rows) {
+  return static_cast<size_t>(rows.size()) * model.forest().size() <= kQuickLookUps;
+}
+
+absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& predictions) {
+  predictions.Reserve(rows.size());
+  for (int i = 0; i < rows.size(); ++i) {
+    const absl::StatusOr<Row> row = FromProto(rows[i], model.schema());
+    if (!row.ok()) return InField(ElementName("rows", i), row.status());
+    *predictions.Add() = ToProto(model.Predict(*row));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AnswerPredict(const ServedModel& served, const v1::PredictRequest& request,
+                           v1::PredictResponse& response) {
+  const Model& model = *served.model.model;
+  SetAnsweringModel(served, response);
+  COPPICE_RETURN_IF_ERROR(PredictRows(model, request.rows(), *response.mutable_predictions()));
+  if (!request.explain()) return absl::OkStatus();
+  size_t bytes = 0;
+  for (const v1::Row& row : request.rows()) {
+    const Row values(row.values().begin(), row.values().end());
+    COPPICE_RETURN_IF_ERROR(ExplainRow(model, values, request, bytes, response));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,55 @@
+#include "server/service/prediction_stream.h"
+
+#include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
+#include "server/service/predict_rows.h"
+#include "server/service/status_conversion.h"
+
+namespace coppice {
+
+PredictionStream* PredictionStream::Start(const Models& models, const Endpoints& endpoints,
+                                          WorkerPool& pool) {
+  auto* stream = new PredictionStream(models, endpoints, pool);
+  stream->StartRead(&stream->request_);
+  return stream;
+}
+
+void PredictionStream::OnReadDone(bool ok) {
+  if (!ok) return Finish(grpc::Status::OK);
+  const absl::StatusOr<bool> quick = Begin();
+  if (!quick.ok()) return Finish(ToGrpcStatus(quick.status()));
+  if (*quick) return AnswerAndGoOn();
+  const absl::Status queued = pool_.Run([this] { AnswerAndGoOn(); });
+  if (!queued.ok()) Finish(ToGrpcStatus(queued));
+}
+
+absl::StatusOr<bool> PredictionStream::Begin() {
+  const std::lock_guard lock(mutex_);
+  response_.Clear();
+  if (served_ == nullptr) {
+    name_ = request_.name();
+    COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
+    SetAnsweringModel(*served_, response_);
+  } else if (!request_.name().empty() && request_.name() != name_) {
+    return FieldError("name", "must be the same in all of a stream, or set in the first request");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckRowCount(request_.rows(), kMaxRowsPerPredict));
+  return IsQuick(*served_->model.model, request_.rows());
+}
+
+void PredictionStream::AnswerAndGoOn() {
+  absl::Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions());
+  }
+  if (!status.ok()) return Finish(ToGrpcStatus(status));
+  StartWrite(&response_);
+}
+
+void PredictionStream::OnWriteDone(bool ok) {
+  if (!ok) return Finish(grpc::Status::CANCELLED);
+  StartRead(&request_);
+}
+
+}  // namespace coppice

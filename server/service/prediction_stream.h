@@ -1,0 +1,62 @@
+// One StreamPredictions call: each request is answered before the next is read, so a client that
+// sends faster than it reads waits, and a stream holds one request and its response.
+//
+// Model      the one that is served when the first request comes answers all of the stream; after a
+//            switch the next stream is answered by the new one.
+// Order      one response a request, in order. The first request that is refused ends the stream,
+//            after the answers to those before it.
+// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
+//            seen by ThreadSanitizer, which does not see how gRPC hands the stream from thread to
+//            thread. What takes long runs on the worker pool.
+// Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
+
+#ifndef COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
+#define COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "coppice/v1/model.pb.h"
+#include "server/models/endpoints.h"
+#include "server/models/models.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+
+class PredictionStream final
+    : public grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse> {
+ public:
+  // All must outlive the server.
+  static PredictionStream* Start(const Models& models, const Endpoints& endpoints,
+                                 WorkerPool& pool);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone() override { delete this; }
+
+ private:
+  PredictionStream(const Models& models, const Endpoints& endpoints, WorkerPool& pool)
+      : models_(models), endpoints_(endpoints), pool_(pool) {}
+
+  // Checks the request, and finds the model at the first one. Whether it is quickly answered.
+  absl::StatusOr<bool> Begin();
+  void AnswerAndGoOn();
+
+  const Models& models_;
+  const Endpoints& endpoints_;
+  WorkerPool& pool_;
+  v1::StreamPredictionsRequest request_;
+  v1::StreamPredictionsResponse response_;
+  std::mutex mutex_;
+  std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request
+  std::shared_ptr<const ServedModel> served_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
