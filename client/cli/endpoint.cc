@@ -177,7 +177,9 @@ void AddDelete(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<EndpointFlags>();
   CLI::App* verb = AddVerb(noun, "delete", "Delete an endpoint; its models stay",
                            "coppice endpoint delete --endpoint churn --yes");
-  verb->add_flag("--yes", "Confirm: calls of this endpoint fail from then on")->required();
+  verb->add_flag(
+          "--yes", [](int64_t) {}, "Say that you mean it: calls of this endpoint fail from then on")
+      ->required();
   AddEndpointFlags(*verb, *flags);
   OnParsed(*verb, action, flags, Delete);
 }

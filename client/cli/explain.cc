@@ -12,12 +12,16 @@
 #include "client/cli/predict.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/tree/render_label.h"
 #include "common/wire/convert.h"
 
 namespace coppice {
 namespace {
 
-constexpr uint32_t kMostRows = 100;
+using render_internal::CharacterCount;
+using render_internal::Printable;
+
+constexpr int kMostRows = 100;
 
 struct ExplainFlags : SourceFlags {
   OutputFlags output;
@@ -41,7 +45,7 @@ std::string UnitText(v1::ContributionUnit unit) {
 }
 
 std::string LabelText(const Schema& schema, uint32_t label) {
-  return label < schema.num_classes() ? schema.classes()[label] : "?";
+  return label < schema.num_classes() ? Printable(schema.classes()[label]) : "?";
 }
 
 // What the row has: a number, a category by name, "other", or "missing".
@@ -51,7 +55,7 @@ std::string ValueText(const v1::PathStep& step, const Schema& schema) {
   const Feature& feature = schema.features()[step.feature()];
   if (feature.type == FeatureType::kNumeric) return absl::StrFormat("%.6g", step.value());
   const bool known = step.value() >= 0 && step.value() < feature.other();
-  return known ? feature.values[static_cast<size_t>(step.value())] : "other";
+  return known ? Printable(feature.values[static_cast<size_t>(step.value())]) : "other";
 }
 
 // "yes 0.83 ± 0.02": what the leaf alone says, in the words of its kind.
@@ -70,7 +74,7 @@ std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit, const 
 
 std::string AnswerText(const v1::Prediction& prediction, const Schema& schema) {
   if (schema.target()) {
-    std::string text = absl::StrFormat("%s = %.6g", schema.label(), prediction.value());
+    std::string text = absl::StrFormat("%s = %.6g", Printable(schema.label()), prediction.value());
     if (std::isfinite(prediction.value_error())) {
       absl::StrAppendFormat(&text, " ± %.3g", prediction.value_error());
     }
@@ -97,13 +101,6 @@ Json DescribeStep(const v1::PathStep& step, const Schema& schema) {
   return json;
 }
 
-// Characters (code points) of UTF-8.
-size_t WidthOf(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-  }));
-}
-
 // The rows that were asked for, in one request.
 absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                                               const ModelSource& source) {
@@ -120,7 +117,7 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                           if (flags.row == 0 || flags.row == row) {
                             *request.add_rows() = ToProto(RowView(block.row(0)));
                           }
-                          return request.rows_size() <= static_cast<int>(kMostRows)
+                          return request.rows_size() <= kMostRows
                                      ? absl::OkStatus()
                                      : absl::InvalidArgumentError(absl::StrCat(
                                            "--data has more than ", kMostRows,
@@ -195,10 +192,10 @@ std::string ExplanationText(size_t row, const v1::Prediction& prediction,
                           LeafText(path, explanation.unit(), schema));
     size_t width = 0;
     for (const v1::PathStep& step : path.steps())
-      width = std::max(width, WidthOf(step.condition()));
+      width = std::max(width, CharacterCount(Printable(step.condition())));
     for (const v1::PathStep& step : path.steps()) {
-      absl::StrAppend(&text, "    ", step.condition(),
-                      std::string(width - WidthOf(step.condition()) + 2, ' '),
+      absl::StrAppend(&text, "    ", Printable(step.condition()),
+                      std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
                       step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
     }
     if (path.steps().empty()) absl::StrAppend(&text, "    the same for every row\n");

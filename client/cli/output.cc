@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/tree/render_label.h"
 
 namespace coppice {
 namespace {
@@ -24,7 +25,8 @@ std::string Pairs(const Json& object) {
 }
 
 std::string Cell(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  // What others named must not steer the terminal.
+  if (value.is_string()) return render_internal::Printable(value.get<std::string>());
   if (value.is_object()) return Pairs(value);
   if (value.is_null()) return "unknown";
   if (value.is_number_float()) return absl::StrFormat("%.6g", value.get<double>());

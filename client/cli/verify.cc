@@ -3,7 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <fstream>
-#include <iterator>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/describe.h"
@@ -14,9 +14,22 @@ namespace coppice {
 
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text;
+  constexpr size_t kPiece = size_t{1} << 20;
+  for (size_t read = kPiece;
+       stream.good() && read == kPiece && text.size() <= kMaxModelFileBytes;) {
+    const size_t before = text.size();
+    text.resize(before + kPiece);
+    stream.read(text.data() + before, kPiece);
+    read = static_cast<size_t>(stream.gcount());
+    text.resize(before + read);
+  }
   if (!stream.good() && !stream.eof()) {
     return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  }
+  if (text.size() > kMaxModelFileBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has more than ", kMaxModelFileBytes, " bytes: it is no model"));
   }
   v1::Model model;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);

@@ -3,6 +3,7 @@
 #ifndef COPPICE_CLIENT_CLI_VERIFY_H_
 #define COPPICE_CLIENT_CLI_VERIFY_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,6 +12,9 @@
 #include "coppice/v1/model.pb.h"
 
 namespace coppice {
+
+// Twice what the curator sends of one, written out as JSON.
+inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
 
 // The model in a file that `model export` wrote. InvalidArgument names the file.
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path);

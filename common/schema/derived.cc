@@ -1,14 +1,19 @@
 #include "common/schema/derived.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
 namespace {
+
+// Far more than any trainer makes (boosting: 64), and little memory and time whatever a file says.
+constexpr size_t kMostDerived = 1024;
+constexpr size_t kMostNameBytes = 200;  // of each part's name in the name of the whole
 
 absl::Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
   bool good = derived.size() == 2 || derived.size() == 3;
@@ -29,7 +34,7 @@ Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
   for (const DerivedTerm& term : derived) {
     absl::StrAppend(&feature.name,
                     feature.name.empty() ? (term.minus ? "-" : "") : (term.minus ? " - " : " + "),
-                    schema.features()[term.feature].name);
+                    schema.features()[term.feature].name.substr(0, kMostNameBytes));
     (term.minus ? feature.min : feature.max) += term.minus ? -1 : 1;
   }
   feature.name = absl::StrCat("scaled ", feature.name);
@@ -40,17 +45,18 @@ Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
 
 absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
                                     absl::Span<const DerivedFeature> derived) {
+  if (derived.size() > kMostDerived) {
+    return absl::InvalidArgumentError(absl::StrCat("there may be at most ", kMostDerived,
+                                                   " derived features, not ", derived.size()));
+  }
   std::vector<Feature> features = schema.features();
+  absl::flat_hash_set<std::string> taken = {schema.label()};
+  for (const Feature& feature : features) taken.insert(feature.name);
   for (const DerivedFeature& one : derived) {
     COPPICE_RETURN_IF_ERROR(CheckTerms(schema, one));
     features.push_back(FeatureOf(schema, one));
     std::string& name = features.back().name;
-    const auto is_taken = [&] {
-      return name == schema.label() ||
-             std::any_of(features.begin(), features.end() - 1,
-                         [&](const Feature& other) { return other.name == name; });
-    };
-    while (is_taken()) name += "'";
+    while (!taken.insert(name).second) name += "'";
   }
   if (schema.target()) {
     return Schema::CreateRegression(std::move(features), schema.label(), *schema.target());

@@ -87,11 +87,12 @@ uint32_t LargestOf(const std::vector<double>& numbers) {
   return static_cast<uint32_t>(best - numbers.begin());
 }
 
-// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1.
+// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1. Of terms so large that
+// they cancel nothing is left: then nothing is known.
 void CutToProbabilities(std::vector<double>& p) {
   for (double& x : p) x = std::clamp(x, 0.0, 1.0);
   const double total = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& x : p) x /= total;
+  for (double& x : p) x = total > 0 ? x / total : 1 / static_cast<double>(p.size());
 }
 
 }  // namespace
@@ -108,8 +109,10 @@ Prediction PredictFromWeights(std::vector<double> sums, double variance) {
   // The label's share a / (a + the others) by the delta method, and that rows are a sample.
   const double noise = variance * ((1 - p) * (1 - p) + (outputs - 1) * p * p) / (total * total);
   const double sampling = p * (1 - p) / std::max(total, 1.0);
+  const double error = std::sqrt(noise + sampling);
+  // Not a number where the total is too small to be squared.
   result.standard_error =
-      total > 0 ? std::sqrt(noise + sampling) : std::numeric_limits<double>::infinity();
+      total > 0 && !std::isnan(error) ? error : std::numeric_limits<double>::infinity();
   return result;
 }
 

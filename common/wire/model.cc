@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -128,10 +129,35 @@ v1::Model ToProto(const Model& model) {
   return proto;
 }
 
+namespace {
+
+// Before anything is made of them: a node takes a byte in the message and a hundred in memory, a
+// leaf's prediction takes more in the message. So memory is in proportion to the message.
+absl::Status CheckLeafCounts(const v1::Model& proto) {
+  const int trees = proto.forest().trees_size();
+  if (proto.predictions_size() != trees) {
+    return FieldError(
+        "model", absl::StrCat("a model of ", trees, " trees needs as many lists of leaves, not ",
+                              proto.predictions_size()));
+  }
+  for (int t = 0; t < trees; ++t) {
+    const v1::Tree& tree = proto.forest().trees(t);
+    const auto leaves = std::count(tree.kinds().begin(), tree.kinds().end(), v1::SPLIT_KIND_LEAF);
+    const int given = proto.predictions(t).leaves_size();
+    if (tree.kinds_size() <= 2 * given && leaves == given) continue;
+    return FieldError(
+        "model", absl::StrCat("tree ", t, ": needs ", leaves, " leaf predictions, not ", given));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Model> FromProto(const v1::Model& proto) {
   if (!v1::LeafKind_IsValid(proto.leaf_kind())) {
     return FieldError("model.leaf_kind", "is none that this version knows");
   }
+  COPPICE_RETURN_IF_ERROR(CheckLeafCounts(proto));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(proto.schema()));
   std::vector<DerivedFeature> derived = FromProto(proto.derived());
   const absl::StatusOr<Schema> tree_schema = ExtendSchema(schema, derived);

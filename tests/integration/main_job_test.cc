@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "client/collector.h"
@@ -208,6 +209,37 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_EQ(std::count(predicted.out.begin(), predicted.out.end(), '\n'), 500);
+
+  // By an endpoint, from rows without labels: the same answers.
+  daemon_.CoppiceJson(
+      {"endpoint", "set", "--endpoint", "best", "--model", "tree", "--expect", "0"});
+  const std::string features = ReadWhole(rows_ + "/test.csv");
+  const std::string unlabelled = folder_.path() + "/unlabelled.csv";
+  {
+    std::istringstream lines(features);
+    std::ofstream file(unlabelled);
+    for (std::string line; std::getline(lines, line);)
+      file << line.substr(0, line.rfind(',')) << "\n";
+  }
+  const Outcome served =
+      daemon_.Coppice({"model", "predict", "--endpoint", "best", "--data", unlabelled, "--json"});
+  EXPECT_EQ(served.exit_code, 0) << served.err;
+  EXPECT_EQ(served.out, predicted.out);
+  const auto explained = daemon_.CoppiceJson(
+      {"model", "explain", "--endpoint", "best", "--data", unlabelled, "--row", "7"});
+  EXPECT_EQ(explained["row"], 7);
+  EXPECT_EQ(explained["trees"].size(), 1u);
+  daemon_.CoppiceJson(
+      {"model", "build", "--study", "seen", "--model", "second", "--estimator", "smooth"});
+  EXPECT_EQ(daemon_.CoppiceJson(
+                {"endpoint", "set", "--endpoint", "best", "--model", "second"})["version"],
+            2);
+  EXPECT_EQ(daemon_.CoppiceJson({"endpoint", "rollback", "--endpoint", "best"})["model"], "tree");
+  const Outcome kept = daemon_.Coppice({"study", "delete", "--study", "seen", "--yes"});
+  EXPECT_EQ(kept.exit_code, 1);
+  EXPECT_THAT(kept.err, HasSubstr("endpoints/best serves its model tree"));
+  daemon_.CoppiceJson({"endpoint", "delete", "--endpoint", "best", "--yes"});
+  EXPECT_EQ(daemon_.Coppice({"study", "delete", "--study", "seen", "--yes"}).exit_code, 0);
 }
 
 TEST_F(MainJobTest, RealPublicAndPrivateRows) {

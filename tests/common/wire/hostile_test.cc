@@ -256,6 +256,60 @@ TEST_F(HostileModelTest, LabelOrSourceNodeOutOfRange) {
   EXPECT_THAT(FromProto(model_), IsInvalid("leaf 1: label"));
 }
 
+// Such nodes would take a hundred times the memory that they take in the message.
+TEST_F(HostileModelTest, NodesWithoutTheirPredictionsBeforeAnythingIsMadeOfThem) {
+  v1::Tree& tree = *model_.mutable_forest()->mutable_trees(0);
+  tree.clear_kinds();
+  for (int i = 0; i < 1'000'000; ++i) tree.add_kinds(v1::SPLIT_KIND_MISSING);
+  EXPECT_THAT(FromProto(model_), IsInvalid("model: tree 0: needs 0 leaf predictions, not 4"));
+  tree.clear_kinds();
+  for (int i = 0; i < 1'000'000; ++i) tree.add_kinds(v1::SPLIT_KIND_LEAF);
+  EXPECT_THAT(FromProto(model_), IsInvalid("needs 1000000 leaf predictions, not 4"));
+}
+
+TEST_F(HostileModelTest, MoreDerivedFeaturesThanAnyTrainerMakes) {
+  model_.mutable_schema()->mutable_features(1)->mutable_numeric()->set_max(1);
+  model_.mutable_schema()->mutable_features(0)->set_name(std::string(1 << 20, 'n'));
+  for (int i = 0; i < 1024; ++i) {
+    v1::DerivedFeature& derived = *model_.add_derived();
+    for (const uint32_t feature : {0u, 1u}) {
+      derived.add_features(feature);
+      derived.add_minus(false);
+    }
+  }
+  // A thousand of one long name: quickly read, and small.
+  EXPECT_THAT(FromProto(model_), IsInvalid("forest.trees[0]"));  // its feature 1 is a number now
+  *model_.add_derived() = model_.derived(0);
+  EXPECT_THAT(FromProto(model_), IsInvalid("model.derived: there may be at most 1024"));
+}
+
+TEST_F(HostileModelTest, TermsOfAMeanThatCancelSayThatNothingIsKnown) {
+  model_.set_leaf_kind(v1::LEAF_KIND_ADDITIVE);
+  for (int t = 0; t < 2; ++t) {
+    for (v1::LeafPrediction& leaf : *model_.mutable_predictions(t)->mutable_leaves()) {
+      leaf.set_probabilities(0, t == 0 ? 1e9 : -1e9);
+      leaf.set_probabilities(1, t == 0 ? -1e9 : 1e9);
+    }
+  }
+  const absl::StatusOr<Model> model = FromProto(model_);
+  if (!model.ok()) return;  // refusing them is as good
+  EXPECT_EQ(model->Predict({1, 0}).probabilities, std::vector<double>({0.5, 0.5}));
+}
+
+TEST_F(HostileModelTest, WeightsTooSmallToBeSquaredSayThatNothingIsKnown) {
+  model_.set_leaf_kind(v1::LEAF_KIND_WEIGHTS);
+  for (v1::TreePredictions& tree : *model_.mutable_predictions()) {
+    for (v1::LeafPrediction& leaf : *tree.mutable_leaves()) {
+      leaf.set_standard_error(0);
+      leaf.set_probabilities(0, 1e-300);
+      leaf.set_probabilities(1, 0);
+    }
+  }
+  const absl::StatusOr<Model> model = FromProto(model_);
+  ASSERT_OK(model.status());
+  EXPECT_EQ(model->Predict({1, 0}).standard_error, std::numeric_limits<double>::infinity());
+}
+
 TEST(HostileNameTest, AnotherCollectionNoIdOrMoreThanAnId) {
   for (const char* name : {"", "studies", "studies/", "models/a", "studies/a/b", "studies/../a",
                            "Studies/a", "a", "/studies/a"}) {

@@ -176,7 +176,9 @@ TEST_F(ServingTest, SwitchesAndRollbacksUnderLoadFailNoCall) {
   });
   for (int change = 1; change <= 60; ++change) {
     ASSERT_THAT(Set(absl::StrCat("v", change % kModels)), IsGrpcOk());
-    if (change % 3 == 0) ASSERT_THAT(RollBack(), IsGrpcOk());
+    if (change % 3 == 0) {
+      ASSERT_THAT(RollBack(), IsGrpcOk());
+    }
   }
   while (answered < 100) std::this_thread::yield();
   done = true;
@@ -210,7 +212,9 @@ TEST_F(ServingTest, AStreamAnswersEachBatchInOrderByOneModel) {
     EXPECT_EQ(response.model(), batch == 0 ? "models/m1" : "");
     EXPECT_EQ(response.version(), batch == 0 ? 1u : 0u);
     EXPECT_THAT(response.classes(), SizeIs(batch == 0 ? 2 : 0));
-    if (batch == 5) ASSERT_THAT(Set("m2"), IsGrpcOk());  // is not for this stream
+    if (batch == 5) {
+      ASSERT_THAT(Set("m2"), IsGrpcOk());  // is not for this stream
+    }
   }
   stream->WritesDone();
   EXPECT_FALSE(stream->Read(&response));
