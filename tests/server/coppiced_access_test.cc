@@ -75,15 +75,19 @@ class AccessTest : public ::testing::Test {
     access_ = *AccessControl::Open(policy_path_, mutual);
     const auto clock = [] { return int64_t{1000}; };
     studies_ = *Studies::Open(store_, models_, clock);
+    endpoints_ = *Endpoints::Open(store_, models_, clock);
     ledger_ = *Ledger::Open(store_, clock);
     datasets_ = *Datasets::Open(store_, *ledger_, clock);
     jobs_ = *Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
     const TlsFiles tls = {.certificate = certificate_.certificate_pem,
                           .key = certificate_.key_pem,
                           .client_ca = mutual ? client_.certificate_pem : ""};
-    server_ = *DaemonServer::Start(
-        {.listen = "127.0.0.1:0", .tls = &tls, .access = access_.get()},
-        {.studies = *studies_, .models = models_, .datasets = *datasets_, .jobs = *jobs_});
+    server_ = *DaemonServer::Start({.listen = "127.0.0.1:0", .tls = &tls, .access = access_.get()},
+                                   {.studies = *studies_,
+                                    .models = models_,
+                                    .endpoints = *endpoints_,
+                                    .datasets = *datasets_,
+                                    .jobs = *jobs_});
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
@@ -125,6 +129,7 @@ class AccessTest : public ::testing::Test {
   Models models_;
   std::unique_ptr<AccessControl> access_;
   std::unique_ptr<Studies> studies_;
+  std::unique_ptr<Endpoints> endpoints_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Datasets> datasets_;
   std::unique_ptr<Jobs> jobs_;
