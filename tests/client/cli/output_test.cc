@@ -24,6 +24,21 @@ TEST(OutputTest, TextIsAligned) {
             "none      unknown\n");
 }
 
+TEST(OutputTest, TextDoesNotSteerTheTerminal) {
+  EXPECT_EQ(AsText(Json{{"a", "\x1b[2Jgone\n"}}), "a  \xef\xbf\xbd[2Jgone\xef\xbf\xbd\n");
+}
+
+TEST(OutputTest, RowsThatArePrintedOneByOneAreOneTable) {
+  ::testing::internal::CaptureStdout();
+  {
+    RowPrinter printer(/*json=*/false);
+    for (int i = 0; i < 1001; ++i) printer.Print({{"row", i}, {"p", 0.5}});
+  }
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(out.substr(0, 14), "row  p\n0    0.");
+  EXPECT_EQ(out.substr(out.size() - 19), "999  0.5\n1000  0.5\n");
+}
+
 TEST(OutputTest, TableHasOneLineARowUnderItsNames) {
   const std::vector<Json> rows = {{{"row", 1}, {"p", 0.123456789}}, {{"row", 10}, {"p", nullptr}}};
   EXPECT_EQ(AsTable(rows),

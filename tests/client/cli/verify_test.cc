@@ -58,6 +58,8 @@ TEST(ReadModelFileTest, NamesAFileThatIsNoModel) {
   const TempDir folder;
   const std::string path = folder.path() + "/model.json";
   EXPECT_THAT(ReadModelFile(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  EXPECT_THAT(ReadModelFile("/dev/zero"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than")));
   std::ofstream(path) << "{\"certificate\":";
   EXPECT_THAT(ReadModelFile(path),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no model")));

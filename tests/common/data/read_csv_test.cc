@@ -49,6 +49,38 @@ TEST(ReadCsvTest, AnEmptyClassIsUnlabelledWhereThatIsAllowed) {
   EXPECT_THAT(ReadBody("30,clerk,\n"), IsRefused("income"));
 }
 
+TEST(ReadCsvTest, LabelsThatAreIgnoredNeedNotBeThere) {
+  for (const char* text : {"age,job\n30,clerk\n", "job,age,income\nclerk,30,no class\n"}) {
+    ASSERT_OK_AND_ASSIGN(const TableFile file, Read(text, {.ignore_labels = true}));
+    EXPECT_THAT(file.table.row(0), ElementsAre(30, 0));
+  }
+  EXPECT_THAT(Read("age,job\n30,clerk\n"), IsRefused("income"));
+}
+
+TEST(ReadCsvTest, BlocksHaveAllRowsInOrderAndAnErrorOfTheTakerStopsAsItIs) {
+  const TempFile file(".csv", "age,job,income\n20,clerk,low\n21,,low\n22,x,high\n23,clerk,low\n");
+  std::vector<std::vector<double>> blocks;
+  ASSERT_OK_AND_ASSIGN(const ReadNotes notes,
+                       ReadTableInBlocks(file.path(), Income(), {}, 3, [&](const Table& block) {
+                         blocks.emplace_back(block.column(0).begin(), block.column(0).end());
+                         return absl::OkStatus();
+                       }));
+  EXPECT_THAT(blocks, ElementsAre(ElementsAre(20, 21, 22), ElementsAre(23)));
+  EXPECT_EQ(notes.missing, 1u);
+  EXPECT_EQ(notes.unknown_categories, 1u);
+  for (const size_t rows : {1, 3, 4, 100}) {
+    EXPECT_EQ(ReadTableInBlocks(file.path(), Income(), {}, rows,
+                                [](const Table&) { return absl::AbortedError("enough"); })
+                  .status(),
+              absl::AbortedError("enough"));
+  }
+  const auto take = [](const Table&) { return absl::OkStatus(); };
+  EXPECT_THAT(ReadTableInBlocks(file.path(), Income(), {.max_rows = 3}, 2, take).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than 3 rows")));
+  const TempFile empty(".csv", "age,job,income\n");
+  EXPECT_THAT(ReadTableInBlocks(empty.path(), Income(), {}, 2, take), IsRefused("no rows"));
+}
+
 absl::StatusOr<TableFile> ReadRings(absl::string_view body, const ReadOptions& options = {}) {
   const TempFile file(".csv", absl::StrCat("x,rings\n", body));
   return ReadTable(file.path(),

@@ -41,6 +41,13 @@ TEST(ReadLibsvmTest, AbsentIndicesAreZero) {
   EXPECT_EQ(file.notes.Summary(), "");
 }
 
+TEST(ReadLibsvmTest, LabelsThatAreIgnoredNeedNotBeThere) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       Read("1:2 3:4\nno_class 2:3 3:1\n", {.ignore_labels = true}));
+  EXPECT_THAT(file.table.row(0), ElementsAre(2, 0, 4));
+  EXPECT_THAT(file.table.row(1), ElementsAre(0, 3, 1));
+}
+
 TEST(ReadLibsvmTest, ZeroOutsideTheBoundsIsClampedAndCounted) {
   ASSERT_OK_AND_ASSIGN(const TableFile file, Read("1 1:9\n"));
   EXPECT_THAT(file.table.row(0), ElementsAre(5, 0, 0.5));
