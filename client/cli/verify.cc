@@ -12,12 +12,11 @@
 
 namespace coppice {
 
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path) {
+absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
   std::ifstream stream(path, std::ios::binary);
   std::string text;
   constexpr size_t kPiece = size_t{1} << 20;
-  for (size_t read = kPiece;
-       stream.good() && read == kPiece && text.size() <= kMaxModelFileBytes;) {
+  for (size_t read = kPiece; stream.good() && read == kPiece && text.size() <= max_bytes;) {
     const size_t before = text.size();
     text.resize(before + kPiece);
     stream.read(text.data() + before, kPiece);
@@ -27,9 +26,9 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path) {
   if (!stream.good() && !stream.eof()) {
     return absl::NotFoundError(absl::StrCat("cannot read ", path));
   }
-  if (text.size() > kMaxModelFileBytes) {
+  if (text.size() > max_bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, " has more than ", kMaxModelFileBytes, " bytes: it is no model"));
+        absl::StrCat(path, " has more than ", max_bytes, " bytes: it is no model"));
   }
   v1::Model model;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);

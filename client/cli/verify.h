@@ -17,7 +17,8 @@ namespace coppice {
 inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
 
 // The model in a file that `model export` wrote. InvalidArgument names the file.
-absl::StatusOr<v1::Model> ReadModelFile(const std::string& path);
+absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
+                                        size_t max_bytes = kMaxModelFileBytes);
 
 struct Verdict {
   Json json;            // the claim, every release, and what they cost in all

@@ -58,7 +58,7 @@ TEST(ReadModelFileTest, NamesAFileThatIsNoModel) {
   const TempDir folder;
   const std::string path = folder.path() + "/model.json";
   EXPECT_THAT(ReadModelFile(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
-  EXPECT_THAT(ReadModelFile("/dev/zero"),
+  EXPECT_THAT(ReadModelFile("/dev/zero", 3 << 20),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than")));
   std::ofstream(path) << "{\"certificate\":";
   EXPECT_THAT(ReadModelFile(path),
