@@ -1,5 +1,6 @@
 #include "server/curator/studies.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -24,14 +25,27 @@
 namespace coppice {
 namespace {
 
+// All of it was fixed when the study was made, so it is the first of its sequence.
+Manifest ManifestOf(const StudyFacts& facts) {
+  return {.study = facts.terms->study,
+          .fingerprint = facts.fingerprint,
+          .epsilon = facts.terms->epsilon,
+          .mechanism = facts.terms->mechanism,
+          .expires_unix_seconds = 0,
+          .min_reports = 0,
+          .sequence = 1,
+          .issued_unix_seconds = std::max<int64_t>(0, facts.created_unix_seconds)};
+}
+
 class StoredStudies final : public Studies {
  public:
   StoredStudies(Store& store, Models& models, std::function<int64_t()> clock,
-                TicketAuthority authority)
+                TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests)
       : store_(store),
         models_(models),
         clock_(std::move(clock)),
         authority_(std::move(authority)),
+        manifests_(std::move(manifests)),
         intake_(store, Intake::Limits()) {}
 
   absl::Status Load() { return catalog_.Load(store_); }
@@ -101,11 +115,16 @@ class StoredStudies final : public Studies {
     const StudyFacts& facts = study->facts();
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
                              authority_.Issue(facts.fingerprint, count));
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
+                             manifests_->Sign(ManifestOf(facts)));
     return Offered{.terms_bytes = facts.terms_bytes,
                    .fingerprint = facts.fingerprint,
                    .forest = facts.packed_forest,
-                   .tickets = std::move(tickets)};
+                   .tickets = std::move(tickets),
+                   .manifest = std::move(manifest)};
   }
+
+  CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
@@ -221,6 +240,7 @@ class StoredStudies final : public Studies {
     catalog_.Remove(study);
     models_.RemoveOf(MakeName(kStudies, id));
     bases_.erase(id);
+    manifests_->Forget(id);
     return absl::OkStatus();
   }
 
@@ -287,6 +307,7 @@ class StoredStudies final : public Studies {
   Models& models_;
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
+  const std::unique_ptr<ManifestAuthority> manifests_;
   Catalog catalog_;
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
@@ -298,11 +319,14 @@ class StoredStudies final : public Studies {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& models,
-                                                       std::function<int64_t()> clock) {
+                                                       std::function<int64_t()> clock,
+                                                       const SigningKeys& signing_keys) {
   COPPICE_RETURN_IF_ERROR(CheckFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
-  auto studies =
-      std::make_unique<StoredStudies>(store, models, std::move(clock), std::move(authority));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
+                           ManifestAuthority::Open(store, signing_keys, clock()));
+  auto studies = std::make_unique<StoredStudies>(store, models, std::move(clock),
+                                                 std::move(authority), std::move(manifests));
   COPPICE_RETURN_IF_ERROR(studies->Load());
   return studies;
 }

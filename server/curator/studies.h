@@ -35,6 +35,7 @@
 #include "common/wire/packed_forest.h"
 #include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
+#include "server/curator/manifest_authority.h"
 #include "server/curator/partition.h"
 #include "server/curator/report_batch.h"
 #include "server/models/models.h"
@@ -96,7 +97,8 @@ class Studies {
   // what is built, and must outlive the studies. `clock` returns seconds since 1970: it dates
   // records, and says when a study's time is over.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store, Models& models,
-                                                       std::function<int64_t()> clock);
+                                                       std::function<int64_t()> clock,
+                                                       const SigningKeys& signing_keys = {});
   virtual ~Studies() = default;
 
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
@@ -114,9 +116,13 @@ class Studies {
     Fingerprint fingerprint{};
     std::shared_ptr<const PackedForest> forest;
     std::vector<Ticket> tickets;
+    std::shared_ptr<const SignedManifest> manifest{};
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
   virtual absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const = 0;
+
+  // What signs the manifests.
+  virtual CuratorKeys SigningKeysInUse() const = 0;
 
   // Judges each report by itself and calls `done` once, from another thread, with one outcome a
   // report in the same order, after everything accepted is durable. Batches of one study are

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "common/wire/manifest.h"
 #include "server/service/messages.h"
 #include "server/service/preview.h"
 #include "server/service/unary.h"
@@ -55,6 +56,18 @@ absl::Status Delete(Studies& studies, const v1::DeleteStudyRequest& request) {
   return studies.Delete(id);
 }
 
+absl::Status CheckKnownManifest(absl::string_view known) {
+  if (known.empty() || known.size() == std::tuple_size_v<Sha256Digest>) return absl::OkStatus();
+  return FieldError("known_manifest",
+                    absl::StrCat("must be empty or have ", std::tuple_size_v<Sha256Digest>,
+                                 " bytes, has ", known.size()));
+}
+
+bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
+  const Sha256Digest digest = Sha256({manifest.bytes});
+  return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
 absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& request,
                        v1::GetOfferResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
@@ -71,12 +84,16 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
                       absl::StrCat("must be empty or have ", std::tuple_size_v<Fingerprint>,
                                    " bytes, has ", known.size()));
   }
+  COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
                            studies.MakeOffer(id, std::max(request.tickets(), uint32_t{1})));
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
   for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
   const bool is_known = response.fingerprint() == known;
   if (!is_known) response.set_terms(*offered.terms_bytes);
+  if (!IsKnown(*offered.manifest, request.known_manifest())) {
+    *response.mutable_manifest() = ToProto(*offered.manifest);
+  }
   const PackedForest& forest = *offered.forest;
   if (!request.whole_forest()) {
     const auto trees = static_cast<uint32_t>(forest.trees.size());
@@ -87,6 +104,13 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
     response.mutable_forest()->Assign(forest.trees.begin(), forest.trees.end());
   }
   return absl::OkStatus();
+}
+
+void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
+  response.mutable_key()->assign(keys.key.begin(), keys.key.end());
+  for (const KeyEndorsement& step : keys.endorsements) {
+    *response.add_endorsements() = ToProto(step);
+  }
 }
 
 // Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.
@@ -145,6 +169,13 @@ grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext
   const absl::Status status = MakeOffer(studies_, *request, *response);
   CompressIfLarge(*response, *context);
   return Reply(context, status);
+}
+
+grpc::ServerUnaryReactor* StudyServiceImpl::GetCuratorKeys(grpc::CallbackServerContext* context,
+                                                           const v1::GetCuratorKeysRequest*,
+                                                           v1::GetCuratorKeysResponse* response) {
+  AddKeys(studies_.SigningKeysInUse(), *response);
+  return Reply(context, absl::OkStatus());
 }
 
 }  // namespace coppice

@@ -39,6 +39,9 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
   grpc::ServerUnaryReactor* GetOffer(grpc::CallbackServerContext* context,
                                      const v1::GetOfferRequest* request,
                                      v1::GetOfferResponse* response) override;
+  grpc::ServerUnaryReactor* GetCuratorKeys(grpc::CallbackServerContext* context,
+                                           const v1::GetCuratorKeysRequest* request,
+                                           v1::GetCuratorKeysResponse* response) override;
 
  private:
   Studies& studies_;

@@ -128,8 +128,12 @@ class FakeStudies final : public Studies {
     return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
                    .fingerprint = info->fingerprint,
                    .forest = offered_forest_,
-                   .tickets = std::vector<Ticket>(count)};
+                   .tickets = std::vector<Ticket>(count),
+                   .manifest = std::make_shared<const SignedManifest>(SignedManifest{
+                       .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}})};
   }
+
+  CuratorKeys SigningKeysInUse() const override { return {.key = {2}, .endorsements = {}}; }
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
