@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,6 +13,7 @@
 #include "client/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
 #include "common/wire/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -93,15 +95,41 @@ absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_
       absl::StrCat("study ", study, " has other terms now; fetch its offer again"));
 }
 
-absl::StatusOr<v1::GetOfferResponse> GetOffer(const std::shared_ptr<grpc::Channel>& channel,
-                                              const std::string& server, const RetryOptions& retry,
-                                              const v1::GetOfferRequest& request) {
+// Everything a fetch needs of its collector.
+struct Line {
+  const std::shared_ptr<grpc::Channel>& channel;
+  const std::string& server;
+  const RetryOptions& retry;
+  Trust& trust;
+};
+
+absl::StatusOr<v1::GetOfferResponse> GetOffer(const Line& line, absl::string_view study,
+                                              v1::GetOfferRequest request) {
+  if (const std::optional<Sha256Digest> known = line.trust.Known(line.server, study)) {
+    request.mutable_known_manifest()->assign(known->begin(), known->end());
+  }
   v1::GetOfferResponse response;
-  const auto stub = v1::StudyService::NewStub(channel);
-  COPPICE_RETURN_IF_ERROR(CallServer(*channel, server, retry, [&](grpc::ClientContext& context) {
-    return stub->GetOffer(&context, request, &response);
-  }));
+  const auto stub = v1::StudyService::NewStub(line.channel);
+  COPPICE_RETURN_IF_ERROR(CallServer(
+      *line.channel, line.server, line.retry,
+      [&](grpc::ClientContext& context) { return stub->GetOffer(&context, request, &response); }));
   return response;
+}
+
+// Before anything else of the offer is used. `terms` is null if the caller has checked them before.
+absl::Status Admit(const Line& line, const v1::GetOfferResponse& response, absl::string_view study,
+                   const Fingerprint& fingerprint, const Terms* terms) {
+  std::optional<SignedManifest> manifest;
+  if (response.has_manifest()) {
+    absl::StatusOr<SignedManifest> read = FromProto(response.manifest());
+    if (!read.ok()) {
+      return absl::DataLossError(absl::StrCat("the manifest of study ", study,
+                                              " is bad: ", read.status().message(),
+                                              "; do not answer, and tell the curator"));
+    }
+    manifest = *std::move(read);
+  }
+  return line.trust.Admit(line.server, study, fingerprint, terms, manifest, ParseManifest);
 }
 
 absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {
@@ -158,33 +186,41 @@ absl::StatusOr<std::vector<DeliveryResult>> ReadOutcomes(const v1::SubmitReports
 }  // namespace
 
 Collector::Collector(std::shared_ptr<grpc::Channel> channel, std::string server,
-                     const RetryOptions& retry)
-    : channel_(std::move(channel)), server_(std::move(server)), retry_(retry) {}
+                     const RetryOptions& retry, Trust* trust)
+    : channel_(std::move(channel)), server_(std::move(server)), retry_(retry), trust_(trust) {
+  if (trust_ != nullptr) return;
+  own_memory_ = ManifestMemory::InMemory();
+  own_trust_ = std::make_shared<Trust>(OfferPolicy(), *own_memory_);
+  trust_ = own_trust_.get();
+}
 
 absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
-                                            const RetryOptions& retry) {
+                                            const RetryOptions& retry, Trust* trust) {
   COPPICE_ASSIGN_OR_RETURN(auto channel, Connect(connect));
-  return Collector(std::move(channel), connect.server, retry);
+  return Collector(std::move(channel), connect.server, retry, trust);
 }
 
 absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study) const {
+  const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, /*tickets=*/1));
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
-                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
+  const Fingerprint fingerprint = FingerprintOf(response.terms());
+  COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, terms, tickets[0]));
-  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(tickets),
-                std::move(trees)};
+  return Offers{std::move(terms), fingerprint, std::move(tickets), std::move(trees)};
 }
 
 absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
                                                         const Fingerprint& fingerprint) const {
+  const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(known.study, /*tickets=*/1));
   request.set_known_fingerprint(AsBytes(fingerprint));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
-                           GetOffer(channel_, server_, retry_, request));
+                           GetOffer(line, known.study, request));
   COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, known.study, fingerprint));
+  COPPICE_RETURN_IF_ERROR(Admit(line, response, known.study, fingerprint, &known));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, known, tickets[0]));
   return Offers{known, fingerprint, std::move(tickets), std::move(trees)};
@@ -192,26 +228,28 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
 
 absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study,
                                                          uint32_t tickets) const {
+  const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
   request.set_whole_forest(true);
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
-                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
+  const Fingerprint fingerprint = FingerprintOf(response.terms());
+  COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadForest(response, terms));
-  return Offers{std::move(terms), FingerprintOf(response.terms()), std::move(read),
-                std::move(trees)};
+  return Offers{std::move(terms), fingerprint, std::move(read), std::move(trees)};
 }
 
 absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view study,
                                                             const Fingerprint& fingerprint,
                                                             uint32_t tickets) const {
+  const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
   request.set_whole_forest(true);
   request.set_known_fingerprint(AsBytes(fingerprint));
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
-                           GetOffer(channel_, server_, retry_, request));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));
   COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, study, fingerprint));
+  COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, /*terms=*/nullptr));
   return ReadTickets(response, tickets);
 }
 

@@ -1,8 +1,9 @@
 // Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
 //
 // Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint,
-//            and every tree against the terms, before use. TLS unless `insecure` is asked for, and
-//            that on loopback addresses only.
+//            every tree against the terms, and both against the manifest that the curator signed,
+//            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
+//            and that on loopback addresses only.
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
 //            and full jitter, until `give_up_after`; then the last error, saying how often was
 //            tried.
@@ -26,6 +27,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "client/privatizer.h"
+#include "client/trust.h"
 #include "common/study/terms.h"
 
 namespace grpc {
@@ -68,7 +70,11 @@ struct DeliveryResult {
 
 class Collector {
  public:
-  static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry);
+  // `trust` must outlive the collector, and should rest on the device's journal. Without it keys
+  // and manifests are remembered for as long as the collector lives, and no longer: for tests and
+  // tools.
+  static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
+                                          Trust* trust = nullptr);
 
   struct Offers {
     Terms terms;
@@ -99,11 +105,15 @@ class Collector {
       absl::Span<const PrivateReport> reports) const;
 
  private:
-  Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry);
+  Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry,
+            Trust* trust);
 
   std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
   RetryOptions retry_;
+  std::shared_ptr<ManifestMemory> own_memory_;  // where no trust was given, behind own_trust_
+  std::shared_ptr<Trust> own_trust_;
+  Trust* trust_;
 };
 
 }  // namespace coppice

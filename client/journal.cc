@@ -126,6 +126,28 @@ class FileJournal final : public Journal {
     return index_.Spent(subject);
   }
 
+  std::optional<SeenManifest> OfStudy(absl::string_view study) const override {
+    absl::MutexLock lock(&mutex_);
+    return seen_.OfStudy(study);
+  }
+
+  std::optional<PublicKey> RootOf(absl::string_view curator) const override {
+    absl::MutexLock lock(&mutex_);
+    return seen_.RootOf(curator);
+  }
+
+  std::optional<PublicKey> LastKeyOf(const PublicKey& root) const override {
+    absl::MutexLock lock(&mutex_);
+    return seen_.LastKeyOf(root);
+  }
+
+  absl::Status Remember(const SeenManifest& seen) override {
+    absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeSeen(seen)));
+    seen_.Add(seen);
+    return absl::OkStatus();
+  }
+
   absl::Status Append(absl::Span<const JournalEntry> entries) override {
     if (entries.empty()) return absl::OkStatus();
     absl::MutexLock lock(&mutex_);
@@ -155,6 +177,7 @@ class FileJournal final : public Journal {
   JournalFile file_ ABSL_GUARDED_BY(mutex_);
   FrameDigest last_ ABSL_GUARDED_BY(mutex_) = FirstFrameDigest();
   Index index_ ABSL_GUARDED_BY(mutex_);
+  SeenManifests seen_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::Status FileJournal::StartFile() {
@@ -168,6 +191,10 @@ absl::Status FileJournal::Replay(absl::string_view body) {
   if (const auto* entries = absl::get_if<std::vector<JournalEntry>>(&record)) {
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(*entries));
     index_.Add(*entries);
+    return absl::OkStatus();
+  }
+  if (const auto* seen = absl::get_if<SeenManifest>(&record)) {
+    seen_.Add(*seen);
     return absl::OkStatus();
   }
   const DeliveredMark& mark = absl::get<DeliveredMark>(record);

@@ -1,4 +1,5 @@
-// The on-device journal: which studies were answered, with which bytes, at what cost.
+// The on-device journal: which studies were answered, with which bytes, at what cost, and what
+// their curators promised.
 //
 // Guarantee  what Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
 //            torn last record is cut off when the file is opened; it was never acknowledged, so
@@ -27,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/privatizer.h"
+#include "client/seen_manifests.h"
 #include "common/privacy/budget.h"
 
 namespace coppice {
@@ -38,10 +40,9 @@ struct JournalEntry {
   bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
 };
 
-class Journal {
+class Journal : public ManifestMemory {
  public:
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);
-  virtual ~Journal() = default;
 
   // The answer that `subject` gave to `study`, if any.
   virtual std::optional<JournalEntry> Find(absl::string_view subject,

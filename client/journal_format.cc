@@ -20,6 +20,7 @@ constexpr size_t kBodyCheckBytes = 8;
 
 constexpr uint8_t kAnswers = 1;
 constexpr uint8_t kDelivered = 2;
+constexpr uint8_t kSeen = 3;
 
 absl::Status Corrupt(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
@@ -112,6 +113,50 @@ absl::StatusOr<JournalRecord> DecodeDelivered(Reader& reader) {
   return JournalRecord(std::move(mark));
 }
 
+template <typename Bytes>
+void ReadBytes(Reader& reader, Bytes& bytes) {
+  const absl::string_view read = reader.Bytes(bytes.size());
+  std::copy(read.begin(), read.end(), bytes.begin());
+}
+
+absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader) {
+  std::string curator = reader.Text();
+  std::string study = reader.Text();
+  Fingerprint fingerprint{};
+  ReadBytes(reader, fingerprint);
+  const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
+  const auto mechanism = ParseMechanism(reader.Text());
+  const auto expires = static_cast<int64_t>(reader.Integer<uint64_t>());
+  const uint64_t min_reports = reader.Integer<uint64_t>();
+  const uint64_t sequence = reader.Integer<uint64_t>();
+  const auto issued = static_cast<int64_t>(reader.Integer<uint64_t>());
+  if (reader.failed() || !epsilon.ok() || !mechanism.ok()) {
+    return Corrupt("a manifest cannot be read");
+  }
+  SeenManifest seen{.curator = std::move(curator),
+                    .manifest = {.study = std::move(study),
+                                 .fingerprint = fingerprint,
+                                 .epsilon = *epsilon,
+                                 .mechanism = *mechanism,
+                                 .expires_unix_seconds = expires,
+                                 .min_reports = min_reports,
+                                 .sequence = sequence,
+                                 .issued_unix_seconds = issued}};
+  ReadBytes(reader, seen.hash);
+  ReadBytes(reader, seen.key);
+  ReadBytes(reader, seen.root);
+  seen.manifest.key = KeyIdOf(seen.key);
+  if (!ValidateManifest(seen.manifest).ok()) return Corrupt("a manifest cannot be read");
+  return JournalRecord(std::move(seen));
+}
+
+absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
+  if (kind == kAnswers) return DecodeAnswers(reader);
+  if (kind == kDelivered) return DecodeDelivered(reader);
+  if (kind == kSeen) return DecodeSeen(reader);
+  return Corrupt("a record is of no known kind");
+}
+
 }  // namespace
 
 std::string JournalHeader() {
@@ -180,12 +225,27 @@ std::string EncodeDelivered(const DeliveredMark& mark) {
   return body;
 }
 
+std::string EncodeSeen(const SeenManifest& seen) {
+  const Manifest& manifest = seen.manifest;
+  std::string body;
+  PutInteger(body, kSeen);
+  PutText(body, seen.curator);
+  PutText(body, manifest.study);
+  absl::StrAppend(&body, AsText(manifest.fingerprint));
+  PutInteger(body, manifest.epsilon.nanos());
+  PutText(body, MechanismName(manifest.mechanism));
+  PutInteger(body, static_cast<uint64_t>(manifest.expires_unix_seconds));
+  PutInteger(body, manifest.min_reports);
+  PutInteger(body, manifest.sequence);
+  PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
+  absl::StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
+  return body;
+}
+
 absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body) {
   Reader reader(body);
   const uint8_t kind = reader.Integer<uint8_t>();
-  if (kind != kAnswers && kind != kDelivered) return Corrupt("a record is of no known kind");
-  COPPICE_ASSIGN_OR_RETURN(JournalRecord record,
-                           kind == kAnswers ? DecodeAnswers(reader) : DecodeDelivered(reader));
+  COPPICE_ASSIGN_OR_RETURN(JournalRecord record, DecodeKind(kind, reader));
   if (!reader.done()) return Corrupt("a record is longer or shorter than its content");
   return record;
 }

@@ -9,8 +9,11 @@
 // Torn       a frame is torn if the bytes end before it does. Writing stopped there.
 // Body       kind (1 byte), then for kind 1 (answers): a count and each answer's subject, epsilon
 //            in nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1);
-//            for kind 2 (delivered): the study, a count, the subjects. Counts are 4 bytes; texts
-//            are 4 bytes of length and their bytes.
+//            for kind 2 (delivered): the study, a count, the subjects; for kind 3 (seen manifest):
+//            the curator, the manifest's study, fingerprint (32), epsilon in nano-epsilons (8),
+//            mechanism's name, expiry (8), least reports (8), sequence (8), time of issue (8), the
+//            SHA-256 of its bytes (32), the key that signed it (32) and the one that trust began
+//            with (32). Counts are 4 bytes; texts are 4 bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_
@@ -59,11 +62,12 @@ struct DeliveredMark {
 
   friend bool operator==(const DeliveredMark&, const DeliveredMark&) = default;
 };
-using JournalRecord = absl::variant<std::vector<JournalEntry>, DeliveredMark>;
+using JournalRecord = absl::variant<std::vector<JournalEntry>, DeliveredMark, SeenManifest>;
 
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
 std::string EncodeDelivered(const DeliveredMark& mark);
-// DataLoss unless `body` is exactly what one of the two above returns.
+std::string EncodeSeen(const SeenManifest& seen);
+// DataLoss unless `body` is exactly what one of the three above returns.
 absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body);
 
 }  // namespace coppice

@@ -2,6 +2,7 @@
 // signals, drain.
 
 #include <grpc/support/log.h>
+#include <openssl/crypto.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +59,24 @@ absl::StatusOr<std::unique_ptr<AccessControl>> LoadPolicy(const DaemonFlags& fla
                         absl::StrCat("--policy ", access.status().message()));
   }
   return access;
+}
+
+absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
+                                                         const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  std::string pem{std::istreambuf_iterator<char>(file), {}};
+  absl::StatusOr<SigningKey> key = SigningKey::FromPem(pem);
+  OPENSSL_cleanse(pem.data(), pem.size());
+  if (key.ok()) return *key;
+  return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", key.status().message()));
+}
+
+absl::StatusOr<SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
+  SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
+  COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", flags.signing_key));
+  COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", flags.next_signing_key));
+  return keys;
 }
 
 absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
@@ -107,6 +127,7 @@ absl::Status WritePortFile(const std::string& path, int port) {
 absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadTls(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
+  COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
   return CheckDataDir(flags.data_dir);
 }
 
@@ -127,6 +148,7 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   const StopSignals signals;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls, LoadTls(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));
+  COPPICE_ASSIGN_OR_RETURN(const SigningKeys signing_keys, LoadSigningKeys(flags));
   log.Info("starting", {{"version", COPPICE_VERSION},
                         {"data_dir", flags.data_dir},
                         {"tls", !tls                     ? "off"
@@ -137,7 +159,7 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   Models models;
   // First, for it finds out whether a newer version made the store.
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
-                           Studies::Open(*store, models, clock));
+                           Studies::Open(*store, models, clock, signing_keys));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
                            Endpoints::Open(*store, models, clock));

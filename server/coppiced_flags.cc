@@ -76,6 +76,17 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
                  "Who may do what, JSON; without it on a loopback address only, where everybody "
                  "may do everything")
       ->type_name("FILE");
+  app.add_option(
+         "--signing-key", flags.signing_key,
+         "Ed25519 key that signs what studies offer, PKCS#8 PEM (default: one in --data-dir)")
+      ->type_name("FILE");
+  app.add_option("--next-signing-key", flags.next_signing_key,
+                 "Key that the signing key endorses, and that signs from now on")
+      ->type_name("FILE");
+  app.add_flag(
+      "--break-key-chain", flags.break_key_chain,
+      "Take --signing-key though the key before is lost or stolen; devices refuse it until "
+      "they are given it");
   app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
   app.add_option("--training-jobs", flags.training_jobs,
                  "Training jobs at a time, from 0 (none) to 64; each needs its dataset in memory")
@@ -160,6 +171,10 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
 }
 
 absl::Status CheckFlags(const DaemonFlags& flags) {
+  if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
+    return absl::InvalidArgumentError(
+        "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
+  }
   COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen(flags.listen));
   const bool any_tls =
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();

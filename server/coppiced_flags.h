@@ -18,6 +18,9 @@ struct DaemonFlags {
   std::string tls_key;
   std::string client_ca;
   std::string policy;
+  std::string signing_key;
+  std::string next_signing_key;
+  bool break_key_chain = false;
   bool insecure = false;
   bool check_config = false;
   std::string port_file;

@@ -14,6 +14,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/output.h"
 #include "client/collector.h"
+#include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 
@@ -25,6 +26,9 @@ struct SimulateFlags {
   OutputFlags output;
   std::string study, data_file, journal_file;
   std::string max_epsilon = "20";
+  std::string curator_key;
+  bool demand_pin = false;
+  uint64_t min_reports = 0;
   uint64_t limit = 0;
   size_t batch = 1000;
   bool strict = false;
@@ -78,9 +82,10 @@ absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
 }
 
 // The study's terms and trees, read with one try: a wrong address should not take a minute to show.
-absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
-                           Collector::Create(flags.server.Connection(), flags.server.Once()));
+absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const Collector collector,
+      Collector::Create(flags.server.Connection(), flags.server.Once(), &trust));
   COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1));
   return Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees));
 }
@@ -95,21 +100,31 @@ GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer) {
               [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); }};
 }
 
+absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
+  OfferPolicy policy{.demand_pin = flags.demand_pin, .min_reports = flags.min_reports};
+  if (flags.curator_key.empty()) return policy;
+  COPPICE_ASSIGN_OR_RETURN(policy.curator_key, ReadCuratorKey(flags.curator_key));
+  return policy;
+}
+
 absl::Status Simulate(const SimulateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags));
-  COPPICE_ASSIGN_OR_RETURN(
-      const TableFile file,
-      ReadTable(flags.data_file, privatizer.terms().schema, {.strict = flags.strict}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
+  COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   std::string journal_file = flags.journal_file;
   if (journal_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
     Note(absl::StrCat("the journal is ", journal_file));
   }
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
-  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
-                           Collector::Create(flags.server.Connection(), flags.server.Patient()));
+  Trust trust(offer_policy, *journal);
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust));
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.data_file, privatizer.terms().schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  COPPICE_ASSIGN_OR_RETURN(
+      const Collector collector,
+      Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
 
   CatchInterrupts();
   const size_t all = file.table.num_rows();
@@ -181,6 +196,16 @@ void AddSimulate(CLI::App& noun, Action& action) {
   verb->add_option("--limit", flags->limit, "Only the first N rows")->check(CLI::PositiveNumber);
   AddEpsilonFlag(*verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
+      ->capture_default_str();
+  verb->add_option(
+          "--curator-key", flags->curator_key,
+          "Public key of the curator, as `coppice study key --pem` prints it (default: the "
+          "one that the journal remembers, or the first that is seen)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  verb->add_flag("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
+  verb->add_option("--min-reports", flags->min_reports,
+                   "Answer only if the curator builds models of at least so many reports")
       ->capture_default_str();
   verb->add_flag("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");

@@ -1,9 +1,11 @@
 #include "client/cli/study.h"
 
+#include <iostream>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "client/cli/describe.h"
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
@@ -12,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
 
 namespace coppice {
 namespace {
@@ -229,6 +232,44 @@ absl::Status Show(const OneStudyFlags& flags) {
   return absl::OkStatus();
 }
 
+struct KeyFlags {
+  ServerFlags server;
+  OutputFlags output;
+  bool pem = false;
+};
+
+absl::Status ShowKey(const KeyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetCuratorKeysResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response);
+  }));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
+  if (flags.pem) {
+    std::cout << ToPem(key);
+    return absl::OkStatus();
+  }
+  const KeyId id = KeyIdOf(key);
+  PrintObject({{"key_id", absl::BytesToHexString(std::string(id.begin(), id.end()))},
+               {"pin", ToPin(key)},
+               {"endorsements", response.endorsements_size()}},
+              flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddKey(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<KeyFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "key",
+      "Show the key that signs what studies offer, for devices to pin; run it where the connection "
+      "to the curator can be trusted",
+      "coppice study key --pem > curator.pem");
+  verb->add_flag("--pem", flags->pem, "The key alone, as a PEM file");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, ShowKey);
+}
+
 absl::Status Seal(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::SealStudyRequest request;
@@ -276,6 +317,7 @@ void AddStudyCommands(CLI::App& app, Action& action) {
   AddCreate(*noun, action);
   AddStudyPreview(*noun, action);
   AddList(*noun, action);
+  AddKey(*noun, action);
   AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
   AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);
   AddOneStudyVerb(*noun, action, "delete", "Delete a study, its sums and its models, for good",

@@ -31,8 +31,8 @@ Manifest ManifestOf(const StudyFacts& facts) {
           .fingerprint = facts.fingerprint,
           .epsilon = facts.terms->epsilon,
           .mechanism = facts.terms->mechanism,
-          .expires_unix_seconds = 0,
-          .min_reports = 0,
+          .expires_unix_seconds = facts.expires_unix_seconds,
+          .min_reports = facts.min_reports,
           .sequence = 1,
           .issued_unix_seconds = std::max<int64_t>(0, facts.created_unix_seconds)};
 }

@@ -15,6 +15,8 @@ namespace {
 using ::coppice::testing::Certificate;
 using ::coppice::testing::FakeCurator;
 using ::coppice::testing::FakeForest;
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
 using ::coppice::testing::FakeTerms;
 using ::coppice::testing::MakeCertificate;
 using ::coppice::testing::SampleTicket;
@@ -175,8 +177,9 @@ TEST_F(HostileTreeTest, ATreeWithAnotherThreshold) {
   });
 }
 
-// Its fingerprint then shows it, so such a curator needs terms of their own for each victim.
-TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTerms) {
+// Its fingerprint then shows it, so such a curator has to sign terms for each victim.
+TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTermsUnderItsSignature) {
+  bool signs = false;
   curator_.studies.tamper = [&](v1::GetOfferResponse& response) {
     Forest forest = FakeForest();
     forest[tree_] = Tree::SingleLeaf();
@@ -188,7 +191,12 @@ TEST_F(HostileTreeTest, ATreeOfTheCuratorsOwnNeedsOtherTerms) {
     response.mutable_fingerprint()->assign(fingerprint.begin(), fingerprint.end());
     response.set_tree(packed.trees[tree_]);
     response.set_tree_path(packed.merkle.paths[tree_]);
+    if (!signs) return;
+    *response.mutable_manifest() = ToProto(coppice::testing::Sign(FakeKey(), FakeManifest(terms)));
   };
+  EXPECT_THAT(InsecureCollector(curator_).FetchOffer("sample"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("about other terms")));
+  signs = true;
   ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator_).FetchOffer("sample"));
   EXPECT_NE(offer.fingerprint, FingerprintOf(SerializeTerms(FakeTerms())));
 }

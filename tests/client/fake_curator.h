@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/collector.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
 #include "common/wire/packed_forest.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -39,6 +40,31 @@ inline Terms FakeTerms() {
   return terms;
 }
 
+inline SigningKey FakeKey(uint8_t number = 1) {
+  SigningKey::Seed seed{};
+  seed.fill(number);
+  return *SigningKey::FromSeed(seed);
+}
+
+// What an honest curator says about `terms`.
+inline Manifest FakeManifest(const Terms& terms) {
+  return {.study = terms.study,
+          .fingerprint = FingerprintOf(SerializeTerms(terms)),
+          .epsilon = terms.epsilon,
+          .mechanism = terms.mechanism,
+          .expires_unix_seconds = 4'000'000'000,  // in 2096
+          .min_reports = 100,
+          .sequence = 2,
+          .issued_unix_seconds = 1000};
+}
+
+inline SignedManifest Sign(const SigningKey& key, Manifest manifest, KeyChain endorsements = {}) {
+  manifest.key = KeyIdOf(key.public_key());
+  std::string bytes = SerializeManifest(manifest);
+  const Signature signature = *key.Sign(kManifestDomain, bytes);
+  return {std::move(bytes), signature, key.public_key(), std::move(endorsements)};
+}
+
 // Offers FakeTerms() with SampleTicket(0) and so on.
 class FakeStudies final : public v1::StudyService::Service {
  public:
@@ -59,6 +85,11 @@ class FakeStudies final : public v1::StudyService::Service {
     } else if (!is_known) {
       response->mutable_forest()->Assign(packed.trees.begin(), packed.trees.end());
     }
+    *response->mutable_manifest() = ToProto(manifest);
+    const Sha256Digest known = Sha256({manifest.bytes});
+    if (request->known_manifest() == std::string(known.begin(), known.end())) {
+      response->clear_manifest();
+    }
     tamper(*response);
     return grpc::Status::OK;
   }
@@ -66,6 +97,7 @@ class FakeStudies final : public v1::StudyService::Service {
   // What a test does to every answer.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
   const PackedForest packed = PackForest(FakeForest());
+  SignedManifest manifest = Sign(FakeKey(), FakeManifest(FakeTerms()));
 };
 
 class FakeReports final : public v1::ReportService::Service {

@@ -73,6 +73,16 @@ TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
   EXPECT_THAT(CheckFlags(flags), IsWrong("deploy/make-certs.sh DIR"));
 }
 
+TEST(CheckFlagsTest, ABrokenKeyChainNeedsTheNewKeyAlone) {
+  DaemonFlags flags = WithTls();
+  flags.break_key_chain = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain wants --signing-key"));
+  flags.signing_key = "new.pem";
+  EXPECT_OK(CheckFlags(flags));
+  flags.next_signing_key = "next.pem";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("no --next-signing-key"));
+}
+
 TEST(CheckFlagsTest, CertificateAndKeyComeTogether) {
   DaemonFlags flags = WithTls();
   flags.tls_key.clear();

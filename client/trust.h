@@ -1,0 +1,76 @@
+// Whose word a device takes for what a study is: the curator's key, pinned or remembered, and what
+// that key signed before.
+//
+// Guarantee  what Admit() lets pass is signed by the pinned key, or one that it led to; says of the
+//            study what the terms say; has not expired; and takes nothing back that the device saw
+//            before. It is remembered before Admit() returns. All of it happens before the row is
+//            read, and knows nothing of it.
+// Key        the pin, if the policy has one; else the key that this curator, or this study, had
+//            first (trust on first use). From then on the last key that a chain of endorsements
+//            led to: an older one, even the pin itself, is refused. Another pin starts anew, and
+//            studies keep their promises even so.
+// Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
+//            oversized, or a signature that does not check. Otherwise as ManifestMemory.
+// Threads    safe to share.
+
+#ifndef COPPICE_CLIENT_TRUST_H_
+#define COPPICE_CLIENT_TRUST_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "client/policy.h"
+#include "client/seen_manifests.h"
+
+namespace coppice {
+
+// Seconds since 1970, by the device's clock.
+int64_t SystemSeconds();
+
+class Trust {
+ public:
+  // `memory` must outlive it.
+  Trust(const OfferPolicy& policy, ManifestMemory& memory,
+        std::function<int64_t()> clock = SystemSeconds)
+      : policy_(policy), memory_(memory), clock_(std::move(clock)) {}
+
+  // The hash of the last manifest of `study`, if the key that signed it is still the one that
+  // counts at `curator`: the curator may then leave it out.
+  std::optional<Sha256Digest> Known(absl::string_view curator, absl::string_view study) const;
+
+  // Whether to answer a study with these terms. `manifest` is what the curator sent; empty if it
+  // left it out, which it may only if Known() has it. `parse` reads the manifest's bytes once they
+  // are verified.
+  using Parse = absl::FunctionRef<absl::StatusOr<Manifest>(absl::string_view bytes)>;
+  absl::Status Admit(absl::string_view curator, absl::string_view study,
+                     const Fingerprint& fingerprint, const Terms* terms,
+                     const std::optional<SignedManifest>& manifest, Parse parse);
+
+ private:
+  // The key that trust in `curator` began with; empty on first use.
+  std::optional<PublicKey> RootFor(absl::string_view curator, absl::string_view study) const;
+  absl::StatusOr<SeenManifest> Verify(absl::string_view curator, absl::string_view study,
+                                      const SignedManifest& manifest, Parse parse) const;
+  absl::StatusOr<SeenManifest> Remembered(absl::string_view curator, absl::string_view study) const;
+  absl::Status CheckPromises(const Manifest& manifest) const;
+
+  const OfferPolicy policy_;
+  ManifestMemory& memory_;
+  const std::function<int64_t()> clock_;
+  absl::Mutex admitting_;  // looking and remembering are one step
+};
+
+// Reads a pin from a file: PEM, or "ed25519:...". InvalidArgument, naming the file.
+absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_TRUST_H_
