@@ -37,7 +37,8 @@ std::shared_ptr<const Table> FirstRows(const Table& table, size_t rows) {
 
 // Means over offers.
 struct Bytes {
-  double message = 0, wire = 0, schema = 0, tree = 0, path = 0, tickets = 0, forest = 0;
+  double message = 0, wire = 0, schema = 0, tree = 0, path = 0, tickets = 0, manifest = 0;
+  double forest = 0;
 };
 
 class Curator {
@@ -58,6 +59,14 @@ class Curator {
 
   Studies& studies() { return *studies_; }
 
+  std::string ManifestHash(const v1::GetOfferRequest& request) {
+    grpc::ClientContext context;
+    v1::GetOfferResponse response;
+    if (!stub_->GetOffer(&context, request, &response).ok()) std::abort();
+    const Sha256Digest hash = Sha256({response.manifest().manifest()});
+    return {hash.begin(), hash.end()};
+  }
+
   // The same request twice, once parsed and once as it travels; tickets differ, lengths hardly.
   Bytes Offers(const v1::GetOfferRequest& request, const Schema& schema, int count) {
     Bytes sum;
@@ -71,6 +80,7 @@ class Curator {
       if (!response.terms().empty()) {
         sum.schema += static_cast<double>(ToProto(schema).ByteSizeLong());
       }
+      sum.manifest += static_cast<double>(response.manifest().ByteSizeLong());
       sum.tree += static_cast<double>(response.tree().size());
       sum.path += static_cast<double>(response.tree_path().size());
       for (const std::string& ticket : response.tickets()) {
@@ -80,8 +90,8 @@ class Curator {
         sum.forest += static_cast<double>(tree.size());
       }
     }
-    for (double* value :
-         {&sum.message, &sum.wire, &sum.schema, &sum.tree, &sum.path, &sum.tickets, &sum.forest}) {
+    for (double* value : {&sum.message, &sum.wire, &sum.schema, &sum.tree, &sum.path, &sum.tickets,
+                          &sum.manifest, &sum.forest}) {
       *value /= count;
     }
     return sum;
@@ -104,10 +114,10 @@ void Print(const std::string& who, const StudyInfo& study, const Bytes& bytes) {
   std::printf(
       "{\"offer\":\"%s\",\"public_rows\":%llu,\"trees\":%u,\"leaves_a_tree\":%.1f,"
       "\"message\":%.0f,\"wire\":%.0f,\"schema\":%.0f,\"tree\":%.0f,\"path\":%.0f,"
-      "\"tickets\":%.0f,\"forest\":%.0f}\n",
+      "\"tickets\":%.0f,\"manifest\":%.0f,\"forest\":%.0f}\n",
       who.c_str(), static_cast<unsigned long long>(study.public_rows), study.terms->trees,
       leaves / study.terms->trees, bytes.message, bytes.wire, bytes.schema, bytes.tree, bytes.path,
-      bytes.tickets, bytes.forest);
+      bytes.tickets, bytes.manifest, bytes.forest);
   std::fflush(stdout);
 }
 
@@ -125,8 +135,12 @@ absl::Status Measure(const Flags& flags, const Table& table, size_t public_rows,
   const Schema& schema = *study->terms->schema;
   Print("device", *study, curator.Offers(request, schema, flags.devices));
   request.set_known_fingerprint(std::string(study->fingerprint.begin(), study->fingerprint.end()));
+  Print("device that knows the terms alone", *study,
+        curator.Offers(request, schema, flags.devices));
+  request.set_known_manifest(curator.ManifestHash(request));
   Print("device that knows the terms", *study, curator.Offers(request, schema, flags.devices));
   request.clear_known_fingerprint();
+  request.clear_known_manifest();
   request.set_whole_forest(true);
   Print("whole forest", *study, curator.Offers(request, schema, 1));
   return absl::OkStatus();

@@ -34,9 +34,32 @@ TEST(JournalFormatTest, DeliveredMarkComesBackAsItWas) {
   EXPECT_EQ(absl::get<DeliveredMark>(record), mark);
 }
 
+SeenManifest SampleSeen() {
+  SeenManifest seen{.curator = "curator:8443",
+                    .manifest = {.study = "s1",
+                                 .fingerprint = {1},
+                                 .epsilon = *Budget::FromEpsilon(0.5),
+                                 .mechanism = MechanismKind::kHadamardResponse,
+                                 .expires_unix_seconds = 1'800'000'000,
+                                 .min_reports = 1000,
+                                 .sequence = 3,
+                                 .issued_unix_seconds = 1'700'000'000},
+                    .hash = {2},
+                    .key = {3},
+                    .root = {4}};
+  seen.manifest.key = KeyIdOf(seen.key);
+  return seen;
+}
+
+TEST(JournalFormatTest, ASeenManifestComesBackAsItWas) {
+  ASSERT_OK_AND_ASSIGN(const JournalRecord record, DecodeBody(EncodeSeen(SampleSeen())));
+  EXPECT_EQ(absl::get<SeenManifest>(record), SampleSeen());
+}
+
 TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
   const DeliveredMark mark{.study = "s1", .subjects = {"ann"}};
-  for (const std::string& body : {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark)}) {
+  for (const std::string& body :
+       {EncodeAnswers({SampleEntry()}), EncodeDelivered(mark), EncodeSeen(SampleSeen())}) {
     for (size_t size = 0; size < body.size(); ++size) {
       EXPECT_THAT(DecodeBody(body.substr(0, size)).status().code(), absl::StatusCode::kDataLoss);
     }
@@ -46,7 +69,7 @@ TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
 }
 
 TEST(JournalFormatTest, UnknownKindIsDataLoss) {
-  EXPECT_THAT(DecodeBody("\x03"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("kind")));
+  EXPECT_THAT(DecodeBody("\x04"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("kind")));
 }
 
 TEST(JournalFormatTest, FrameIsBoundToTheOneBefore) {

@@ -77,6 +77,37 @@ TEST_F(JournalTest, RemembersAcrossOpenings) {
   EXPECT_TRUE(ann->delivered);
 }
 
+SeenManifest Seen(const std::string& study, uint8_t key) {
+  SeenManifest seen{.curator = "curator:1",
+                    .manifest = {.study = study,
+                                 .fingerprint = {1},
+                                 .epsilon = *Budget::FromEpsilon(1),
+                                 .mechanism = MechanismKind::kDirect,
+                                 .expires_unix_seconds = 3,
+                                 .min_reports = 4,
+                                 .sequence = 5,
+                                 .issued_unix_seconds = 6},
+                    .hash = {7},
+                    .key = {key},
+                    .root = {8}};
+  seen.manifest.key = KeyIdOf(seen.key);
+  return seen;
+}
+
+TEST_F(JournalTest, RemembersManifestsAcrossOpenings) {
+  ASSERT_OK((*Journal::Open(path()))->Remember(Seen("a", 1)));
+  ASSERT_OK((*Journal::Open(path()))->Remember(Seen("b", 2)));
+  const auto journal = *Journal::Open(path());
+  EXPECT_EQ(journal->OfStudy("a"), Seen("a", 1));
+  EXPECT_EQ(journal->OfStudy("b"), Seen("b", 2));
+  EXPECT_EQ(journal->OfStudy("c"), std::nullopt);
+  EXPECT_EQ(journal->RootOf("curator:1"), PublicKey{8});
+  EXPECT_EQ(journal->RootOf("curator:2"), std::nullopt);
+  EXPECT_EQ(journal->LastKeyOf(PublicKey{8}), PublicKey{2});
+  EXPECT_EQ(journal->LastKeyOf(PublicKey{9}), std::nullopt);
+  EXPECT_TRUE(journal->Entries().empty());
+}
+
 TEST_F(JournalTest, SpentAddsUpOverStudies) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann", "s1", 1), Entry("ann", "s2", 0.5), Entry("bob")}));

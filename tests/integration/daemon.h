@@ -48,7 +48,9 @@ class Daemon {
   // with the daemon's words in the test's output, if it does not come up.
   bool Start() {
     std::filesystem::remove(folder_ + "/port");
-    process_ = std::make_unique<Process>(CommandLine("127.0.0.1:" + port_));
+    std::vector<std::string> command = CommandLine("127.0.0.1:" + port_);
+    command.insert(command.end(), more_flags.begin(), more_flags.end());
+    process_ = std::make_unique<Process>(command);
     while (!std::filesystem::exists(folder_ + "/port")) {
       if (!process_->Running()) {
         ADD_FAILURE() << "coppiced did not start: " << process_->err();
@@ -96,6 +98,9 @@ class Daemon {
     EXPECT_TRUE(json.is_object()) << outcome.out;
     return json;
   }
+
+  // Of the next start.
+  std::vector<std::string> more_flags;
 
  private:
   std::string folder_;

@@ -334,6 +334,30 @@ TEST_F(GetOfferTest, AFingerprintOfAnotherLengthIsRefused) {
   EXPECT_THAT(Get(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("known_fingerprint")));
 }
 
+TEST_F(GetOfferTest, TheManifestIsSentUnlessItIsKnown) {
+  const Sha256Digest known = Sha256({"the manifest"});
+  request_.set_known_manifest(std::string(32, 'x'));
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(response_.manifest().manifest(), "the manifest");
+  EXPECT_THAT(response_.manifest().signature(), SizeIs(64));
+  grpc::ClientContext context;
+  request_.set_known_manifest(std::string(known.begin(), known.end()));
+  ASSERT_THAT(stub_->GetOffer(&context, request_, &response_), IsGrpcOk());
+  EXPECT_FALSE(response_.has_manifest());
+}
+
+TEST_F(GetOfferTest, AManifestsHashOfAnotherLengthIsRefused) {
+  request_.set_known_manifest("short");
+  EXPECT_THAT(Get(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("known_manifest")));
+}
+
+TEST_F(StudyServiceTest, TellsTheKeyThatSigns) {
+  grpc::ClientContext context;
+  v1::GetCuratorKeysResponse response;
+  ASSERT_THAT(stub_->GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response), IsGrpcOk());
+  EXPECT_EQ(response.key(), std::string("\x02") + std::string(31, '\0'));
+}
+
 TEST_F(GetOfferTest, ASealedStudyOffersNothing) {
   studies_.Fail(absl::FailedPreconditionError("the study is sealed"));
   EXPECT_THAT(Get(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("sealed")));

@@ -1,0 +1,315 @@
+// A curator that says another thing about its study than before, or not under its key.
+
+#include "client/trust.h"
+
+#include <functional>
+#include <memory>
+
+#include "client/journal.h"
+#include "tests/client/fake_curator.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::FakeCurator;
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
+using ::coppice::testing::FakeTerms;
+using ::coppice::testing::Sign;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::HasSubstr;
+
+constexpr int64_t kNow = 5000;
+constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
+constexpr auto kBad = absl::StatusCode::kDataLoss;
+
+PublicKey Public(uint8_t number) { return FakeKey(number).public_key(); }
+KeyEndorsement Step(uint8_t from, uint8_t to) {
+  return *Endorse(FakeKey(from), Public(to), kNow - 10);
+}
+
+class TrustTest : public ::testing::Test {
+ protected:
+  TrustTest() { OpenJournal(); }
+
+  void OpenJournal() {
+    journal_.reset();
+    journal_ = *Journal::Open(dir_.path() + "/journal");
+  }
+
+  // As a device that starts, fetches, and ends.
+  absl::Status Fetch() {
+    OpenJournal();
+    Trust trust(policy_, *journal_, [this] { return now_; });
+    const RetryOptions once{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
+    const Collector collector =
+        *Collector::Create({.server = curator_->address(), .insecure = true}, once, &trust);
+    return collector.FetchOffer("sample").status();
+  }
+
+  // The curator signs what it says with key `number`, after `change`.
+  void Say(const std::function<void(Manifest&)>& change, uint8_t number = 1, KeyChain chain = {}) {
+    Manifest manifest = FakeManifest(FakeTerms());
+    change(manifest);
+    curator_->studies.manifest = Sign(FakeKey(number), manifest, std::move(chain));
+  }
+  void SignWith(uint8_t number, KeyChain chain = {}) {
+    Say([](Manifest&) {}, number, std::move(chain));
+  }
+  void Tamper(std::function<void(v1::SignedManifest&)> tamper) {
+    curator_->studies.tamper = [tamper](v1::GetOfferResponse& response) {
+      tamper(*response.mutable_manifest());
+    };
+  }
+
+  TempDir dir_;
+  OfferPolicy policy_;
+  int64_t now_ = kNow;
+  std::unique_ptr<FakeCurator> curator_ = std::make_unique<FakeCurator>();
+  std::unique_ptr<Journal> journal_;
+};
+
+TEST_F(TrustTest, ThePinnedKeyIsAccepted) {
+  policy_ = {.curator_key = Public(1), .demand_pin = true};
+  EXPECT_OK(Fetch());
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, AnotherKeyThanThePinnedOneIsRefused) {
+  policy_.curator_key = Public(2);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+}
+
+TEST_F(TrustTest, WithoutAPinTheFirstKeyIsRememberedAndAnotherRefused) {
+  EXPECT_OK(Fetch());
+  SignWith(2);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  SignWith(1);
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, TheStudysKeyIsRememberedWhereverTheCuratorMoves) {
+  EXPECT_OK(Fetch());
+  curator_ = std::make_unique<FakeCurator>();
+  SignWith(2);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  SignWith(1);
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
+  EXPECT_OK(Fetch());
+  policy_.demand_pin = true;
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("pinned")));
+}
+
+TEST_F(TrustTest, AnEndorsedKeyIsAcceptedAndTheOldOneThenRefused) {
+  policy_.curator_key = Public(1);
+  EXPECT_OK(Fetch());
+  SignWith(3, {Step(1, 2), Step(2, 3)});
+  EXPECT_OK(Fetch());
+  SignWith(1);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  // Whoever stole an old key leads nobody on who has left it behind.
+  SignWith(4, {Step(1, 4)});
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  SignWith(4, {Step(2, 4)});
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  SignWith(4, {Step(1, 2), Step(2, 3), Step(3, 4)});
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, AnotherPinStartsAnewAndStudiesKeepTheirPromises) {
+  policy_.curator_key = Public(1);
+  EXPECT_OK(Fetch());
+  policy_.curator_key = Public(2);
+  SignWith(2);
+  EXPECT_OK(Fetch());
+  Say([](Manifest& m) { m.sequence = 3, m.min_reports = 1; }, 2);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("fewer reports")));
+}
+
+TEST_F(TrustTest, AForgedEndorsementIsRefused) {
+  policy_.curator_key = Public(1);
+  KeyEndorsement forged = *Endorse(FakeKey(2), Public(2), 0);
+  forged.endorser = KeyIdOf(Public(1));
+  SignWith(2, {forged});
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("does not check")));
+}
+
+TEST_F(TrustTest, NineEndorsementsAreRefused) {
+  SignWith(1, KeyChain(9, Step(1, 2)));
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("at most 8")));
+}
+
+TEST_F(TrustTest, ABadSignatureIsRefused) {
+  Tamper([](v1::SignedManifest& m) { (*m.mutable_signature())[10] ^= 1; });
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
+  Tamper([](v1::SignedManifest& m) { m.mutable_manifest()->back() ^= 1; });
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
+  Tamper([](v1::SignedManifest& m) {  // the pin's key, somebody else's signature
+    m = ToProto(Sign(FakeKey(2), FakeManifest(FakeTerms())));
+    const PublicKey key = Public(1);
+    m.mutable_key()->assign(key.begin(), key.end());
+  });
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
+}
+
+TEST_F(TrustTest, ASignatureOfAnotherKindIsRefused) {
+  const std::string bytes = curator_->studies.manifest.bytes;
+  curator_->studies.manifest.signature = *FakeKey().Sign(kEndorsementDomain, bytes);
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("signature that does not check")));
+}
+
+TEST_F(TrustTest, NoManifestIsRefused) {
+  curator_->studies.tamper = [](v1::GetOfferResponse& response) { response.clear_manifest(); };
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("is missing")));
+}
+
+// Signed, all of them, so that only the parser stands between them and the device.
+TEST_F(TrustTest, AMalformedOrOversizedManifestIsRefused) {
+  const std::string good = curator_->studies.manifest.bytes;
+  for (const std::string& bytes : {std::string(), std::string("x"), good.substr(0, 50),
+                                   good + std::string("\x50\x01", 2), std::string(200, '\xff')}) {
+    curator_->studies.manifest.bytes = bytes;
+    curator_->studies.manifest.signature = *FakeKey().Sign(kManifestDomain, bytes);
+    EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("is bad")));
+  }
+  for (const size_t size : {size_t{257}, size_t{1} << 20}) {
+    Tamper([size](v1::SignedManifest& m) { m.set_manifest(std::string(size, 'x')); });
+    EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("at most 256")));
+  }
+}
+
+TEST_F(TrustTest, AManifestThatNamesAnotherKeyIsRefused) {
+  Manifest manifest = FakeManifest(FakeTerms());
+  manifest.key = KeyIdOf(Public(2));
+  SignedManifest& sent = curator_->studies.manifest;
+  sent.bytes = SerializeManifest(manifest);
+  sent.signature = *FakeKey().Sign(kManifestDomain, sent.bytes);
+  EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("names another key")));
+}
+
+TEST_F(TrustTest, AManifestOfAnotherStudyIsRefused) {
+  Say([](Manifest& m) { m.study = "another"; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("another study")));
+}
+
+TEST_F(TrustTest, AManifestOfOtherTermsIsRefused) {
+  Say([](Manifest& m) { m.fingerprint[0] ^= 1; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("about other terms")));
+  Say([](Manifest& m) { m.epsilon = *Budget::FromEpsilon(1); });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("not about the terms")));
+  Say([](Manifest& m) { m.mechanism = MechanismKind::kLaplaceJoint; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("not about the terms")));
+}
+
+TEST_F(TrustTest, AnExpiredManifestIsRefusedByTheDevicesClock) {
+  Say([](Manifest& m) { m.expires_unix_seconds = kNow; });
+  now_ = kNow - 1;
+  EXPECT_OK(Fetch());
+  now_ = kNow;
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has expired")));
+}
+
+TEST_F(TrustTest, FewerReportsThanTheDeviceWantsAreRefused) {
+  policy_.min_reports = 100;
+  EXPECT_OK(Fetch());
+  policy_.min_reports = 101;
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
+}
+
+TEST_F(TrustTest, WhatLoosensIsRefusedAfterARestartToo) {
+  Say([](Manifest& m) { m.expires_unix_seconds = 9000; });
+  EXPECT_OK(Fetch());
+  Say([](Manifest& m) { m.sequence = 3, m.expires_unix_seconds = 9001; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("expires later")));
+  Say([](Manifest& m) { m.sequence = 3, m.expires_unix_seconds = 0; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("expires later")));
+  Say([](Manifest& m) { m.sequence = 3, m.min_reports = 99, m.expires_unix_seconds = 9000; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("fewer reports")));
+  Say([](Manifest& m) { m.sequence = 1, m.expires_unix_seconds = 9000; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("is older")));
+  Say([](Manifest& m) { m.min_reports = 101, m.expires_unix_seconds = 9000; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("same sequence")));
+}
+
+TEST_F(TrustTest, WhatTightensIsAcceptedAndIsTheMeasureFromThenOn) {
+  EXPECT_OK(Fetch());
+  Say([](Manifest& m) { m.sequence = 3, m.min_reports = 200; });
+  EXPECT_OK(Fetch());
+  Say([](Manifest& m) { m.sequence = 4, m.min_reports = 150; });
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("fewer reports")));
+}
+
+// The same id under other terms, rightly signed: a greater epsilon for who has seen the smaller.
+TEST_F(TrustTest, AStudyThatIsMadeAnewIsRefused) {
+  EXPECT_OK(Fetch());
+  curator_->studies.tamper = [](v1::GetOfferResponse& response) {
+    Terms terms = FakeTerms();
+    terms.epsilon = *Budget::FromEpsilon(4);
+    response.set_terms(SerializeTerms(terms));
+    const Fingerprint fingerprint = FingerprintOf(response.terms());
+    response.set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
+    Manifest manifest = FakeManifest(terms);
+    manifest.sequence = 9;
+    *response.mutable_manifest() = ToProto(Sign(FakeKey(), manifest));
+  };
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("other terms")));
+}
+
+TEST_F(TrustTest, AManifestThatIsKnownIsNotSentAgain) {
+  EXPECT_OK(Fetch());
+  bool sent = true;
+  curator_->studies.tamper = [&](v1::GetOfferResponse& response) {
+    sent = response.has_manifest();
+  };
+  EXPECT_OK(Fetch());
+  EXPECT_FALSE(sent);
+  policy_.curator_key = Public(1);
+  EXPECT_OK(Fetch());
+  EXPECT_FALSE(sent);
+  policy_.curator_key = Public(2);  // signed by the key before: it has to be shown again
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
+  EXPECT_TRUE(sent);
+}
+
+TEST_F(TrustTest, WhatWasRefusedIsNotRemembered) {
+  policy_.min_reports = 101;
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("at least 101")));
+  policy_.min_reports = 0;
+  SignWith(2);
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
+  EXPECT_OK(Fetch());
+  // At another address there is another curator, whom the device knows by a study of its own.
+  journal_ = nullptr;
+  OpenJournal();
+  FakeCurator other;
+  const Manifest own = [] {
+    Manifest manifest = FakeManifest(FakeTerms());
+    manifest.study = "own";
+    return manifest;
+  }();
+  ASSERT_OK(journal_->Remember(
+      {.curator = other.address(), .manifest = own, .key = Public(2), .root = Public(2)}));
+  Trust trust(policy_, *journal_, [] { return kNow; });
+  other.studies.manifest = Sign(FakeKey(2), FakeManifest(FakeTerms()));
+  const Collector collector =
+      *Collector::Create({.server = other.address(), .insecure = true}, RetryOptions(), &trust);
+  EXPECT_THAT(collector.FetchOffer("sample"),
+              StatusIs(kRefused, HasSubstr("another curator's before")));
+}
+
+TEST(ReadCuratorKeyTest, AFileWithoutAKeyIsRefused) {
+  EXPECT_THAT(ReadCuratorKey("/nowhere/curator.pem"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/nowhere/curator.pem")));
+}
+
+}  // namespace
+}  // namespace coppice

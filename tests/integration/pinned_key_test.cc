@@ -1,0 +1,145 @@
+// The pin of a device over the life of a real curator: restarts, another key, rotation.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "client/journal.h"
+#include "client/trust.h"
+#include "tests/integration/daemon.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Daemon;
+using ::coppice::testing::Outcome;
+using ::coppice::testing::RunProgram;
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::Synthesize;
+using ::coppice::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ManifestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Synthesize(Path("rows"), "private=20,public=100,test=1");
+    ASSERT_TRUE(daemon_.Start());
+    CreateStudy();
+    SavePin("curator.pem");
+  }
+
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  void CreateStudy() {
+    daemon_.CoppiceJson({"study", "create", "--study", "signed", "--public",
+                         Path("rows/public.csv"), "--schema", Path("rows/schema.json"), "--epsilon",
+                         "1", "--mechanism", "direct", "--depth", "3", "--min-reports", "10"});
+  }
+  void SavePin(const std::string& name) {
+    const Outcome shown = daemon_.Coppice({"study", "key", "--pem"});
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    std::ofstream(Path(name)) << shown.out;
+  }
+  void MakeKey(const std::string& name) {
+    const Outcome made =
+        RunProgram({"/usr/bin/openssl", "genpkey", "-algorithm", "ed25519", "-out", Path(name)});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  // Stops the daemon and starts it with `flags`.
+  bool RestartWith(std::vector<std::string> flags) {
+    EXPECT_EQ(daemon_.Stop(), 0);
+    daemon_.more_flags = std::move(flags);
+    return daemon_.Start();
+  }
+
+  // A device with the pin of SetUp() and one journal.
+  absl::Status Fetch(const std::string& pin = "curator.pem") {
+    const auto journal = *Journal::Open(Path("device.journal"));
+    const OfferPolicy policy{
+        .curator_key = *ReadCuratorKey(Path(pin)), .demand_pin = true, .min_reports = 10};
+    Trust trust(policy, *journal);
+    return (*Collector::Create(daemon_.connection(), RetryOptions(), &trust))
+        .FetchOffer("signed")
+        .status();
+  }
+
+  TempDir folder_;
+  Daemon daemon_{folder_.path()};
+};
+
+TEST_F(ManifestTest, ThePinHoldsOverARestart) {
+  EXPECT_OK(Fetch());
+  ASSERT_TRUE(RestartWith({}));
+  EXPECT_OK(Fetch());
+  daemon_.Kill();
+  ASSERT_TRUE(daemon_.Start());
+  EXPECT_OK(Fetch());
+}
+
+TEST_F(ManifestTest, ADaemonWithAnotherKeyIsRefused) {
+  EXPECT_OK(Fetch());
+  daemon_.Stop();
+  std::filesystem::remove_all(daemon_.data_dir());
+  ASSERT_TRUE(daemon_.Start());
+  CreateStudy();
+  EXPECT_THAT(Fetch(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+  // So is it by the command line, which remembers the key in the journal without being given one.
+  const Outcome outcome =
+      daemon_.Coppice({"collect", "simulate", "--study", "signed", "--data",
+                       Path("rows/private.csv"), "--journal", Path("device.journal")});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("has not endorsed"));
+}
+
+TEST_F(ManifestTest, ARotationWithAnEndorsementIsFollowed) {
+  EXPECT_OK(Fetch());
+  MakeKey("next.key");
+  MakeKey("other.key");
+  // Out of the store, into a file.
+  ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));
+  EXPECT_OK(Fetch());
+  ASSERT_TRUE(RestartWith({"--signing-key", Path("next.key")}));
+  EXPECT_OK(Fetch());
+  SavePin("next.pem");
+  EXPECT_OK(Fetch("next.pem"));
+  // Once more, from file to file; and a key that nobody endorsed.
+  ASSERT_TRUE(
+      RestartWith({"--signing-key", Path("next.key"), "--next-signing-key", Path("other.key")}));
+  EXPECT_OK(Fetch());
+  EXPECT_EQ(daemon_.CoppiceJson({"study", "key"})["endorsements"], 2);
+  MakeKey("broken.key");
+  ASSERT_TRUE(RestartWith({"--signing-key", Path("broken.key"), "--break-key-chain"}));
+  EXPECT_THAT(Fetch(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has not endorsed")));
+  SavePin("broken.pem");
+  EXPECT_OK(Fetch("broken.pem"));
+}
+
+TEST_F(ManifestTest, ADaemonDoesNotStartWithAKeyThatDevicesWouldRefuse) {
+  daemon_.Stop();
+  MakeKey("other.key");
+  std::vector<std::string> command = daemon_.CommandLine("127.0.0.1:0");
+  command.insert(command.end(), {"--signing-key", Path("other.key")});
+  const Outcome outcome = RunProgram(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--next-signing-key"), HasSubstr("--break-key-chain")));
+}
+
+TEST_F(ManifestTest, SimulatedDevicesTakeThePin) {
+  const auto json = daemon_.CoppiceJson(
+      {"collect", "simulate", "--study", "signed", "--data", Path("rows/private.csv"), "--journal",
+       Path("devices.journal"), "--curator-key", Path("curator.pem"), "--demand-pin",
+       "--min-reports", "10"});
+  EXPECT_EQ(json["accepted"], 20);
+  const Outcome fewer = daemon_.Coppice({"collect", "simulate", "--study", "signed", "--data",
+                                         Path("rows/private.csv"), "--journal",
+                                         Path("devices.journal"), "--min-reports", "11"});
+  EXPECT_NE(fewer.exit_code, 0);
+  EXPECT_THAT(fewer.err, HasSubstr("at least 11"));
+}
+
+}  // namespace
+}  // namespace coppice
