@@ -151,8 +151,8 @@ TEST_F(StudiesTest, DeleteRemovesEverythingButTheTombstone) {
     keys.emplace_back(key);
     return absl::OkStatus();
   }));
-  EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", "meta/format", "meta/ticket_key",
-                                "rows/one-more/", "study/one-more/"));
+  EXPECT_THAT(keys, ElementsAre("count/one-more/", "gone/one/", "meta/format", "meta/manifest_key",
+                                "meta/ticket_key", "rows/one-more/", "study/one-more/"));
 }
 
 TEST_F(StudiesTest, DeletedIdAndItsRequestAreNeverUsedAgain) {
