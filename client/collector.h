@@ -3,7 +3,7 @@
 // Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint,
 //            every tree against the terms, and both against the manifest that the curator signed,
 //            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
-//            and that on loopback addresses only.
+//            and that on loopback addresses only. A token travels over TLS only.
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
 //            and full jitter, until `give_up_after`; then the last error, saying how often was
 //            tried.
@@ -41,7 +41,8 @@ struct ConnectOptions {
   std::string ca_file{};    // PEM; the system's roots if empty
   std::string cert_file{};  // PEM, with key_file, for mutual TLS
   std::string key_file{};
-  bool insecure = false;  // loopback only
+  std::string token_file{};  // one line, the bearer token; read once
+  bool insecure = false;     // loopback only
 };
 
 struct RetryOptions {

@@ -7,10 +7,12 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -52,13 +54,13 @@ bool IsLoopback(const std::string& host) {
 
 absl::StatusOr<std::string> ReadFile(absl::string_view what, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof()) bytes.clear();
-  if (bytes.empty()) {
+  std::ostringstream bytes;
+  // Reading a folder opens well and fails here, as an empty file does.
+  if (!file || !(bytes << file.rdbuf())) {
     return absl::InvalidArgumentError(
         absl::StrCat("the ", what, " ", path, " is empty or cannot be read"));
   }
-  return bytes;
+  return std::move(bytes).str();
 }
 
 struct OpenSslDeleter {
@@ -123,6 +125,18 @@ absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& 
   return pem;
 }
 
+// gRPC ends the process over a header with other characters.
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile("token file", path));
+  std::string token(absl::StripAsciiWhitespace(text));
+  const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
+  if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the token file ", path, " must hold one token on one line"));
+  }
+  return token;
+}
+
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ConnectOptions& options) {
   if (options.insecure) return grpc::InsecureChannelCredentials();
@@ -135,7 +149,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
                              ReadCertificates("client certificate", options.cert_file));
     COPPICE_ASSIGN_OR_RETURN(tls.pem_private_key, ReadKey(options.key_file, tls.pem_cert_chain));
   }
-  return grpc::SslCredentials(tls);
+  if (options.token_file.empty()) return grpc::SslCredentials(tls);
+  COPPICE_ASSIGN_OR_RETURN(const std::string token, ReadToken(options.token_file));
+  return grpc::CompositeChannelCredentials(grpc::SslCredentials(tls),
+                                           grpc::AccessTokenCredentials(token));
 }
 
 grpc::ChannelArguments MakeArguments(bool loopback) {
@@ -160,6 +177,11 @@ absl::Status CheckConnectOptions(const ConnectOptions& options) {
       !options.ca_file.empty() || !options.cert_file.empty() || !options.key_file.empty();
   if (options.insecure && has_files) {
     return absl::InvalidArgumentError("an insecure connection uses no CA, certificate or key");
+  }
+  if (options.insecure && !options.token_file.empty()) {
+    return absl::InvalidArgumentError(
+        "an insecure connection would show the token to whoever listens: use TLS, or leave the "
+        "token out");
   }
   if (options.cert_file.empty() != options.key_file.empty()) {
     return absl::InvalidArgumentError("a client certificate and its private key go together");

@@ -61,6 +61,10 @@ void AddServerFlags(CLI::App& verb, ServerFlags& flags) {
       ->group(group);
   verb.add_option("--key", flags.connect.key_file, "PEM file of the private key to --cert")
       ->group(group);
+  verb.add_option("--token-file", flags.connect.token_file,
+                  "File with the bearer token that the operator gave you")
+      ->envname("COPPICE_TOKEN_FILE")
+      ->group(group);
   verb.add_flag("--insecure", flags.connect.insecure, "No TLS; on loopback addresses only")
       ->group(group);
   verb.add_option("--timeout", flags.timeout_seconds, "Seconds to wait for an answer")

@@ -44,7 +44,7 @@ CLI::App* AddVerb(CLI::App& noun, const std::string& name, const std::string& de
                   const std::string& example);
 
 void AddOutputFlags(CLI::App& verb, OutputFlags& flags);
-// --server, --ca, --cert, --key, --insecure, --timeout.
+// --server, --ca, --cert, --key, --token-file, --insecure, --timeout.
 void AddServerFlags(CLI::App& verb, ServerFlags& flags);
 // Throws CLI::ValidationError, naming the flag, unless the connection flags make sense together.
 void CheckServerFlags(const ServerFlags& flags);

@@ -1,5 +1,6 @@
 #include "client/collector.h"
 
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/server_credentials.h>
 
 #include <fstream>
@@ -316,11 +317,56 @@ TEST_F(TlsTest, AnotherCaIsRefusedWithAHint) {
                        AllOf(HasSubstr("no TLS connection"), HasSubstr("CA certificate"))));
 }
 
+// Notes what every call was authorized by.
+class NotingProcessor final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit NotingProcessor(std::string& noted) : noted_(noted) {}
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto found = metadata.find("authorization");
+    noted_ = found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
+    return grpc::Status::OK;
+  }
+
+ private:
+  std::string& noted_;
+};
+
+TEST_F(TlsTest, SendsTheTokenWithEveryCall) {
+  const Certificate certificate = MakeCertificate();
+  std::string noted;
+  const auto credentials = ServerWith(certificate);
+  credentials->SetAuthMetadataProcessor(std::make_shared<NotingProcessor>(noted));
+  const FakeCurator curator(credentials);
+  ASSERT_OK_AND_ASSIGN(const Collector collector,
+                       Collector::Create({.server = curator.address(),
+                                          .ca_file = Write("ca.pem", certificate.certificate_pem),
+                                          .token_file = Write("token", " coppice_abc\n")},
+                                         kOnce));
+  EXPECT_OK(collector.FetchOffer("sample"));
+  EXPECT_EQ(noted, "Bearer coppice_abc");
+  EXPECT_OK(collector.Deliver(SampleReports(1)));
+  EXPECT_EQ(noted, "Bearer coppice_abc");
+}
+
+TEST_F(TlsTest, ATokenFileHoldsOneToken) {
+  for (const char* text : {"\n", "two words", "two\nlines\n", "caf\xc3\xa9"}) {
+    EXPECT_THAT(Connect({.server = "localhost:1", .token_file = Write("token", text)}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("one token on one line")))
+        << text;
+  }
+  EXPECT_THAT(Connect({.server = "localhost:1", .token_file = dir_.path() + "/none"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
+}
+
 TEST_F(TlsTest, FilesAreCheckedBeforeConnecting) {
   const Certificate good = MakeCertificate();
   const std::string good_file = Write("good.pem", good.certificate_pem);
   const std::string server = "localhost:1";
   EXPECT_THAT(Connect({.server = server, .ca_file = dir_.path() + "/none"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
+  EXPECT_THAT(Connect({.server = server, .ca_file = dir_.path()}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
   EXPECT_THAT(Connect({.server = server, .ca_file = Write("text.pem", "hello")}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a PEM file")));
@@ -357,6 +403,11 @@ TEST(CheckConnectOptionsTest, RefusesWhatIsNoAddress) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HOST:PORT")))
         << server;
   }
+}
+
+TEST(CheckConnectOptionsTest, ATokenIsNotSentWithoutTls) {
+  EXPECT_THAT(CheckConnectOptions({.server = "localhost:1", .token_file = "t", .insecure = true}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("show the token")));
 }
 
 TEST(CheckConnectOptionsTest, CertificateAndKeyGoTogether) {
