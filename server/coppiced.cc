@@ -30,6 +30,7 @@
 #include "server/coppiced_signals.h"
 #include "server/coppiced_tls.h"
 #include "server/coppiced_token.h"
+#include "server/coppiced_upkeep.h"
 #include "server/curator/studies.h"
 #include "server/ledger/ledger.h"
 #include "server/models/endpoints.h"
@@ -169,6 +170,7 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
                                       {.threads = flags.training_jobs}));
+  const Upkeep upkeep(*studies, log);
   COPPICE_ASSIGN_OR_RETURN(
       const std::unique_ptr<DaemonServer> server,
       DaemonServer::Start(

@@ -36,6 +36,7 @@ std::string PartitionText(const v1::PartitionOptions& partition) {
 }
 
 void AddCounts(const v1::Study& study, Json& json) {
+  json["received"] = study.received();
   json["accepted"] = 0;
   json["duplicate"] = 0;
   json["rejected"] = Json::object();
@@ -55,12 +56,14 @@ void AddTerms(const v1::Study& study, Json& json) {
   if (!study.choice().empty()) json["choice"] = study.choice();
   json["min_reports"] = study.min_reports();
   if (study.expires_unix_seconds() != 0) json["expires"] = TimeText(study.expires_unix_seconds());
+  if (study.retention_days() != 0) json["retention_days"] = study.retention_days();
 }
 
 void AddLife(const v1::Study& study, Json& json) {
   json["created"] = TimeText(study.created_unix_seconds());
   if (study.sealed_unix_seconds() != 0) json["sealed"] = TimeText(study.sealed_unix_seconds());
   if (study.expired()) json["expired"] = true;
+  if (study.retired()) json["retired"] = true;
   if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
 }
 

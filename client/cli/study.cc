@@ -28,6 +28,7 @@ struct CreateFlags {
   uint64_t devices = 0;
   std::optional<uint64_t> min_reports;
   int64_t expires_unix_seconds = 0;
+  uint32_t retention_days = 0;
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
@@ -84,6 +85,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   request.set_expected_devices(flags.devices);
   if (flags.min_reports.has_value()) request.set_min_reports(*flags.min_reports);
   request.set_expires_unix_seconds(flags.expires_unix_seconds);
+  request.set_retention_days(flags.retention_days);
   return request;
 }
 
@@ -147,6 +149,13 @@ void AddAdmissionFlags(CLI::App& verb, CreateFlags& flags) {
       });
 }
 
+void AddRetentionFlag(CLI::App& verb, CreateFlags& flags) {
+  verb.add_option("--retention-days", flags.retention_days,
+                  "Days after sealing until the study's sums, public rows and spent tickets are "
+                  "deleted; its models stay (default 0: never)")
+      ->type_name("DAYS");
+}
+
 void AddCreate(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<CreateFlags>();
   CLI::App* verb =
@@ -172,6 +181,7 @@ void AddCreate(CLI::App& noun, Action& action) {
   verb->add_option("--devices", flags->devices,
                    "About how many devices will answer; sizes a partition without labels");
   AddAdmissionFlags(*verb, *flags);
+  AddRetentionFlag(*verb, *flags);
   AddPartitionFlags(*verb, *flags);
   AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);

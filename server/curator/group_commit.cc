@@ -27,10 +27,8 @@ struct Tally {
   };
   std::vector<Tree> trees;
   std::vector<TicketId> spent;  // in the study's set already
-  Outcomes outcomes{};
+  Counts counts;
   bool expires = false;  // the study is open and its time is over: the group seals it
-
-  uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
 };
 
 class Group {
@@ -52,7 +50,7 @@ class Group {
 
  private:
   void Decide(Submission& batch) {
-    if (batch.study == nullptr) return;
+    if (batch.study == nullptr || !batch.refused.ok()) return;
     Tally& tally = TallyOf(*batch.study);
     // The study may have been sealed or deleted since its reports were judged.
     const ReportOutcome standing = StandingNow(batch, tally);
@@ -68,8 +66,9 @@ class Group {
           standing == ReportOutcome::kAccepted ? Count(batch, candidate, tally) : standing;
     }
     for (const ReportOutcome outcome : batch.outcomes) {
-      ++tally.outcomes[static_cast<size_t>(outcome)];
+      ++tally.counts.outcomes[static_cast<size_t>(outcome)];
     }
+    tally.counts.answered += batch.reports.size();
   }
 
   // Notes that a study expires when a report was found to be too late.
@@ -103,13 +102,12 @@ class Group {
     StoreBatch writes;
     for (const auto& [study, tally] : tallies_) {
       if (!IsWritten(tally)) continue;
-      Outcomes totals = study->CountsSoFar();
+      const Counts before = study->CountsSoFar();
       if (!tally.spent.empty() || study->store_is_behind) {
-        const uint64_t before = totals[static_cast<size_t>(ReportOutcome::kAccepted)];
-        writes.Put(SpentKey(study->id(), before), EncodeTicketIds(tally.spent));
+        writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
+                   EncodeTicketIds(tally.spent));
       }
-      for (size_t i = 0; i < totals.size(); ++i) totals[i] += tally.outcomes[i];
-      writes.Put(CountsKey(study->id()), EncodeCounts(totals));
+      writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
         writes.Put(StudyKey(study->id()), EncodeStudy(study->facts(), ExpiredLife(*study)));
       }
@@ -121,10 +119,11 @@ class Group {
     return writes;
   }
 
-  // Rejections are counted in memory only.
+  // Rejections wait: they are written with the next group that is, or by Studies::Sweep().
   static bool IsWritten(const Tally& tally) {
     return tally.expires ||
-           tally.of(ReportOutcome::kAccepted) + tally.of(ReportOutcome::kDuplicate) > 0;
+           tally.counts.of(ReportOutcome::kAccepted) + tally.counts.of(ReportOutcome::kDuplicate) >
+               0;
   }
 
   static StudyLife ExpiredLife(const Study& study) {
@@ -140,9 +139,10 @@ class Group {
   void Publish() {
     for (auto& [study, tally] : tallies_) {
       if (IsWritten(tally)) study->store_is_behind = false;
+      if (tally.counts.answered > 0) study->counts_are_behind = !IsWritten(tally);
       std::vector<SharedSums> sums;
       for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
-      study->Publish(std::move(sums), tally.outcomes);
+      study->Publish(std::move(sums), tally.counts);
       if (tally.expires) study->Advance(ExpiredLife(*study));
     }
   }
@@ -151,6 +151,7 @@ class Group {
     for (auto& [study, tally] : tallies_) {
       for (const TicketId& ticket : tally.spent) study->spent().erase(ticket);
       study->store_is_behind = true;
+      study->Publish({}, {.failed = tally.counts.answered});
     }
   }
 

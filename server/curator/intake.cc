@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "server/curator/group_commit.h"
@@ -49,11 +50,27 @@ void Intake::Enqueue(Item item) {
                              " bytes of reports are waiting: send the same bytes again later")));
       item.bytes = 0;
     }
+    if (item.batch.study != nullptr && item.batch.refused.ok()) {
+      item.batch.study->TakeIn(item.batch.reports.size());
+    }
     queued_bytes_ += item.bytes;
     ++submitted_;
     queue_.push_back(std::move(item));
   }
   arrived_.notify_one();
+}
+
+std::vector<Intake::Taken> Intake::TakenOf(absl::Span<const std::shared_ptr<Study>> studies) const {
+  const std::lock_guard lock(mutex_);
+  absl::flat_hash_map<const Study*, uint64_t> waiting;
+  for (const Item& item : queue_) {
+    if (item.batch.refused.ok()) waiting[item.batch.study.get()] += item.batch.reports.size();
+  }
+  std::vector<Taken> taken;
+  for (const std::shared_ptr<Study>& study : studies) {
+    taken.push_back({.received = study->received(), .waiting = waiting[study.get()]});
+  }
+  return taken;
 }
 
 absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) {

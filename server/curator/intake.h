@@ -17,12 +17,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "server/curator/submission.h"
 #include "server/storage/store.h"
 
@@ -43,6 +45,14 @@ class Intake {
   Intake& operator=(const Intake&) = delete;
 
   void Submit(Submission batch);
+
+  // Of each study: reports taken in ever, and those of them that wait. One moment for all of them,
+  // and nothing else is under way if it is called by a change (see below).
+  struct Taken {
+    uint64_t received = 0;
+    uint64_t waiting = 0;
+  };
+  std::vector<Taken> TakenOf(absl::Span<const std::shared_ptr<Study>> studies) const;
 
   // Runs `change` on the committer's thread, after all that was submitted before and with no group
   // under way; returns what it returned.
@@ -65,7 +75,7 @@ class Intake {
 
   Store& store_;
   const Limits limits_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // All below guarded by mutex_.
   std::condition_variable arrived_;
   std::condition_variable finished_;

@@ -1,13 +1,20 @@
 #include "server/curator/reconcile.h"
 
+#include <optional>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/curator/store_keys.h"
+#include "server/curator/study_record.h"
+#include "server/models/model_record.h"
 
 namespace coppice {
 namespace {
 
-absl::Status Differ(const std::string& study, absl::string_view one, uint64_t count,
+absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t count,
                     absl::string_view other, uint64_t other_count) {
   return absl::InternalError(absl::StrCat("the counts of study ", study, " do not reconcile: ", one,
                                           " ", count, ", ", other, " ", other_count));
@@ -16,11 +23,50 @@ absl::Status Differ(const std::string& study, absl::string_view one, uint64_t co
 }  // namespace
 
 absl::Status ReconcileTotals(const StudyTotals& totals) {
-  if (totals.accepted != totals.in_sums) {
+  const uint64_t gone = totals.answered + totals.failed + totals.waiting;
+  if (totals.received != gone) {
+    return Differ(totals.study, "received", totals.received, "answered, failed and waiting", gone);
+  }
+  if (totals.answered != totals.outcomes) {
+    return Differ(totals.study, "answered", totals.answered, "accepted, duplicate and rejected",
+                  totals.outcomes);
+  }
+  if (!totals.retired && totals.accepted != totals.in_sums) {
     return Differ(totals.study, "accepted", totals.accepted, "in the sums", totals.in_sums);
   }
   if (totals.open && totals.accepted != totals.spent_tickets) {
     return Differ(totals.study, "accepted", totals.accepted, "spent tickets", totals.spent_tickets);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReconcileModels(const StudyInfo& study, const Models& models) {
+  const uint64_t accepted = study.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
+  Page page{.size = 1000, .after = ""};
+  for (;;) {
+    const std::vector<ModelInfo> some = models.List(MakeName(kStudies, study.id), page);
+    for (const ModelInfo& info : some) {
+      const uint64_t reports = info.model->certificate().reports;
+      const bool is_final = info.id == study.final_model;
+      if (is_final ? reports == accepted : reports <= accepted) continue;
+      return Differ(study.id, "accepted", accepted,
+                    absl::StrCat(is_final ? "in its final model " : "in its model ", info.id),
+                    reports);
+    }
+    if (some.size() < page.size) return absl::OkStatus();
+    page.after = some.back().id;
+  }
+}
+
+absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts) {
+  const std::string key = CountsKey(study);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
+  if (!bytes.has_value()) return Differ(study, "answered", counts.answered, "records of it", 0);
+  COPPICE_ASSIGN_OR_RETURN(const Counts stored, DecodeCounts(key, *bytes));
+  for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
+    if (stored.outcomes[outcome] == counts.outcomes[outcome]) continue;
+    return Differ(study, absl::StrCat("reports of outcome ", outcome), counts.outcomes[outcome],
+                  "in the store", stored.outcomes[outcome]);
   }
   return absl::OkStatus();
 }

@@ -11,20 +11,39 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/curator/studies.h"
+#include "server/curator/study.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
 
 namespace coppice {
 
 // What is known of one study at one moment between two groups of reports.
 struct StudyTotals {
   std::string study;
+  uint64_t received = 0;  // counted where reports are taken in
+  uint64_t waiting = 0;   // of those
+  uint64_t answered = 0;  // by batch
+  uint64_t outcomes = 0;  // by report: accepted, duplicate and rejected
+  uint64_t failed = 0;    // their batch failed as a whole
   uint64_t accepted = 0;
+  bool retired = false;        // there are no sums any more
   uint64_t in_sums = 0;        // reports that the sums say they hold
   bool open = false;           // a sealed study keeps no spent tickets in memory
   uint64_t spent_tickets = 0;  // of an open study
 };
 
-// accepted = in the sums = spent tickets.
+// received = answered + failed + waiting; answered = the outcomes; accepted = in the sums = spent
+// tickets.
 absl::Status ReconcileTotals(const StudyTotals& totals);
+
+// No model rests on more reports than were accepted; the final model on all of them.
+absl::Status ReconcileModels(const StudyInfo& study, const Models& models);
+
+// Accepted, duplicate and rejected are in the store as in memory, if `counts` is what it should
+// hold.
+absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts);
 
 }  // namespace coppice
 

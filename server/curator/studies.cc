@@ -40,13 +40,15 @@ Manifest ManifestOf(const StudyFacts& facts) {
 class StoredStudies final : public Studies {
  public:
   StoredStudies(Store& store, Models& models, std::function<int64_t()> clock,
-                TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests)
+                TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
+                const StudiesLimits& limits)
       : store_(store),
         models_(models),
         clock_(std::move(clock)),
         authority_(std::move(authority)),
         manifests_(std::move(manifests)),
-        intake_(store, Intake::Limits()) {}
+        reports_per_second_(limits.reports_per_second),
+        intake_(store, {.queued_bytes = limits.queued_bytes}) {}
 
   absl::Status Load() { return catalog_.Load(store_); }
 
@@ -62,7 +64,7 @@ class StoredStudies final : public Studies {
     StudyProgress progress = NoProgress(facts);
     StoreBatch batch;
     batch.Put(StudyKey(id), EncodeStudy(facts, progress.life));
-    batch.Put(CountsKey(id), EncodeCounts(progress.outcomes));
+    batch.Put(CountsKey(id), EncodeCounts(progress.counts));
     batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study = std::make_shared<Study>(std::move(facts), std::move(progress));
@@ -128,8 +130,17 @@ class StoredStudies final : public Studies {
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
-    Submission batch = JudgeReports(catalog_.Find(id), fingerprint_bytes, std::move(reports),
-                                    authority_, clock_());
+    const int64_t now = clock_();
+    std::shared_ptr<Study> study = catalog_.Find(id);
+    Submission batch;
+    if (study != nullptr && reports_per_second_ > 0 &&
+        !study->rate().Take(reports.size(), reports_per_second_, now)) {
+      batch.refused = absl::ResourceExhaustedError(
+          absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
+    } else {
+      batch =
+          JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_, now);
+    }
     batch.done = std::move(done);
     intake_.Submit(std::move(batch));
   }
@@ -149,26 +160,30 @@ class StoredStudies final : public Studies {
     // Deleted while this waited for its turn.
     if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(CheckNotRetired(*study));
     COPPICE_RETURN_IF_ERROR(CheckEnoughReports(study->Info()));
     return MakeModel(*study, std::string(model_id), options);
   }
 
   absl::Status Sweep() override {
     absl::Status status;
-    for (const std::shared_ptr<Study>& study : catalog_.All()) status.Update(SealIfOver(*study));
+    for (const std::shared_ptr<Study>& study : catalog_.All()) {
+      status.Update(SealIfOver(*study));
+      if (study->IsToRetire(clock_())) status.Update(Retire(*study));
+    }
+    status.Update(intake_.RunBetweenGroups([this] { return StoreCounts(); }));
     return status;
   }
 
   absl::Status Reconcile() const override {
-    return intake_.RunBetweenGroups([this] {
-      for (const std::shared_ptr<Study>& study : catalog_.All()) {
-        COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(*study)));
-      }
-      return absl::OkStatus();
-    });
+    return intake_.RunBetweenGroups([this] { return ReconcileAll(); });
   }
 
-  void Drain() override { intake_.Drain(); }
+  void Drain() override {
+    intake_.Drain();
+    // What it loses is rejections, and it is tried no more.
+    intake_.RunBetweenGroups([this] { return StoreCounts(); }).IgnoreError();
+  }
 
  private:
   // A study whose public labels were said to be missing or not to be trusted goes by its reports.
@@ -207,6 +222,28 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
+  // Not beside the building of a model, which needs what is deleted: then at the next sweep.
+  absl::Status Retire(Study& study) {
+    const std::unique_lock lock(change_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return absl::OkStatus();
+    StoreBatch batch;
+    for (const std::string& prefix :
+         {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
+      batch.DeletePrefix(prefix);
+    }
+    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+        [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
+    bases_.erase(study.id());
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckNotRetired(const Study& study) {
+    if (!study.Life().retired) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study ", study.id(), " gives no further model: its sums were deleted ",
+                     study.facts().retention_days, " days after sealing; its models are there"));
+  }
+
   static absl::Status CheckEnoughReports(const StudyInfo& info) {
     const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
     if (reports >= info.min_reports) return absl::OkStatus();
@@ -216,14 +253,50 @@ class StoredStudies final : public Studies {
         info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
   }
 
-  static StudyTotals TotalsOf(Study& study) {
-    const StudyProgress progress = study.Progress();
-    uint64_t in_sums = 0;
-    for (const SharedSums& sums : progress.sums) in_sums += sums->reports;
+  // Between groups: the rejections that no group has taken along. While the store may hold more of
+  // a study than memory does, its counts are written with everything else or not at all.
+  absl::Status StoreCounts() const {
+    StoreBatch batch;
+    std::vector<std::shared_ptr<Study>> studies = catalog_.All();
+    std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
+      return !study->counts_are_behind || study->store_is_behind;
+    });
+    for (const std::shared_ptr<Study>& study : studies) {
+      batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
+    }
+    if (studies.empty()) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
+    return absl::OkStatus();
+  }
+
+  // Between groups.
+  absl::Status ReconcileAll() const {
+    const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
+    const std::vector<Intake::Taken> taken = intake_.TakenOf(studies);
+    for (size_t i = 0; i < studies.size(); ++i) {
+      Study& study = *studies[i];
+      COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, taken[i])));
+      COPPICE_RETURN_IF_ERROR(ReconcileModels(study.Info(), models_));
+      if (study.counts_are_behind || study.store_is_behind) continue;
+      COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
+    }
+    return absl::OkStatus();
+  }
+
+  static StudyTotals TotalsOf(Study& study, const Intake::Taken& taken) {
+    const StudyInfo info = study.Info();
+    const Counts counts = study.CountsSoFar();
     return {.study = study.id(),
-            .accepted = progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)],
-            .in_sums = in_sums,
-            .open = progress.life.state == StudyState::kOpen,
+            .received = taken.received,
+            .waiting = taken.waiting,
+            .answered = counts.answered,
+            .outcomes = counts.Sum(),
+            .failed = counts.failed,
+            .accepted = counts.of(ReportOutcome::kAccepted),
+            .retired = info.retired,
+            .in_sums = info.in_sums,
+            .open = info.state == StudyState::kOpen,
             .spent_tickets = study.spent().size()};
   }
 
@@ -308,6 +381,7 @@ class StoredStudies final : public Studies {
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
   const std::unique_ptr<ManifestAuthority> manifests_;
+  const uint64_t reports_per_second_;  // 0: no limit
   Catalog catalog_;
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
@@ -320,13 +394,14 @@ class StoredStudies final : public Studies {
 
 absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& models,
                                                        std::function<int64_t()> clock,
-                                                       const SigningKeys& signing_keys) {
+                                                       const SigningKeys& signing_keys,
+                                                       const StudiesLimits& limits) {
   COPPICE_RETURN_IF_ERROR(CheckFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
                            ManifestAuthority::Open(store, signing_keys, clock()));
-  auto studies = std::make_unique<StoredStudies>(store, models, std::move(clock),
-                                                 std::move(authority), std::move(manifests));
+  auto studies = std::make_unique<StoredStudies>(
+      store, models, std::move(clock), std::move(authority), std::move(manifests), limits);
   COPPICE_RETURN_IF_ERROR(studies->Load());
   return studies;
 }

@@ -4,11 +4,16 @@
 //            built after sealing, is there). One way. A study seals itself when its time is over,
 //            and stays sealed if the clock is set back afterwards. Deleting removes everything of a
 //            study, its spent tickets and models too, and its id is never used again.
+// Retention  of days after sealing, if it has one: then sums, public rows and spent tickets are
+//            deleted. What keeps a report from counting twice, the state, stays, as do the models.
 // Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in
 //            one atomic batch; a ticket that was spent is answered "duplicate" and changes
 //            nothing. Many reports share one batch (group commit).
-// Counts     received = accepted + duplicate + rejected by reason. Accepted and duplicate are kept
-//            with the sums; rejections since the process started.
+// Counts     received = accepted + duplicate + rejected by reason + failed + under way, where
+//            received is counted where reports are taken in, and the others where they are
+//            answered. Accepted and duplicate are kept with the sums; rejections are written beside
+//            the next of these, at Sweep() and Drain(), so that a crash may forget rejections and
+//            nothing else. Failed: their call failed as a whole, since the process started.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store
 //            returns otherwise.
 // Threads    safe to share.
@@ -70,6 +75,7 @@ struct StudySpec {
   uint64_t expected_devices = 0;           // 0: not known
   uint64_t min_reports = 0;                // fewest accepted reports that a model is built from
   int64_t expires_unix_seconds = 0;        // when it seals itself; 0: never
+  uint32_t retention_days = 0;             // from sealing to the deletion of its sums; 0: never
 };
 
 struct StudyInfo {
@@ -83,12 +89,22 @@ struct StudyInfo {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
   std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
-  std::vector<Alarm> alarms{};                          // filled in by Studies::Get() alone
+  uint64_t received = 0;
+  uint64_t failed = 0;
+  uint64_t in_sums = 0;
+  std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
   uint64_t min_reports = 0;
   int64_t expires_unix_seconds = 0;
   int64_t sealed_unix_seconds = 0;  // 0 while it is open
   bool expired = false;             // sealed because its time was over
   std::string final_model{};        // its id; empty unless built
+  uint32_t retention_days = 0;
+  bool retired = false;  // its sums, public rows and spent tickets are deleted
+};
+
+struct StudiesLimits {
+  size_t queued_bytes = size_t{64} << 20;  // of reports that wait to be committed
+  uint64_t reports_per_second = 0;         // of one study, at least 1000; 0: no limit
 };
 
 class Studies {
@@ -98,7 +114,8 @@ class Studies {
   // records, and says when a study's time is over.
   static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store, Models& models,
                                                        std::function<int64_t()> clock,
-                                                       const SigningKeys& signing_keys = {});
+                                                       const SigningKeys& signing_keys = {},
+                                                       const StudiesLimits& limits = {});
   virtual ~Studies() = default;
 
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
@@ -128,7 +145,7 @@ class Studies {
   // report in the same order, after everything accepted is durable. Batches of one study are
   // completed in the order they were submitted. An error (the store failed) means that nothing is
   // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is
-  // queued.
+  // queued, or too many come in a second.
   using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
@@ -139,8 +156,9 @@ class Studies {
   virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
                                                const EstimatorOptions& options) = 0;
 
-  // Does what time alone brings about: seals studies whose time is over. To be called every second
-  // or so. The first error; what failed is tried again the next time.
+  // Does what time alone brings about: seals studies whose time is over, retires those whose
+  // retention is, and writes the rejections that were counted since the last time. To be called
+  // every second or so. The first error; what failed is tried again the next time.
   virtual absl::Status Sweep() = 0;
 
   // Whether what was counted at different places agrees. Internal names the study and the numbers

@@ -1,5 +1,6 @@
 #include "server/curator/study.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,7 +39,22 @@ StudyProgress NoProgress(const StudyFacts& facts) {
 }
 
 Study::Study(StudyFacts facts, StudyProgress progress, SpentTickets spent)
-    : facts_(std::move(facts)), progress_(std::move(progress)), spent_(std::move(spent)) {}
+    : facts_(std::move(facts)),
+      progress_(std::move(progress)),
+      received_(progress_.counts.answered),
+      spent_(std::move(spent)) {}
+
+Counts Counts::operator+(const Counts& more) const {
+  Counts sum = *this;
+  for (size_t i = 0; i < outcomes.size(); ++i) sum.outcomes[i] += more.outcomes[i];
+  sum.answered += more.answered;
+  sum.failed += more.failed;
+  return sum;
+}
+
+uint64_t Counts::Sum() const {
+  return std::accumulate(outcomes.begin(), outcomes.end(), uint64_t{0});
+}
 
 ReportOutcome Study::Standing() const {
   const std::lock_guard lock(mutex_);
@@ -51,6 +67,13 @@ bool Study::IsOver(int64_t now_unix_seconds) const {
   return facts_.expires_unix_seconds != 0 && now_unix_seconds >= facts_.expires_unix_seconds;
 }
 
+bool Study::IsToRetire(int64_t now_unix_seconds) const {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  const StudyLife life = Life();
+  return facts_.retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
+         now_unix_seconds - life.sealed_unix_seconds >= kDay * facts_.retention_days;
+}
+
 StudyLife Study::Life() const {
   const std::lock_guard lock(mutex_);
   return progress_.life;
@@ -61,9 +84,9 @@ SharedSums Study::SumsOf(uint32_t tree) const {
   return progress_.sums[tree];
 }
 
-Outcomes Study::CountsSoFar() const {
+Counts Study::CountsSoFar() const {
   const std::lock_guard lock(mutex_);
-  return progress_.outcomes;
+  return progress_.counts;
 }
 
 StudyProgress Study::Progress() const {
@@ -82,13 +105,18 @@ StudyInfo Study::Info() const {
                  .forest = facts_.forest};
   info.min_reports = facts_.min_reports;
   info.expires_unix_seconds = facts_.expires_unix_seconds;
+  info.retention_days = facts_.retention_days;
   const std::lock_guard lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;
   info.sealed_unix_seconds = life.sealed_unix_seconds;
   info.expired = life.expired;
   info.final_model = life.final_model;
-  info.outcomes = progress_.outcomes;
+  info.retired = life.retired;
+  info.outcomes = progress_.counts.outcomes;
+  info.failed = progress_.counts.failed;
+  for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
+  info.received = received();  // after what was answered, so never below it
   return info;
 }
 
@@ -101,17 +129,19 @@ std::vector<Alarm> Study::Alarms() const {
   return ComputeAlarms(trees);
 }
 
-void Study::Publish(std::vector<SharedSums> sums, const Outcomes& outcomes) {
+void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {
   const std::lock_guard lock(mutex_);
   for (size_t tree = 0; tree < sums.size(); ++tree) {
     if (sums[tree] != nullptr) progress_.sums[tree] = std::move(sums[tree]);
   }
-  for (size_t i = 0; i < outcomes.size(); ++i) progress_.outcomes[i] += outcomes[i];
+  progress_.counts = progress_.counts + counts;
 }
 
 void Study::Advance(StudyLife life) {
   const std::lock_guard lock(mutex_);
-  if (life.state >= progress_.life.state) progress_.life = std::move(life);
+  if (life.state < progress_.life.state) return;
+  progress_.life = std::move(life);
+  if (progress_.life.retired) progress_.sums.clear();
 }
 
 void Study::MarkDeleted() {

@@ -7,6 +7,7 @@
 #ifndef COPPICE_SERVER_CURATOR_STUDY_H_
 #define COPPICE_SERVER_CURATOR_STUDY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "server/curator/alarms.h"
 #include "server/curator/estimator.h"
 #include "server/curator/partition.h"
+#include "server/curator/report_rate.h"
 #include "server/curator/spent_tickets.h"
 #include "server/curator/studies.h"
 #include "server/curator/study_life.h"
@@ -39,6 +41,7 @@ struct StudyFacts {
   uint64_t public_rows = 0;
   uint64_t min_reports = 0;          // see StudySpec
   int64_t expires_unix_seconds = 0;  // likewise
+  uint32_t retention_days = 0;       // likewise
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for
 };
@@ -50,13 +53,24 @@ inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
+
+// How many reports were answered, by two counts that must agree, and how many were not.
+struct Counts {
+  Outcomes outcomes{};    // by ReportOutcome, one at a time
+  uint64_t answered = 0;  // by the sizes of the batches they came in
+  uint64_t failed = 0;    // their batch failed as a whole, so none of them counts; not stored
+
+  uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
+  uint64_t Sum() const;  // of all outcomes
+  Counts operator+(const Counts& more) const;
+};
 using SharedSums = std::shared_ptr<const TreeSums>;
 
 struct StudyProgress {
   StudyLife life;
   bool deleted = false;
   std::vector<SharedSums> sums;  // one a tree
-  Outcomes outcomes{};           // reports by ReportOutcome
+  Counts counts;
 };
 
 // Of a study that has had no report yet.
@@ -75,17 +89,24 @@ class Study {
   // it, lest a clock that is set back opens it again.
   ReportOutcome Standing() const;
   bool IsOver(int64_t now_unix_seconds) const;
+  bool IsToRetire(int64_t now_unix_seconds) const;
   StudyLife Life() const;
   SharedSums SumsOf(uint32_t tree) const;
-  Outcomes CountsSoFar() const;
+  Counts CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
   // Of the sums as they are now; see alarms.h for what it costs. Holds no lock while it computes.
   std::vector<Alarm> Alarms() const;
 
-  // Replaces the sums of the trees where `sums` is not null, and adds to the outcomes.
-  void Publish(std::vector<SharedSums> sums, const Outcomes& outcomes);
-  // To the next life (study_life.h), once that is stored.
+  // At the entrance: that so many reports were taken in. All else is counted when they are
+  // answered.
+  void TakeIn(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
+  ReportRate& rate() { return rate_; }
+  uint64_t received() const { return received_.load(std::memory_order_relaxed); }
+
+  // Replaces the sums of the trees where `sums` is not null, and adds to the counts.
+  void Publish(std::vector<SharedSums> sums, const Counts& counts);
+  // To the next life (study_life.h), once that is stored. One that is retired has no sums.
   void Advance(StudyLife life);
   void MarkDeleted();
 
@@ -94,11 +115,15 @@ class Study {
   // A group failed to be stored, and the store may hold a part of its effects that memory does not:
   // the next group must write everything of this study again.
   bool store_is_behind = false;
+  // Rejections were counted that are not in the store.
+  bool counts_are_behind = false;
 
  private:
   const StudyFacts facts_;
   mutable std::mutex mutex_;
   StudyProgress progress_;  // guarded by mutex_
+  std::atomic<uint64_t> received_;
+  ReportRate rate_;
   SpentTickets spent_;
 };
 

@@ -19,6 +19,7 @@ struct StudyLife {
   int64_t sealed_unix_seconds = 0;
   bool expired = false;     // sealed because its time was over
   std::string final_model;  // the first that was built after sealing; set if built
+  bool retired = false;     // its sums, public rows and spent tickets are deleted
 
   bool operator==(const StudyLife&) const = default;
 };
@@ -44,6 +45,12 @@ inline StudyLife Built(StudyLife life, std::string model) {
   if (life.state != StudyState::kSealed) return life;
   life.state = StudyState::kBuilt;
   life.final_model = std::move(model);
+  return life;
+}
+
+// By the end of its retention. It stays sealed or built.
+inline StudyLife Retired(StudyLife life) {
+  life.retired = life.state != StudyState::kOpen;
   return life;
 }
 

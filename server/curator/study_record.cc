@@ -71,6 +71,7 @@ absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& re
   facts->choice = record.choice();
   facts->min_reports = record.min_reports();
   facts->expires_unix_seconds = record.expires_unix_seconds();
+  facts->retention_days = record.retention_days();
   return facts;
 }
 
@@ -81,13 +82,17 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
   if (record.expired() && record.state() == v1::STUDY_STATE_OPEN) {
     return CorruptRecord(key, "is open although its time was over");
   }
+  if (record.retired() && record.state() == v1::STUDY_STATE_OPEN) {
+    return CorruptRecord(key, "is open although it is retired");
+  }
   if (record.final_model().empty() != (record.state() != v1::STUDY_STATE_BUILT)) {
     return CorruptRecord(key, "is built without a final model, or has one and is not");
   }
   return StudyLife{.state = static_cast<StudyState>(record.state()),
                    .sealed_unix_seconds = record.sealed_unix_seconds(),
                    .expired = record.expired(),
-                   .final_model = record.final_model()};
+                   .final_model = record.final_model(),
+                   .retired = record.retired()};
 }
 
 // A tree's number is the last part of its key.
@@ -113,19 +118,44 @@ absl::Status LoadSums(const Store& store, absl::string_view id, std::vector<Shar
   });
 }
 
+bool IsRejection(int outcome) {
+  return outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY &&
+         outcome < static_cast<int>(kNumReportOutcomes);
+}
+
+absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& record) {
+  Counts counts;
+  counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = record.accepted();
+  counts.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = record.duplicate();
+  for (const v1::ReportCount& rejected : record.rejected()) {
+    if (!IsRejection(rejected.outcome()) || counts.outcomes[rejected.outcome()] != 0) {
+      return CorruptRecord(key, "has a reason that there is not, or one twice");
+    }
+    counts.outcomes[rejected.outcome()] = rejected.reports();
+  }
+  // Older records do not say.
+  counts.answered = record.received() == 0 ? counts.Sum() : record.received();
+  if (counts.answered != counts.Sum()) {
+    return CorruptRecord(key, "does not add up: accepted, duplicate and rejected are not received");
+  }
+  return counts;
+}
+
 absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view id,
-                                           const StudyFacts& facts) {
+                                           const StudyFacts& facts, StudyLife life) {
   StudyProgress progress = NoProgress(facts);
+  progress.life = std::move(life);
   COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
   const std::string key = CountsKey(id);
-  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord counts, ReadRecord<v1::CountsRecord>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record, ReadRecord<v1::CountsRecord>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(progress.counts, CountsOf(key, record));
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
-  if (counts.accepted() != reports) {
+  if (progress.life.retired) {
+    progress.sums.clear();
+  } else if (record.accepted() != reports) {
     return CorruptRecord(key, "does not add up with the reports in the sums");
   }
-  progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = counts.accepted();
-  progress.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = counts.duplicate();
   return progress;
 }
 
@@ -185,6 +215,8 @@ std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
   record.set_sealed_unix_seconds(life.sealed_unix_seconds);
   record.set_expired(life.expired);
   record.set_final_model(life.final_model);
+  record.set_retention_days(facts.retention_days);
+  record.set_retired(life.retired);
   return record.SerializeAsString();
 }
 
@@ -201,11 +233,24 @@ std::string EncodeRows(const Table& rows) {
   return record.SerializeAsString();
 }
 
-std::string EncodeCounts(const Outcomes& outcomes) {
+std::string EncodeCounts(const Counts& counts) {
   v1::CountsRecord record;
-  record.set_accepted(outcomes[static_cast<size_t>(ReportOutcome::kAccepted)]);
-  record.set_duplicate(outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)]);
+  record.set_accepted(counts.of(ReportOutcome::kAccepted));
+  record.set_duplicate(counts.of(ReportOutcome::kDuplicate));
+  record.set_received(counts.answered);
+  for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
+    if (!IsRejection(static_cast<int>(outcome)) || counts.outcomes[outcome] == 0) continue;
+    v1::ReportCount& rejected = *record.add_rejected();
+    rejected.set_outcome(static_cast<v1::ReportOutcome>(outcome));
+    rejected.set_reports(counts.outcomes[outcome]);
+  }
   return record.SerializeAsString();
+}
+
+absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record,
+                           ParseRecord<v1::CountsRecord>(key, bytes));
+  return CountsOf(key, record);
 }
 
 std::string EncodeSums(const TreeSums& sums) {
@@ -236,12 +281,11 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
   COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
   COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
-  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts));
-  progress.life = std::move(life);
+  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts, std::move(life)));
   SpentTickets spent;
   if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
     COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
-    if (spent.size() != progress.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)]) {
+    if (spent.size() != progress.counts.of(ReportOutcome::kAccepted)) {
       return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
     }
   }

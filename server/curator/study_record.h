@@ -25,10 +25,13 @@ absl::Status CheckFormat(Store& store);
 
 std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
-std::string EncodeCounts(const Outcomes& outcomes);
+std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);
 std::string EncodeTicketIds(absl::Span<const TicketId> ids);
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
+
+// `key` is the record's.
+absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
 
 // The study whose StudyRecord is `bytes`, with its counts and sums from the store, and its spent
 // tickets if it is open.

@@ -49,7 +49,8 @@ std::string HashRequest(const StudySpec& spec) {
       spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
-      " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds);
+      " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds, " ",
+      spec.retention_days);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -116,6 +117,7 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
   facts.public_rows = spec.public_rows->num_rows();
   facts.min_reports = spec.min_reports;
   facts.expires_unix_seconds = spec.expires_unix_seconds;
+  facts.retention_days = spec.retention_days;
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);
   return facts;

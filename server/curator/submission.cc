@@ -63,8 +63,9 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   const absl::StatusOr<std::vector<bool>> issued =
       authority.Recognize(tickets, batch.study->facts().fingerprint);
   if (!issued.ok()) {
-    batch.refused = issued.status();
-    return batch;
+    Submission refused;
+    refused.refused = issued.status();
+    return refused;
   }
   const auto& mechanisms = batch.study->facts().mechanisms;
   const bool drawn = DrawsMatter(mechanisms);

@@ -182,8 +182,13 @@ v1::Study SummaryOf(const StudyInfo& info) {
   proto.set_expires_unix_seconds(info.expires_unix_seconds);
   proto.set_sealed_unix_seconds(info.sealed_unix_seconds);
   proto.set_expired(info.expired);
+  proto.set_retention_days(info.retention_days);
+  proto.set_retired(info.retired);
   if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
   SetCounts(info, proto);
+  proto.set_received(info.received);
+  proto.set_failed(info.failed);
+  proto.set_in_sums(info.in_sums);
   return proto;
 }
 
@@ -233,7 +238,8 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
       .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
       .expected_devices = request.expected_devices(),
       .min_reports = request.has_min_reports() ? request.min_reports() : kDefaultMinReports,
-      .expires_unix_seconds = request.expires_unix_seconds()};
+      .expires_unix_seconds = request.expires_unix_seconds(),
+      .retention_days = request.retention_days()};
 }
 
 absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

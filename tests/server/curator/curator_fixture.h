@@ -47,9 +47,10 @@ inline StudySpec Spec(std::string id, uint32_t trees = 1) {
 // replace what `models` had.
 inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(
     Store& store, std::optional<Models>& models,
-    std::function<int64_t()> clock = [] { return int64_t{1000}; }) {
+    std::function<int64_t()> clock = [] { return int64_t{1000}; },
+    const StudiesLimits& limits = {}) {
   models.emplace();
-  auto studies = Studies::Open(store, *models, std::move(clock));
+  auto studies = Studies::Open(store, *models, std::move(clock), SigningKeys(), limits);
   if (!studies.ok()) return studies;
   const absl::Status loaded = models->Load(store);
   if (!loaded.ok()) return loaded;

@@ -189,6 +189,39 @@ TEST_F(IntakeTest, FullQueueRefusesInTurn) {
   EXPECT_THAT(large.get(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2048")));
   EXPECT_THAT(*small.get(), ElementsAre(kAccepted));
   EXPECT_EQ(Received(study_->Info()), 2u);
+  EXPECT_EQ(study_->received(), 2u);  // what is refused was not taken in
+}
+
+TEST_F(IntakeTest, BatchThatCouldNotBeJudgedCountsNothing) {
+  Intake intake(store_, {});
+  std::promise<Answer> promise;
+  Submission batch;
+  batch.study = study_;
+  batch.reports = BatchOf(reports_);
+  batch.outcomes.assign(reports_.size(), kAccepted);
+  batch.refused = absl::UnavailableError("no random numbers");
+  batch.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
+  intake.Submit(std::move(batch));
+  EXPECT_FALSE(promise.get_future().get().ok());
+  EXPECT_EQ(Received(study_->Info()), 0u);
+  EXPECT_EQ(study_->received(), 0u);
+}
+
+TEST_F(IntakeTest, ReportsAreReceivedWhenTheyAreTakenInAndWaitUntilAnswered) {
+  Intake intake(store_, {});
+  ASSERT_OK(Submit(intake, {reports_[0], reports_[0]}).get());
+  std::future<Answer> later;
+  ASSERT_OK(intake.RunBetweenGroups([&] {
+    later = Submit(intake, {reports_[1], reports_[2], reports_[3]});
+    const Intake::Taken taken = intake.TakenOf({study_})[0];
+    EXPECT_EQ(taken.received, 5u);
+    EXPECT_EQ(taken.waiting, 3u);
+    EXPECT_EQ(study_->CountsSoFar().answered, 2u);
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(later.get());
+  EXPECT_EQ(intake.TakenOf({study_})[0].waiting, 0u);
+  EXPECT_EQ(study_->CountsSoFar().answered, 5u);
 }
 
 TEST_F(IntakeTest, QueueHasRoomAgainOnceBatchesAreAnswered) {

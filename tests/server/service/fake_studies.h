@@ -66,6 +66,11 @@ class FakeStudies final : public Studies {
     const std::lock_guard lock(mutex_);
     return batches_.size();
   }
+  // Waits until Sweep() was called `count` times more.
+  void AwaitSweeps(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&, enough = sweeps_ + count] { return sweeps_ >= enough; });
+  }
   // Waits until every batch is answered and what answered it is gone.
   void AwaitAnswers() {
     std::unique_lock lock(mutex_);
@@ -157,7 +162,12 @@ class FakeStudies final : public Studies {
     return Find(models_, id);
   }
 
-  absl::Status Sweep() override { return absl::OkStatus(); }
+  absl::Status Sweep() override {
+    const std::lock_guard lock(mutex_);
+    ++sweeps_;
+    changed_.notify_all();
+    return status_;
+  }
   absl::Status Reconcile() const override { return absl::OkStatus(); }
   void Drain() override {}
 
@@ -229,6 +239,7 @@ class FakeStudies final : public Studies {
   std::vector<SubmittedBatch> batches_;
   std::deque<Waiting> waiting_;
   size_t unanswered_ = 0;
+  size_t sweeps_ = 0;
   bool held_ = false;
   bool closing_ = false;
   std::thread answering_;

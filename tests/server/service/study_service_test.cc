@@ -54,6 +54,59 @@ class StudyServiceTest : public ServiceTest {
   v1::CreateStudyResponse created_;
 };
 
+TEST_F(StudyServiceTest, WithoutAMinimumAModelNeedsOneReportAndNoneOnlyIfThatIsSaid) {
+  ASSERT_THAT(Create(), IsGrpcOk());
+  EXPECT_EQ(studies_.created()->min_reports, 1u);
+  EXPECT_EQ(studies_.created()->expires_unix_seconds, 0);
+  for (const uint64_t reports : {0, 100}) {
+    create_.set_min_reports(reports);
+    create_.set_expires_unix_seconds(5000);
+    create_.set_retention_days(30);
+    grpc::ClientContext context;
+    ASSERT_THAT(stub_->CreateStudy(&context, create_, &created_), IsGrpcOk());
+    EXPECT_EQ(studies_.created()->min_reports, reports);
+    EXPECT_EQ(studies_.created()->expires_unix_seconds, 5000);
+    EXPECT_EQ(studies_.created()->retention_days, 30u);
+  }
+}
+
+TEST_F(StudyServiceTest, ExpiryBeforeTheEpochIsRefused) {
+  create_.set_expires_unix_seconds(-1);
+  ExpectRefused("expires_unix_seconds");
+}
+
+TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
+  StudyInfo info = MakeStudy("s2");
+  info.state = StudyState::kBuilt;
+  info.min_reports = 3;
+  info.expires_unix_seconds = 5000;
+  info.sealed_unix_seconds = 5000;
+  info.expired = true;
+  info.final_model = "last";
+  info.retention_days = 30;
+  info.retired = true;
+  info.received = 9;
+  info.failed = 2;
+  info.in_sums = 7;
+  studies_.AddStudy(info);
+  v1::GetStudyRequest request;
+  request.set_name("studies/s2");
+  v1::GetStudyResponse response;
+  ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
+  const v1::Study& study = response.study();
+  EXPECT_EQ(study.state(), v1::STUDY_STATE_BUILT);
+  EXPECT_EQ(study.min_reports(), 3u);
+  EXPECT_EQ(study.expires_unix_seconds(), 5000);
+  EXPECT_EQ(study.sealed_unix_seconds(), 5000);
+  EXPECT_TRUE(study.expired());
+  EXPECT_EQ(study.final_model(), "models/last");
+  EXPECT_EQ(study.retention_days(), 30u);
+  EXPECT_TRUE(study.retired());
+  EXPECT_EQ(study.received(), 9u);
+  EXPECT_EQ(study.failed(), 2u);
+  EXPECT_EQ(study.in_sums(), 7u);
+}
+
 TEST_F(StudyServiceTest, CreatePassesOnWhatWasAskedFor) {
   ASSERT_THAT(Create(), IsGrpcOk());
   EXPECT_EQ(created_.study().name(), "studies/s1");

@@ -1,0 +1,140 @@
+// What is left of a study when its retention is over.
+
+#include <string>
+#include <vector>
+
+#include "server/curator/studies.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/crashing_store.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kSealed = 1000;
+constexpr int64_t kDay = 24 * 60 * 60;
+
+class RetentionTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Reopen(store_); }
+
+  void Reopen(Store& store) {
+    studies_.reset();
+    ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_, [this] { return now_; }));
+  }
+
+  // A study of five reports with a model, sealed.
+  void MakeStudy(uint32_t retention_days) {
+    StudySpec spec = Spec("one", /*trees=*/2);
+    spec.retention_days = retention_days;
+    ASSERT_OK_AND_ASSIGN(study_, studies_->Create(spec));
+    reports_ = HonestReports(*studies_, study_, 5);
+    ASSERT_OK(SendAndWait(*studies_, study_, reports_));
+    ASSERT_OK(studies_->Seal("one"));
+    ASSERT_OK(studies_->BuildModel("one", "model", {}));
+  }
+
+  std::vector<std::string> Kinds() const {
+    std::vector<std::string> kinds;
+    EXPECT_OK(store_.Scan("", [&](absl::string_view key, absl::string_view) {
+      const std::string kind(key.substr(0, key.find('/')));
+      if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
+      return absl::OkStatus();
+    }));
+    return kinds;
+  }
+
+  void ExpectRetired() {
+    const StudyInfo info = *studies_->Get("one");
+    EXPECT_TRUE(info.retired);
+    EXPECT_EQ(info.state, StudyState::kBuilt);
+    EXPECT_EQ(CountOf(info, ReportOutcome::kAccepted), 5u);
+    EXPECT_EQ(info.in_sums, 0u);
+    EXPECT_TRUE(info.alarms.empty());
+    EXPECT_OK(models_->Get("model"));
+    EXPECT_THAT(*SendAndWait(*studies_, study_, reports_), Each(ReportOutcome::kStudySealed));
+    EXPECT_THAT(studies_->BuildModel("one", "other", {}),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sums were deleted")));
+    EXPECT_OK(studies_->BuildModel("one", "model", {})) << "that is there";
+    StudySpec again = Spec("one");
+    again.request_id = "another";
+    EXPECT_THAT(studies_->Create(again),
+                StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study_id")));
+    EXPECT_OK(studies_->Reconcile());
+  }
+
+  int64_t now_ = kSealed;
+  MemoryStore store_;
+  std::optional<Models> models_;
+  std::unique_ptr<Studies> studies_;
+  StudyInfo study_;
+  std::vector<SubmittedReport> reports_;
+};
+
+TEST_F(RetentionTest, SumsRowsAndTicketsGoAndWhatRefusesReportsStays) {
+  MakeStudy(30);
+  EXPECT_THAT(Kinds(), ElementsAre("count", "meta", "model", "rows", "spent", "study", "sums"));
+  now_ = kSealed + 30 * kDay;
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_THAT(Kinds(), ElementsAre("count", "meta", "model", "study"));
+  ExpectRetired();
+  now_ = kSealed;  // the clock is set back
+  Reopen(store_);
+  ExpectRetired();
+  EXPECT_OK(studies_->Sweep());
+  EXPECT_OK(studies_->Delete("one"));
+}
+
+TEST_F(RetentionTest, NothingGoesBeforeItsTimeOrWithoutOne) {
+  MakeStudy(30);
+  now_ = kSealed + 30 * kDay - 1;
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_FALSE(studies_->Get("one")->retired);
+  EXPECT_OK(studies_->BuildModel("one", "late", {}));
+
+  StudySpec for_ever = Spec("two");
+  ASSERT_OK(studies_->Create(for_ever));
+  ASSERT_OK(studies_->Seal("two"));
+  StudySpec open = Spec("three");
+  open.retention_days = 1;
+  ASSERT_OK(studies_->Create(open));
+  now_ = kSealed + 100'000 * kDay;
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_TRUE(studies_->Get("one")->retired);
+  EXPECT_FALSE(studies_->Get("two")->retired);
+  EXPECT_FALSE(studies_->Get("three")->retired);
+  EXPECT_OK(studies_->BuildModel("two", "", {}));
+}
+
+TEST_F(RetentionTest, RetentionOfAnExpiredStudyBeginsWhenItExpired) {
+  StudySpec spec = Spec("one");
+  spec.expires_unix_seconds = kSealed + 10;
+  spec.retention_days = 1;
+  ASSERT_OK(studies_->Create(spec));
+  now_ = kSealed + 10 + kDay;  // nobody looked meanwhile
+  ASSERT_OK(studies_->Sweep());
+  EXPECT_TRUE(studies_->Get("one")->retired);
+}
+
+TEST_F(RetentionTest, CrashLeavesAStudyWholeOrRetired) {
+  MakeStudy(30);
+  now_ = kSealed + 30 * kDay;
+  for (const bool kept : {false, true}) {
+    SCOPED_TRACE(kept);
+    CrashingStore crashing(store_, {.write = 0, .kept = kept, .fatal = true});
+    Reopen(crashing);
+    EXPECT_FALSE(studies_->Sweep().ok());
+    Reopen(store_);
+    EXPECT_EQ(studies_->Get("one")->retired, kept);
+    EXPECT_OK(studies_->Reconcile());
+  }
+  ExpectRetired();
+}
+
+}  // namespace
+}  // namespace coppice
