@@ -28,7 +28,8 @@ std::string AsBytes(const Fingerprint& fingerprint) {
   return std::string(fingerprint.begin(), fingerprint.end());
 }
 
-absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32_t tickets) {
+absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32_t tickets,
+                                                 absl::Span<const std::string> submission_tokens) {
   if (!IsValidId(study)) {
     return absl::InvalidArgumentError("a study's id is 1 to 63 of a-z 0-9 - _");
   }
@@ -39,7 +40,15 @@ absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study, uint32
   v1::GetOfferRequest request;
   request.set_name(MakeName(kStudies, study));
   request.set_tickets(tickets);
+  request.mutable_submission_tokens()->Assign(submission_tokens.begin(), submission_tokens.end());
   return request;
+}
+
+// A device's: its token, if it has one.
+absl::StatusOr<v1::GetOfferRequest> OfferRequest(absl::string_view study,
+                                                 absl::string_view submission_token) {
+  const std::string token(submission_token);
+  return OfferRequest(study, /*tickets=*/1, absl::MakeConstSpan(&token, token.empty() ? 0 : 1));
 }
 
 absl::StatusOr<std::vector<Ticket>> ReadTickets(const v1::GetOfferResponse& response,
@@ -200,9 +209,11 @@ absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
   return Collector(std::move(channel), connect.server, retry, trust);
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study) const {
+absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
+                                                        absl::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
-  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request, OfferRequest(study, /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request,
+                           OfferRequest(study, submission_token));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
   const Fingerprint fingerprint = FingerprintOf(response.terms());
@@ -213,9 +224,11 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study)
 }
 
 absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
-                                                        const Fingerprint& fingerprint) const {
+                                                        const Fingerprint& fingerprint,
+                                                        absl::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
-  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(known.study, /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
+                           OfferRequest(known.study, submission_token));
   request.set_known_fingerprint(AsBytes(fingerprint));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response,
                            GetOffer(line, known.study, request));
@@ -226,10 +239,12 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
   return Offers{known, fingerprint, std::move(tickets), std::move(trees)};
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study,
-                                                         uint32_t tickets) const {
+absl::StatusOr<Collector::Offers> Collector::FetchForest(
+    absl::string_view study, uint32_t tickets,
+    absl::Span<const std::string> submission_tokens) const {
   const Line line{channel_, server_, retry_, *trust_};
-  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
+                           OfferRequest(study, tickets, submission_tokens));
   request.set_whole_forest(true);
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ReadTerms(response, study));
@@ -240,11 +255,12 @@ absl::StatusOr<Collector::Offers> Collector::FetchForest(absl::string_view study
   return Offers{std::move(terms), fingerprint, std::move(read), std::move(trees)};
 }
 
-absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(absl::string_view study,
-                                                            const Fingerprint& fingerprint,
-                                                            uint32_t tickets) const {
+absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(
+    absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
+    absl::Span<const std::string> submission_tokens) const {
   const Line line{channel_, server_, retry_, *trust_};
-  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request, OfferRequest(study, tickets));
+  COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
+                           OfferRequest(study, tickets, submission_tokens));
   request.set_whole_forest(true);
   request.set_known_fingerprint(AsBytes(fingerprint));
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferResponse response, GetOffer(line, study, request));

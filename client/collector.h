@@ -84,21 +84,26 @@ class Collector {
     HeldTrees trees;
   };
   // What a device needs: the study's terms, one ticket, and the tree that it answers in. Fetch it
-  // before the row is read, and answer whatever the row is.
-  absl::StatusOr<Offers> FetchOffer(absl::string_view study) const;
+  // before the row is read, and answer whatever the row is. `submission_token`, 32 bytes, for a
+  // study that asks for one; the same token has the same ticket.
+  absl::StatusOr<Offers> FetchOffer(absl::string_view study,
+                                    absl::string_view submission_token = "") const;
 
   // The same for a device that has the terms already, from an earlier offer or with the program:
   // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
-  absl::StatusOr<Offers> FetchOffer(const Terms& known, const Fingerprint& fingerprint) const;
+  absl::StatusOr<Offers> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                                    absl::string_view submission_token = "") const;
 
-  // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees.
-  absl::StatusOr<Offers> FetchForest(absl::string_view study, uint32_t tickets) const;
+  // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees. With submission
+  // tokens, one a ticket, in the same order.
+  absl::StatusOr<Offers> FetchForest(absl::string_view study, uint32_t tickets,
+                                     absl::Span<const std::string> submission_tokens = {}) const;
 
   // Further tickets for terms and trees that the caller has already.
   // FailedPrecondition if the study's terms are others by now.
-  absl::StatusOr<std::vector<Ticket>> FetchTickets(absl::string_view study,
-                                                   const Fingerprint& fingerprint,
-                                                   uint32_t tickets) const;
+  absl::StatusOr<std::vector<Ticket>> FetchTickets(
+      absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
+      absl::Span<const std::string> submission_tokens = {}) const;
 
   // Delivers reports of one study and one fingerprint (at most 1000) in one call. One result a
   // report, in order.

@@ -171,15 +171,16 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
                                       {.threads = flags.training_jobs}));
   const Upkeep upkeep(*studies, log);
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<DaemonServer> server,
-      DaemonServer::Start(
-          {.listen = flags.listen, .tls = tls ? &*tls : nullptr, .access = access.get()},
-          {.studies = *studies,
-           .models = models,
-           .endpoints = *endpoints,
-           .datasets = *datasets,
-           .jobs = *jobs}));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
+                           DaemonServer::Start({.listen = flags.listen,
+                                                .tls = tls ? &*tls : nullptr,
+                                                .access = access.get(),
+                                                .ticket_limits = flags.ticket_limits},
+                                               {.studies = *studies,
+                                                .models = models,
+                                                .endpoints = *endpoints,
+                                                .datasets = *datasets,
+                                                .jobs = *jobs}));
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());

@@ -93,6 +93,17 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();
+  app.add_option("--ticket-rate", flags.ticket_limits.rate,
+                 "Tickets a second that each study gives to devices without submission tokens; 0: "
+                 "no limit. As many as your devices need: it slows those who ask for tickets until "
+                 "they like one")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->capture_default_str();
+  app.add_option("--ticket-burst", flags.ticket_limits.burst, "The same, at once")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e9).description(""))
+      ->capture_default_str();
   app.add_option("--port-file", flags.port_file, "Write the port here once serving")
       ->type_name("FILE");
   app.add_option_function<std::string>(

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/coppiced_log.h"
+#include "server/service/ticket_limiter.h"
 
 namespace coppice {
 
@@ -24,6 +25,7 @@ struct DaemonFlags {
   bool insecure = false;
   bool check_config = false;
   std::string port_file;
+  TicketLimits ticket_limits{};
   uint32_t training_jobs = 1;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;

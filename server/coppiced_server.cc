@@ -38,8 +38,9 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls,
 
 class GrpcServer final : public DaemonServer {
  public:
-  explicit GrpcServer(const Curator& curator)
+  GrpcServer(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
+        limiter_(options.ticket_limits, absl::Now),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
@@ -81,8 +82,9 @@ class GrpcServer final : public DaemonServer {
 
  private:
   const Curator curator_;
+  TicketLimiter limiter_;
   WorkerPool pool_;
-  StudyServiceImpl study_service_{curator_.studies, pool_};
+  StudyServiceImpl study_service_{curator_.studies, pool_, limiter_};
   ReportServiceImpl report_service_{curator_.studies};
   ModelServiceImpl model_service_{curator_.studies, curator_.models, curator_.endpoints, pool_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
@@ -95,7 +97,7 @@ class GrpcServer final : public DaemonServer {
 
 absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
                                                                   const Curator& curator) {
-  auto server = std::make_unique<GrpcServer>(curator);
+  auto server = std::make_unique<GrpcServer>(options, curator);
   const absl::Status status = server->Listen(options);
   if (!status.ok()) return status;
   return server;

@@ -15,6 +15,7 @@
 #include "server/curator/studies.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/service/ticket_limiter.h"
 
 namespace coppice {
 
@@ -32,6 +33,7 @@ struct ServerOptions {
   std::string listen;
   const TlsFiles* tls = nullptr;          // null: no TLS
   const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  TicketLimits ticket_limits{};
 };
 
 class DaemonServer {

@@ -13,6 +13,7 @@
 #include "client/cli/history.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/output.h"
+#include "client/cli/token_list.h"
 #include "client/collector.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
@@ -24,7 +25,7 @@ namespace {
 struct SimulateFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string study, data_file, journal_file;
+  std::string study, data_file, journal_file, tokens_file;
   std::string max_epsilon = "20";
   std::string curator_key;
   bool demand_pin = false;
@@ -82,22 +83,47 @@ absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
 }
 
 // The study's terms and trees, read with one try: a wrong address should not take a minute to show.
-absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust) {
+absl::StatusOr<Privatizer> FetchTerms(const SimulateFlags& flags, Trust& trust,
+                                      const std::vector<std::string>& tokens) {
+  // Where tokens are asked for, the first row's: it has the same ticket when its turn comes.
+  const auto first = absl::MakeConstSpan(tokens).subspan(0, 1);
   COPPICE_ASSIGN_OR_RETURN(
       const Collector collector,
       Collector::Create(flags.server.Connection(), flags.server.Once(), &trust));
-  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1));
+  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchForest(flags.study, /*tickets=*/1, first));
   return Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees));
 }
 
-GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer) {
+// Row n shows token n, or none if there are none.
+GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer,
+                   const std::vector<std::string>& tokens) {
   return {.tickets =
-              [&](uint32_t count) {
+              [&](absl::Span<const size_t> rows) {
+                std::vector<std::string> shown;
+                for (const size_t row : rows) {
+                  if (!tokens.empty()) shown.push_back(tokens[row]);
+                }
                 return collector.FetchTickets(privatizer.terms().study, privatizer.fingerprint(),
-                                              count);
+                                              static_cast<uint32_t>(rows.size()), shown);
               },
           .deliver =
               [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); }};
+}
+
+absl::StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
+  if (flags.tokens_file.empty()) return std::vector<std::string>();
+  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens, ReadTokenList(flags.tokens_file));
+  if (tokens.empty()) return absl::InvalidArgumentError(flags.tokens_file + ": holds no token");
+  return tokens;
+}
+
+absl::Status CheckEnoughTokens(const std::vector<std::string>& tokens, size_t rows) {
+  if (tokens.empty() || tokens.size() >= rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there are ", tokens.size(), " submission tokens for ", rows,
+                   " rows, and each row needs its own: make more with `coppice study tokens`, or "
+                   "give --limit ",
+                   tokens.size()));
 }
 
 absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
@@ -109,6 +135,7 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
 
 absl::Status Simulate(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
   std::string journal_file = flags.journal_file;
   if (journal_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
@@ -116,7 +143,7 @@ absl::Status Simulate(const SimulateFlags& flags) {
   }
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
-  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust));
+  COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
   COPPICE_ASSIGN_OR_RETURN(
       const TableFile file,
       ReadTable(flags.data_file, privatizer.terms().schema, {.strict = flags.strict}));
@@ -129,8 +156,9 @@ absl::Status Simulate(const SimulateFlags& flags) {
   CatchInterrupts();
   const size_t all = file.table.num_rows();
   const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
+  COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
   const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .max_total_epsilon = {}};
-  Gateway gateway(LinkOf(collector, privatizer), *journal, flags.batch, Interrupted);
+  Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.batch, Interrupted);
   GatewayCounts counts;
   const absl::Time start = absl::Now();
   absl::Status status = gateway.Resume(flags.study, counts);
@@ -193,6 +221,10 @@ void AddSimulate(CLI::App& noun, Action& action) {
       ->required();
   verb->add_option("--journal", flags->journal_file,
                    "Where the devices remember what they sent (default: a new temporary file)");
+  verb->add_option("--submission-tokens", flags->tokens_file,
+                   "Submission tokens, one a line, for a study that asks for them; row n shows "
+                   "token n")
+      ->check(CLI::ExistingFile);
   verb->add_option("--limit", flags->limit, "Only the first N rows")->check(CLI::PositiveNumber);
   AddEpsilonFlag(*verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")

@@ -101,8 +101,7 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
                                   const Table& table, absl::Span<const size_t> rows,
                                   GatewayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> tickets,
-                           link_.tickets(static_cast<uint32_t>(rows.size())));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> tickets, link_.tickets(rows));
   std::vector<Answer> answers;
   for (size_t i = 0; i < rows.size(); ++i) {
     answers.push_back({SubjectOf(rows[i]), table.row(rows[i]), table.label(rows[i]), tickets[i]});

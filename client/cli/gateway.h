@@ -27,7 +27,8 @@ namespace coppice {
 
 // The curator as a gateway needs it.
 struct GatewayLink {
-  std::function<absl::StatusOr<std::vector<Ticket>>(uint32_t count)> tickets;
+  // One for each of these rows.
+  std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
   std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
       deliver;
 };

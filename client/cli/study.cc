@@ -1,5 +1,6 @@
 #include "client/cli/study.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -10,6 +11,8 @@
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
 #include "client/cli/study_preview.h"
+#include "client/cli/token_list.h"
+#include "client/cli/write_file.h"
 #include "client/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
@@ -33,6 +36,7 @@ struct CreateFlags {
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
   bool without_labels = false;
+  bool require_token = false;
   uint64_t seed = 1;
   bool strict = false;
 };
@@ -86,6 +90,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   if (flags.min_reports.has_value()) request.set_min_reports(*flags.min_reports);
   request.set_expires_unix_seconds(flags.expires_unix_seconds);
   request.set_retention_days(flags.retention_days);
+  request.set_require_submission_token(flags.require_token);
   return request;
 }
 
@@ -180,6 +185,9 @@ void AddCreate(CLI::App& noun, Action& action) {
                    "For auto: most bytes that a report's payload may have (default: no limit)");
   verb->add_option("--devices", flags->devices,
                    "About how many devices will answer; sizes a partition without labels");
+  verb->add_flag("--require-submission-token", flags->require_token,
+                 "Count each submission token once (see `coppice study tokens`); devices without "
+                 "one get no ticket");
   AddAdmissionFlags(*verb, *flags);
   AddRetentionFlag(*verb, *flags);
   AddPartitionFlags(*verb, *flags);
@@ -190,6 +198,52 @@ void AddCreate(CLI::App& noun, Action& action) {
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
   OnParsed(*verb, action, flags, Create);
+}
+
+struct TokensFlags {
+  ServerFlags server;
+  OutputFlags output;
+  uint32_t count = 0;
+  std::string output_file;
+  bool force = false;
+};
+
+absl::Status IssueTokens(const TokensFlags& flags) {
+  constexpr uint32_t kMostAtOnce = 10'000;
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  std::vector<std::string> tokens;
+  while (tokens.size() < flags.count) {
+    v1::IssueSubmissionTokensRequest request;
+    request.set_count(std::min(kMostAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
+    v1::IssueSubmissionTokensResponse response;
+    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+      return remote.studies().IssueSubmissionTokens(&context, request, &response);
+    }));
+    if (response.tokens().empty()) return absl::DataLossError("the curator sent no tokens");
+    tokens.insert(tokens.end(), response.tokens().begin(), response.tokens().end());
+  }
+  COPPICE_RETURN_IF_ERROR(
+      WriteFileAtomically(flags.output_file, WriteTokenList(tokens), flags.force));
+  PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddTokens(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<TokensFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "tokens",
+      "Make submission tokens, one for each person: each counts once in every study that asks "
+      "for them. Do not note who got which",
+      "coppice study tokens --count 1000 --output tokens.txt");
+  verb->add_option("--count", flags->count, "How many")
+      ->required()
+      ->check(CLI::Range(1, 10'000'000));
+  verb->add_option("--output", flags->output_file, "Where to write them, one a line; secret")
+      ->required();
+  verb->add_flag("--force", flags->force, "Replace the file if it exists");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, IssueTokens);
 }
 
 struct ListFlags {
@@ -326,6 +380,7 @@ void AddStudyCommands(CLI::App& app, Action& action) {
   noun->require_subcommand(1);
   AddCreate(*noun, action);
   AddStudyPreview(*noun, action);
+  AddTokens(*noun, action);
   AddList(*noun, action);
   AddKey(*noun, action);
   AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);

@@ -34,6 +34,7 @@ constexpr MethodRoles kTable[] = {
     {"/coppice.v1.StudyService/GetCuratorKeys", kAnyRole},
     {"/coppice.v1.StudyService/GetOffer", kDevices},
     {"/coppice.v1.StudyService/GetStudy", kAnalysts},
+    {"/coppice.v1.StudyService/IssueSubmissionTokens", kAdmins},
     {"/coppice.v1.StudyService/ListStudies", kAnalysts},
     {"/coppice.v1.StudyService/PreviewStudy", kAnalysts},  // makes nothing
     {"/coppice.v1.StudyService/SealStudy", kAdmins},

@@ -101,7 +101,9 @@ class StoredStudies final : public Studies {
     return intake_.RunBetweenGroups([&] { return Erase(*study); });
   }
 
-  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const override {
+  absl::StatusOr<Offered> MakeOffer(
+      absl::string_view id, uint32_t count,
+      absl::Span<const std::string> submission_tokens) const override {
     if (count < 1 || count > kMaxTicketsPerOffer) {
       return absl::InvalidArgumentError(
           absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
@@ -115,8 +117,11 @@ class StoredStudies final : public Studies {
                        ": it takes no more reports"));
     }
     const StudyFacts& facts = study->facts();
+    COPPICE_RETURN_IF_ERROR(CheckTokenCount(facts, count, submission_tokens.size()));
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
-                             authority_.Issue(facts.fingerprint, count));
+                             facts.require_submission_token
+                                 ? authority_.IssueFor(facts.fingerprint, submission_tokens)
+                                 : authority_.Issue(facts.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
                              manifests_->Sign(ManifestOf(facts)));
     return Offered{.terms_bytes = facts.terms_bytes,
@@ -127,6 +132,13 @@ class StoredStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
+  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
+    if (count < 1 || count > kMaxTokensPerCall) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("count: must be 1 to ", kMaxTokensPerCall, ", is ", count));
+    }
+    return authority_.IssueTokens(count);
+  }
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
@@ -186,6 +198,16 @@ class StoredStudies final : public Studies {
   }
 
  private:
+  static absl::Status CheckTokenCount(const StudyFacts& facts, size_t tickets, size_t tokens) {
+    const size_t wanted = facts.require_submission_token ? tickets : 0;
+    if (tokens == wanted) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("submission_tokens: the study ", facts.terms->study,
+                     wanted == 0 ? " asks for none, leave them out"
+                                 : absl::StrCat(" asks for one a ticket, so for ", wanted),
+                     "; there are ", tokens));
+  }
+
   // A study whose public labels were said to be missing or not to be trusted goes by its reports.
   static absl::StatusOr<EstimatorOptions> WithoutDistrustedLabels(const Study& study,
                                                                   EstimatorOptions options) {

@@ -76,6 +76,7 @@ struct StudySpec {
   uint64_t min_reports = 0;                // fewest accepted reports that a model is built from
   int64_t expires_unix_seconds = 0;        // when it seals itself; 0: never
   uint32_t retention_days = 0;             // from sealing to the deletion of its sums; 0: never
+  bool require_submission_token = false;   // tickets for submission tokens only
 };
 
 struct StudyInfo {
@@ -100,6 +101,7 @@ struct StudyInfo {
   std::string final_model{};        // its id; empty unless built
   uint32_t retention_days = 0;
   bool retired = false;  // its sums, public rows and spent tickets are deleted
+  bool require_submission_token = false;
 };
 
 struct StudiesLimits {
@@ -127,7 +129,9 @@ class Studies {
   virtual absl::Status Delete(absl::string_view id) = 0;
 
   // What devices need: the terms and the trees as bytes, and `count` fresh tickets (1 to
-  // kMaxTicketsPerOffer). FailedPrecondition once the study is sealed.
+  // kMaxTicketsPerOffer). FailedPrecondition once the study is sealed. Where the study asks for
+  // submission tokens, the tickets are theirs, one each and always the same (ticket_authority.h):
+  // InvalidArgument if there are not `count`, or some where none are asked for; else as IssueFor().
   struct Offered {
     std::shared_ptr<const std::string> terms_bytes;
     Fingerprint fingerprint{};
@@ -136,7 +140,16 @@ class Studies {
     std::shared_ptr<const SignedManifest> manifest{};
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
-  virtual absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const = 0;
+  virtual absl::StatusOr<Offered> MakeOffer(
+      absl::string_view id, uint32_t count,
+      absl::Span<const std::string> submission_tokens) const = 0;
+  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const {
+    return MakeOffer(id, count, {});
+  }
+
+  // 1 to kMaxTokensPerCall fresh submission tokens, for every study that asks for some.
+  static constexpr uint32_t kMaxTokensPerCall = 10'000;
+  virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const = 0;
 
   // What signs the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;

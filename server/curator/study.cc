@@ -106,6 +106,7 @@ StudyInfo Study::Info() const {
   info.min_reports = facts_.min_reports;
   info.expires_unix_seconds = facts_.expires_unix_seconds;
   info.retention_days = facts_.retention_days;
+  info.require_submission_token = facts_.require_submission_token;
   const std::lock_guard lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;

@@ -42,6 +42,7 @@ struct StudyFacts {
   uint64_t min_reports = 0;          // see StudySpec
   int64_t expires_unix_seconds = 0;  // likewise
   uint32_t retention_days = 0;       // likewise
+  bool require_submission_token = false;
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for
 };

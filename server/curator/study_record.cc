@@ -72,6 +72,7 @@ absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& re
   facts->min_reports = record.min_reports();
   facts->expires_unix_seconds = record.expires_unix_seconds();
   facts->retention_days = record.retention_days();
+  facts->require_submission_token = record.require_submission_token();
   return facts;
 }
 
@@ -217,6 +218,7 @@ std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
   record.set_final_model(life.final_model);
   record.set_retention_days(facts.retention_days);
   record.set_retired(life.retired);
+  record.set_require_submission_token(facts.require_submission_token);
   return record.SerializeAsString();
 }
 

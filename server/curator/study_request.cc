@@ -50,7 +50,7 @@ std::string HashRequest(const StudySpec& spec) {
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
       " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds, " ",
-      spec.retention_days);
+      spec.retention_days, spec.require_submission_token ? " tokens" : "");
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -118,6 +118,7 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
   facts.min_reports = spec.min_reports;
   facts.expires_unix_seconds = spec.expires_unix_seconds;
   facts.retention_days = spec.retention_days;
+  facts.require_submission_token = spec.require_submission_token;
   facts.request_id = spec.request_id;
   facts.request_hash = HashRequest(spec);
   return facts;

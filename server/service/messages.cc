@@ -185,6 +185,7 @@ v1::Study SummaryOf(const StudyInfo& info) {
   proto.set_retention_days(info.retention_days);
   proto.set_retired(info.retired);
   if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
+  proto.set_require_submission_token(info.require_submission_token);
   SetCounts(info, proto);
   proto.set_received(info.received);
   proto.set_failed(info.failed);
@@ -239,7 +240,8 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
       .expected_devices = request.expected_devices(),
       .min_reports = request.has_min_reports() ? request.min_reports() : kDefaultMinReports,
       .expires_unix_seconds = request.expires_unix_seconds(),
-      .retention_days = request.retention_days()};
+      .retention_days = request.retention_days(),
+      .require_submission_token = request.require_submission_token()};
 }
 
 absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

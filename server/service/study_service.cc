@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,18 @@ bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
   return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
+absl::Status IssueTokens(const Studies& studies, const v1::IssueSubmissionTokensRequest& request,
+                         v1::IssueSubmissionTokensResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
+                           studies.IssueSubmissionTokens(request.count()));
+  for (std::string& token : tokens) response.add_tokens(std::move(token));
+  return absl::OkStatus();
+}
+
+uint32_t TicketsOf(const v1::GetOfferRequest& request) {
+  return std::max(request.tickets(), uint32_t{1});
+}
+
 absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& request,
                        v1::GetOfferResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
@@ -85,8 +98,10 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
                                    " bytes, has ", known.size()));
   }
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
+  const std::vector<std::string> tokens(request.submission_tokens().begin(),
+                                        request.submission_tokens().end());
   COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
-                           studies.MakeOffer(id, std::max(request.tickets(), uint32_t{1})));
+                           studies.MakeOffer(id, TicketsOf(request), tokens));
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
   for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
   const bool is_known = response.fingerprint() == known;
@@ -111,6 +126,21 @@ void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
   for (const KeyEndorsement& step : keys.endorsements) {
     *response.add_endorsements() = ToProto(step);
   }
+}
+
+// For an offer that was made, so the study is there. Tokens bound themselves.
+absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& request,
+                          grpc::CallbackServerContext& context) {
+  if (request.submission_tokens_size() > 0) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  const absl::Duration wait = limiter.Take(id, TicketsOf(request));
+  if (wait == absl::ZeroDuration()) return absl::OkStatus();
+  const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
+  context.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(milliseconds));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("tickets of this study are being asked for faster than it gives them: ask "
+                   "again in ",
+                   milliseconds, " ms, or for fewer at once"));
 }
 
 // Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.
@@ -163,10 +193,17 @@ grpc::ServerUnaryReactor* StudyServiceImpl::DeleteStudy(grpc::CallbackServerCont
   return ReplyLater(pool_, context, [this, request] { return Delete(studies_, *request); });
 }
 
+grpc::ServerUnaryReactor* StudyServiceImpl::IssueSubmissionTokens(
+    grpc::CallbackServerContext* context, const v1::IssueSubmissionTokensRequest* request,
+    v1::IssueSubmissionTokensResponse* response) {
+  return Reply(context, IssueTokens(studies_, *request, *response));
+}
+
 grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext* context,
                                                      const v1::GetOfferRequest* request,
                                                      v1::GetOfferResponse* response) {
-  const absl::Status status = MakeOffer(studies_, *request, *response);
+  absl::Status status = MakeOffer(studies_, *request, *response);
+  if (status.ok()) status = LimitTickets(limiter_, *request, *context);
   CompressIfLarge(*response, *context);
   return Reply(context, status);
 }

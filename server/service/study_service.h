@@ -2,21 +2,26 @@
 // computing alarms, runs on the worker pool.
 //
 // Wire       offers are compressed by gRPC: public, so their length tells nothing that they do not.
+// Limits     tickets for callers without submission tokens: ResourceExhausted, with the time to
+// wait
+//            in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
 // Errors     those of Studies, and InvalidArgument that names the field.
-// Threads    safe to share. `studies` and `pool` must outlive the server.
+// Threads    safe to share. `studies`, `pool` and `limiter` must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
 
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/curator/studies.h"
+#include "server/service/ticket_limiter.h"
 #include "server/service/worker_pool.h"
 
 namespace coppice {
 
 class StudyServiceImpl final : public v1::StudyService::CallbackService {
  public:
-  StudyServiceImpl(Studies& studies, WorkerPool& pool) : studies_(studies), pool_(pool) {}
+  StudyServiceImpl(Studies& studies, WorkerPool& pool, TicketLimiter& limiter)
+      : studies_(studies), pool_(pool), limiter_(limiter) {}
 
   grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
                                         const v1::CreateStudyRequest* request,
@@ -36,6 +41,9 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
   grpc::ServerUnaryReactor* DeleteStudy(grpc::CallbackServerContext* context,
                                         const v1::DeleteStudyRequest* request,
                                         v1::DeleteStudyResponse* response) override;
+  grpc::ServerUnaryReactor* IssueSubmissionTokens(
+      grpc::CallbackServerContext* context, const v1::IssueSubmissionTokensRequest* request,
+      v1::IssueSubmissionTokensResponse* response) override;
   grpc::ServerUnaryReactor* GetOffer(grpc::CallbackServerContext* context,
                                      const v1::GetOfferRequest* request,
                                      v1::GetOfferResponse* response) override;
@@ -46,6 +54,7 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
  private:
   Studies& studies_;
   WorkerPool& pool_;
+  TicketLimiter& limiter_;
 };
 
 }  // namespace coppice

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/time/clock.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
 #include "server/service/study_service.h"
@@ -45,7 +46,7 @@ class Curator {
  public:
   Curator() {
     studies_ = *Studies::Open(store_, models_, [] { return int64_t{0}; });
-    service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_);
+    service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_, limiter_);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -100,6 +101,7 @@ class Curator {
  private:
   testing::MemoryStore store_;
   WorkerPool pool_{1, 16};
+  TicketLimiter limiter_{{.rate = 0}, absl::Now};
   Models models_;
   std::unique_ptr<Studies> studies_;
   std::unique_ptr<StudyServiceImpl> service_;

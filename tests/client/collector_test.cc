@@ -410,6 +410,22 @@ TEST(CheckConnectOptionsTest, ATokenIsNotSentWithoutTls) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("show the token")));
 }
 
+TEST(CollectorTest, SubmissionTokensTravelWithTheRequest) {
+  const FakeCurator curator;
+  const Collector collector = InsecureCollector(curator);
+  const Fingerprint known = FingerprintOf(SerializeTerms(FakeTerms()));
+  ASSERT_OK(collector.FetchOffer("sample", "one"));
+  EXPECT_THAT(curator.studies.tokens, ElementsAre("one"));
+  ASSERT_OK(collector.FetchOffer(FakeTerms(), known, "again"));
+  EXPECT_THAT(curator.studies.tokens, ElementsAre("again"));
+  ASSERT_OK(collector.FetchForest("sample", 2, {"b", "a"}));
+  EXPECT_THAT(curator.studies.tokens, ElementsAre("b", "a"));
+  ASSERT_OK(collector.FetchTickets("sample", known, 2, {"d", "c"}));
+  EXPECT_THAT(curator.studies.tokens, ElementsAre("d", "c"));
+  ASSERT_OK(collector.FetchOffer("sample"));
+  EXPECT_THAT(curator.studies.tokens, ElementsAre());
+}
+
 TEST(CheckConnectOptionsTest, CertificateAndKeyGoTogether) {
   EXPECT_THAT(CheckConnectOptions({.server = "a:1", .cert_file = "c"}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("together")));

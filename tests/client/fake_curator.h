@@ -70,6 +70,7 @@ class FakeStudies final : public v1::StudyService::Service {
  public:
   grpc::Status GetOffer(grpc::ServerContext*, const v1::GetOfferRequest* request,
                         v1::GetOfferResponse* response) override {
+    tokens.assign(request->submission_tokens().begin(), request->submission_tokens().end());
     const std::string terms = SerializeTerms(FakeTerms());
     const Fingerprint fingerprint = FingerprintOf(terms);
     response->set_fingerprint(std::string(fingerprint.begin(), fingerprint.end()));
@@ -96,6 +97,7 @@ class FakeStudies final : public v1::StudyService::Service {
 
   // What a test does to every answer.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
+  std::vector<std::string> tokens;  // of the last request
   const PackedForest packed = PackForest(FakeForest());
   SignedManifest manifest = Sign(FakeKey(), FakeManifest(FakeTerms()));
 };

@@ -73,6 +73,8 @@ class Daemon {
     return process_->Wait();
   }
 
+  void Signal(int signal) const { process_->Signal(signal); }
+
   const std::string& port() const { return port_; }
   std::string server() const { return "127.0.0.1:" + port_; }
   std::string ca() const { return folder_ + "/certs/ca.crt"; }

@@ -126,6 +126,24 @@ TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(ParseFlags(std::size(level), level, flags), kExitUsage);
 }
 
+TEST(ParseFlagsTest, TicketsAreLimitedUnlessTheRateIsZero) {
+  const char* by_default[] = {"coppiced", "--data-dir", "d", "--insecure"};
+  const char* given[] = {"coppiced", "--data-dir",     "d", "--insecure", "--ticket-rate",
+                         "0.5",      "--ticket-burst", "20"};
+  const char* none[] = {"coppiced", "--data-dir", "d", "--insecure", "--ticket-rate", "0"};
+  const char* wrong[] = {"coppiced", "--data-dir", "d", "--insecure", "--ticket-burst", "0"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(by_default), by_default, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 10'000);
+  EXPECT_EQ(flags.ticket_limits.burst, 100'000);
+  EXPECT_EQ(ParseFlags(std::size(given), given, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 0.5);
+  EXPECT_EQ(flags.ticket_limits.burst, 20);
+  EXPECT_EQ(ParseFlags(std::size(none), none, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 0);
+  EXPECT_EQ(ParseFlags(std::size(wrong), wrong, flags), kExitUsage);
+}
+
 TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
   const auto parse = [](const char* jobs, DaemonFlags& flags) {
     const char* const arguments[] = {"coppiced",   "--data-dir",      "data",

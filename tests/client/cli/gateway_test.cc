@@ -20,12 +20,13 @@ using ::testing::HasSubstr;
 class FakeLink {
  public:
   GatewayLink link() {
-    return {.tickets = [this](uint32_t count) -> absl::StatusOr<std::vector<Ticket>> {
-              std::vector<Ticket> tickets;
-              for (uint32_t i = 0; i < count; ++i) tickets.push_back(SampleTicket(++issued_));
-              return tickets;
-            },
-            .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); }};
+    return {
+        .tickets = [this](absl::Span<const size_t> rows) -> absl::StatusOr<std::vector<Ticket>> {
+          std::vector<Ticket> tickets;
+          for (size_t i = 0; i < rows.size(); ++i) tickets.push_back(SampleTicket(++issued_));
+          return tickets;
+        },
+        .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); }};
   }
 
   int calls = 0;

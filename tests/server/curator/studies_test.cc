@@ -211,5 +211,91 @@ TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
 }
 
+class TokenStudyTest : public StudiesTest {
+ protected:
+  void SetUp() override {
+    StudiesTest::SetUp();
+    StudySpec spec = Spec("one", /*trees=*/8);
+    spec.require_submission_token = true;
+    ASSERT_OK_AND_ASSIGN(study_, studies_->Create(spec));
+  }
+
+  // What a device with this ticket sends, each time randomized anew.
+  SubmittedReport ReportOf(const Ticket& ticket) const {
+    const auto mechanisms = *MakeMechanisms(*study_.terms, *study_.forest);
+    OpenSslRandom random;
+    return {.ticket = ticket.ToBytes(),
+            .payload = *mechanisms[DrawOf(ticket).Tree(8)]->Randomize({.leaf = 0, .label = 1},
+                                                                      /*column=*/0, random)};
+  }
+  absl::Status OfferError(uint32_t count, const std::vector<std::string>& tokens) const {
+    return studies_->MakeOffer("one", count, tokens).status();
+  }
+
+  StudyInfo study_;
+};
+
+TEST_F(TokenStudyTest, OneTokenIsCountedOnceHoweverOftenItIsShown) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> tokens, studies_->IssueSubmissionTokens(1));
+  ASSERT_OK_AND_ASSIGN(const auto first, studies_->MakeOffer("one", 1, tokens));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, {ReportOf(first.tickets[0])}),
+              ElementsAre(ReportOutcome::kAccepted));
+  Reopen();
+  ASSERT_OK_AND_ASSIGN(const auto again, studies_->MakeOffer("one", 1, tokens));
+  EXPECT_EQ(again.tickets, first.tickets);
+  EXPECT_THAT(*SendAndWait(*studies_, study_, {ReportOf(again.tickets[0])}),
+              ElementsAre(ReportOutcome::kDuplicate));
+  EXPECT_EQ(CountOf(*studies_->Get("one"), ReportOutcome::kAccepted), 1u);
+}
+
+TEST_F(TokenStudyTest, WantsOneTokenATicket) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> tokens, studies_->IssueSubmissionTokens(2));
+  EXPECT_OK(OfferError(2, tokens));
+  EXPECT_THAT(OfferError(1, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("asks for one a ticket, so for 1; there are 0")));
+  EXPECT_THAT(OfferError(1, tokens),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are 2")));
+  EXPECT_THAT(OfferError(3, tokens),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("so for 3; there are 2")));
+  EXPECT_THAT(OfferError(1, {std::string(32, 'x')}),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("not issued")));
+  EXPECT_THAT(OfferError(2, {tokens[0], tokens[0]}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("came before")));
+}
+
+TEST_F(TokenStudyTest, ATicketFromBeforeDoesNotHelp) {
+  ASSERT_OK(studies_->Create(Spec("two", 8)));
+  ASSERT_OK_AND_ASSIGN(const auto offer, studies_->MakeOffer("two", 1));
+  EXPECT_THAT(*SendAndWait(*studies_, study_, {ReportOf(offer.tickets[0])}),
+              ElementsAre(ReportOutcome::kBadTicket));
+}
+
+TEST_F(TokenStudyTest, KnowsAfterReopeningThatItAsksForTokens) {
+  Reopen();
+  EXPECT_TRUE(studies_->Get("one")->require_submission_token);
+  EXPECT_FALSE(OfferError(1, {}).ok());
+}
+
+TEST_F(TokenStudyTest, TheSameRequestWithoutTheRuleIsAnotherRequest) {
+  EXPECT_THAT(studies_->Create(Spec("one", 8)),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("")));
+}
+
+TEST_F(StudiesTest, AStudyThatAsksForNoTokensTakesNone) {
+  ASSERT_OK(studies_->Create(Spec("one")));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> tokens, studies_->IssueSubmissionTokens(1));
+  EXPECT_THAT(studies_->MakeOffer("one", 1, tokens),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("asks for none")));
+}
+
+TEST_F(StudiesTest, TokensAreIssuedTenThousandAtATime) {
+  EXPECT_EQ(studies_->IssueSubmissionTokens(10'000)->size(), 10'000u);
+  for (const uint32_t count : {0u, 10'001u}) {
+    EXPECT_THAT(studies_->IssueSubmissionTokens(count),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to 10000")));
+  }
+}
+
 }  // namespace
 }  // namespace coppice

@@ -126,8 +126,12 @@ class FakeStudies final : public Studies {
     return status;
   }
 
-  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const override {
+  using Studies::MakeOffer;
+  absl::StatusOr<Offered> MakeOffer(
+      absl::string_view id, uint32_t count,
+      absl::Span<const std::string> submission_tokens) const override {
     const std::lock_guard lock(mutex_);
+    shown_tokens_.assign(submission_tokens.begin(), submission_tokens.end());
     const absl::StatusOr<StudyInfo> info = Find(studies_, id);
     if (!info.ok()) return info.status();
     return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
@@ -139,6 +143,16 @@ class FakeStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return {.key = {2}, .endorsements = {}}; }
+  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return status_;
+    return std::vector<std::string>(count, std::string(32, 't'));
+  }
+  // What the last offer was asked for with.
+  std::vector<std::string> shown_tokens() const {
+    const std::lock_guard lock(mutex_);
+    return shown_tokens_;
+  }
 
   void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
               SubmitDone done) override {
@@ -234,6 +248,7 @@ class FakeStudies final : public Studies {
   absl::Status status_;
   std::map<std::string, StudyInfo> studies_;
   std::map<std::string, ModelInfo> models_;
+  mutable std::vector<std::string> shown_tokens_;
   std::shared_ptr<const StudySpec> created_;
   EstimatorOptions built_with_;
   std::vector<SubmittedBatch> batches_;

@@ -12,6 +12,7 @@ using ::coppice::testing::MakeStudy;
 using ::coppice::testing::RawOffer;
 using ::coppice::testing::ServiceTest;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -374,6 +375,54 @@ TEST_F(GetOfferTest, ALargeOfferIsCompressedAndASmallOneIsNot) {
   EXPECT_THAT(raw, SizeIs(AllOf(Gt(0), Lt(200))));  // a thousand equal bytes are among them
   ASSERT_THAT(Get(), IsGrpcOk());
   EXPECT_THAT(response_.forest(3), SizeIs(1000));
+}
+
+TEST_F(GetOfferTest, TokensArePassedOnInOrder) {
+  request_.set_tickets(2);
+  request_.set_whole_forest(true);
+  for (const char* token : {"b", "a"}) request_.add_submission_tokens(token);
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_THAT(studies_.shown_tokens(), ElementsAre("b", "a"));
+}
+
+TEST_F(GetOfferTest, TicketsWithoutTokensAreLimitedAndTheAnswerSaysWhenToComeAgain) {
+  const auto get = [&](const std::string& study, const char* token, std::string* pushback) {
+    grpc::ClientContext context;
+    request_.set_name("studies/" + study);
+    request_.clear_submission_tokens();
+    if (token != nullptr) request_.add_submission_tokens(token);
+    const grpc::Status status = stub_->GetOffer(&context, request_, &response_);
+    const auto& metadata = context.GetServerTrailingMetadata();
+    const auto found = metadata.find("grpc-retry-pushback-ms");
+    if (found != metadata.end()) pushback->assign(found->second.data(), found->second.size());
+    return status;
+  };
+  std::string pushback;
+  for (int i = 0; i < 5; ++i) ASSERT_THAT(get("s1", nullptr, &pushback), IsGrpcOk());
+  EXPECT_EQ(pushback, "");
+  EXPECT_THAT(get("s1", nullptr, &pushback),
+              GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("ask again in 1000 ms")));
+  EXPECT_EQ(pushback, "1000");
+  ASSERT_THAT(get("s1", "token", &pushback), IsGrpcOk()) << "tokens bound themselves";
+  studies_.AddStudy(MakeStudy("s2"));
+  ASSERT_THAT(get("s2", nullptr, &pushback), IsGrpcOk()) << "each study has a limit of its own";
+  now_ += absl::Seconds(1);
+  ASSERT_THAT(get("s1", nullptr, &pushback), IsGrpcOk());
+  EXPECT_EQ(get("s1", nullptr, &pushback).error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(StudyServiceTest, SubmissionTokensAreIssuedAsManyAsAskedFor) {
+  v1::IssueSubmissionTokensRequest request;
+  request.set_count(3);
+  v1::IssueSubmissionTokensResponse response;
+  ASSERT_THAT(stub_->IssueSubmissionTokens(&context_, request, &response), IsGrpcOk());
+  EXPECT_THAT(response.tokens(), SizeIs(3));
+}
+
+TEST_F(StudyServiceTest, AStudyCanAskForSubmissionTokens) {
+  create_.set_require_submission_token(true);
+  ASSERT_THAT(Create(), IsGrpcOk());
+  EXPECT_TRUE(studies_.created()->require_submission_token);
 }
 
 TEST_F(GetOfferTest, TermsThatChangedAreSent) {

@@ -1,0 +1,40 @@
+#include "client/cli/token_list.h"
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_file.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempFile;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(TokenListTest, WhatIsWrittenIsRead) {
+  const std::vector<std::string> tokens = {std::string(32, '\xff'), std::string(32, '\0')};
+  const TempFile file(".txt", WriteTokenList(tokens));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> read, ReadTokenList(file.path()));
+  EXPECT_EQ(read, tokens);
+}
+
+TEST(TokenListTest, ALineThatIsNoTokenIsNamedAndNotShown) {
+  const std::string good = WriteTokenList({std::string(32, 'x')});
+  for (const char* line : {"", "s3cr3t", "!!!"}) {
+    const TempFile file(".txt", absl::StrCat(good, line, "\n"));
+    EXPECT_THAT(ReadTokenList(file.path()),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(":2: is no submission token"), Not(HasSubstr("s3cr3t")))));
+  }
+}
+
+TEST(TokenListTest, AFileThatIsNotThere) {
+  EXPECT_THAT(ReadTokenList("/none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
+}
+
+}  // namespace
+}  // namespace coppice
