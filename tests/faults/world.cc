@@ -262,6 +262,7 @@ class World {
 
   std::optional<Studies::Offered> FetchOffer(const std::string& study) {
     if (!up() || disk_.stopped()) return std::nullopt;
+    if (MayHaveExpired(truths_[study])) Flow();  // the offer that finds it so seals the study
     absl::StatusOr<Studies::Offered> offer = studies_->MakeOffer(study, 1);
     if (offer.ok()) return *std::move(offer);
     const StudyTruth& truth = truths_[study];

@@ -1,0 +1,347 @@
+// Jobs and their ledger over the faulty disk, in random sequences: never above the cap, never two
+// trainings of one job, and what was answered is there. jobs_crash_test.cc and ledger_crash_test.cc
+// fail each write of fixed sequences; here RocksDB is below, and everything comes in any order.
+//
+// Measured   job j asks for an epsilon of its own, so that its trainings and its charge are told
+//            from every other's.
+// Repeatable what is asked for is; which write of the jobs' own thread a crash meets is not.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/storage/rocksdb_store.h"
+#include "tests/faults/faulty_disk.h"
+#include "tests/faults/twins.h"
+#include "tests/server/central/central_fixture.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice::testing {
+namespace {
+
+constexpr uint64_t kSeeds = 40;
+constexpr uint32_t kJobs = 8;
+constexpr uint64_t kCap = 4 * kEpsilon + kEpsilon / 2;  // room for four of them
+
+uint64_t EpsilonOf(uint32_t job) { return kEpsilon + job; }
+std::string IdOf(uint32_t job) { return absl::StrCat("j", job); }
+
+// Counts the trainings of each job, by its epsilon.
+class CountingTrainer final : public Trainer {
+ public:
+  const AlgorithmInfo& info() const override { return fake_.info(); }
+  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                            const TrainOptions& options) const override {
+    return fake_.Plan(schema, options);
+  }
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const override {
+    return fake_.Warnings(schema, options);
+  }
+  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                              const TrainProgress& progress) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++runs_[options.epsilon->nanos()];
+    }
+    return fake_.Train(rows, options, random, progress);
+  }
+
+  void Hold() { fake_.Hold(); }
+  void Let() { fake_.Let(); }
+  int RunsOf(uint32_t job) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = runs_.find(EpsilonOf(job));
+    return found == runs_.end() ? 0 : found->second;
+  }
+
+ private:
+  FakeTrainer fake_;
+  mutable std::mutex mutex_;
+  mutable std::map<uint64_t, int> runs_;
+};
+
+// What was answered about a job.
+struct Told {
+  bool submitted = false;
+  bool done = false;
+  bool cancelled = false;
+};
+
+class CentralWorld {
+ public:
+  CentralWorld(std::string folder, uint64_t seed, Bug bug)
+      : folder_(std::move(folder)), bug_(bug), random_(seed) {
+    if (bug == Bug::kLyingDisk) disk_.LieAboutSyncs();
+  }
+  ~CentralWorld() { End(); }
+
+  // Empty, or what is wrong.
+  std::string Run() {
+    Start();
+    for (int step = 0; step < 40 && violation_.empty(); ++step) {
+      where_ = absl::StrCat("step ", step);
+      Step();
+      if (disk_.stopped()) Crash();
+    }
+    if (violation_.empty()) Finish();
+    return violation_;
+  }
+
+  uint64_t crashes() const { return crashes_; }
+  uint64_t done() const { return done_; }
+
+ private:
+  uint32_t Below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  void Violation(absl::string_view what) {
+    if (violation_.empty()) violation_ = absl::StrCat("at ", where_, ": ", what);
+  }
+  static bool IsExcused(const absl::Status& status) {
+    return status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  }
+
+  void Step() {
+    switch (Below(12)) {
+      case 0:
+      case 1:
+      case 2:
+        return Submit(Below(kJobs));
+      case 3:
+        return Cancel(Below(kJobs));
+      case 4:
+      case 5:
+        return Look();
+      case 6:
+        return trainer_.Hold();
+      case 7:
+        return trainer_.Let();
+      case 8:
+        power_cut_ = Below(2) == 0;
+        return up() ? disk_.StopAfter(Below(16)) : Start();
+      case 9:
+        return disk_.FailLogWrite(Below(2) == 0 ? LogFault::kShortWrite : LogFault::kFailedSync,
+                                  Below(3));
+      case 10:
+        full_ = !full_;
+        return disk_.Fill(full_);
+      default:
+        return Start();
+    }
+  }
+
+  // ---- the process ----
+
+  bool up() const { return central_.jobs != nullptr; }
+
+  absl::Status Open(size_t threads) {
+    COPPICE_ASSIGN_OR_RETURN(disk_store_, OpenRocksDbStore(folder_ + "/data", disk_.env()));
+    twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
+    COPPICE_ASSIGN_OR_RETURN(Central opened,
+                             OpenCentral(*twin_, {&trainer_}, QuickOptions(threads)));
+    central_ = std::move(opened);
+    return absl::OkStatus();
+  }
+
+  // Looks before anything runs, then lets it run.
+  void Start() {
+    if (up()) return;
+    absl::Status opened = Open(/*threads=*/0);
+    if (opened.ok() && !disk_.stopped()) {
+      CheckBooks();
+      End();
+      opened = Open(/*threads=*/1);
+    }
+    if (disk_.stopped()) return Crash();
+    if (!opened.ok()) {
+      if (!full_ || !IsExcused(opened)) Violation(opened.ToString());
+      return End();
+    }
+    MakeDataset();
+  }
+
+  void MakeDataset() {
+    if (!central_.datasets->Create(SpecOf("d", kCap)).ok()) return;
+    const auto info = central_.datasets->Get("d");
+    if (info->rows > 0) return;
+    static_cast<void>(central_.datasets->Upload("d", 0, Block(4), /*complete=*/true));
+  }
+
+  void End() {
+    trainer_.Let();
+    central_ = Central();
+    twin_.reset();
+    disk_store_.reset();
+    disk_.AwaitIdle();
+  }
+
+  void Crash() {
+    ++crashes_;
+    End();
+    if (power_cut_) {
+      disk_.CutPower(static_cast<Unsynced>(Below(3)), random_());
+    } else {
+      disk_.Kill();
+    }
+  }
+
+  // ---- what is asked ----
+
+  void Submit(uint32_t job) {
+    if (!up()) return;
+    const auto info = central_.jobs->Submit(RequestOf(IdOf(job), EpsilonOf(job)));
+    if (disk_.stopped()) return;
+    if (info.ok()) told_[job].submitted = true;
+    // Without the dataset there is nothing to train on.
+    const bool known = absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
+    if (!IsExcused(info.status()) && !known) Violation(info.status().ToString());
+  }
+
+  void Cancel(uint32_t job) {
+    if (!up()) return;
+    const auto info = central_.jobs->Cancel(IdOf(job));
+    if (disk_.stopped()) return;
+    if (info.ok() && info->state == JobState::kCancelled) told_[job].cancelled = true;
+    if (!IsExcused(info.status()) && !absl::IsNotFound(info.status())) {
+      Violation(info.status().ToString());
+    }
+  }
+
+  void Look() {
+    if (!up()) return;
+    for (uint32_t job = 0; job < kJobs; ++job) {
+      const auto info = central_.jobs->Get(IdOf(job));
+      const bool model = central_.models->Get(IdOf(job)).ok();
+      if (disk_.stopped()) return;
+      if (info.ok() && info->state == JobState::kDone) told_[job].done = true;
+      if (model) told_[job].done = true;  // whoever saw it may have used it
+      if (info.ok() && info->state == JobState::kCancelled) told_[job].cancelled = true;
+    }
+    if (const auto account = central_.ledger->Get("d"); account.ok()) CheckCap(*account);
+  }
+
+  // ---- what must hold ----
+
+  void CheckCap(const Account& account) {
+    if (account.spent.epsilon_nanos > kCap) Violation("more is spent than the cap");
+  }
+
+  // With nothing running.
+  void CheckBooks() {
+    const auto account = central_.ledger->Get("d");
+    uint64_t charged = 0;
+    for (uint32_t job = 0; job < kJobs; ++job) charged += CheckJob(job);
+    if (!account.ok()) {
+      if (charged > 0) Violation("jobs are charged, and there is no ledger");
+      return;
+    }
+    CheckCap(*account);
+    if (account->spent.epsilon_nanos != charged) {
+      Violation(absl::StrCat("the ledger says ", account->spent.epsilon_nanos,
+                             " is spent, the jobs cost ", charged));
+    }
+  }
+
+  // What the job is charged.
+  uint64_t CheckJob(uint32_t job) {
+    const auto info = central_.jobs->Get(IdOf(job));
+    const Told& told = told_[job];
+    const int runs = trainer_.RunsOf(job);
+    if (runs > 1) Violation(absl::StrCat(IdOf(job), " was trained ", runs, " times"));
+    if (!info.ok()) {
+      if (told.submitted) Violation(absl::StrCat(IdOf(job), " was accepted, and is gone"));
+      if (runs > 0) Violation(absl::StrCat(IdOf(job), " was trained, and is gone"));
+      return 0;
+    }
+    const bool given_back =
+        info->state == JobState::kCancelled && absl::StrContains(info->reason, "given back");
+    const bool model = central_.models->Get(IdOf(job)).ok();
+    if (told.done && info->state != JobState::kDone) {
+      Violation(absl::StrCat(IdOf(job), " was done, and is not"));
+    }
+    if (told.cancelled && info->state != JobState::kCancelled) {
+      Violation(absl::StrCat(IdOf(job), " was cancelled, and is not"));
+    }
+    if (model != (info->state == JobState::kDone)) {
+      Violation(absl::StrCat(IdOf(job), " is in a state that does not fit its model"));
+    }
+    if (runs > 0 && given_back) Violation(absl::StrCat(IdOf(job), " was trained for nothing"));
+    return given_back ? 0 : EpsilonOf(job);
+  }
+
+  // All works again: every job that the budget allows ends.
+  void Finish() {
+    where_ = "the end";
+    disk_.Heal();
+    full_ = false;
+    if (disk_.stopped()) Crash();
+    End();
+    Start();
+    if (!up()) return Violation("nothing starts");
+    trainer_.Let();
+    for (uint32_t job = 0; job < kJobs; ++job) Submit(job);
+    for (uint32_t job = 0; job < kJobs; ++job) {
+      if (central_.jobs->Get(IdOf(job)).ok()) AwaitEnd(*central_.jobs, IdOf(job));
+    }
+    Look();
+    End();
+    Start();
+    for (const auto& [job, told] : told_) done_ += told.done ? 1 : 0;
+  }
+
+  const std::string folder_;
+  const Bug bug_;
+  std::mt19937_64 random_;
+  FaultyDisk disk_;
+  CountingTrainer trainer_;
+  bool full_ = false;
+  bool power_cut_ = false;
+  std::map<uint32_t, Told> told_;
+  std::string where_;
+  std::string violation_;
+  uint64_t crashes_ = 0;
+  uint64_t done_ = 0;
+
+  std::unique_ptr<Store> disk_store_;
+  std::unique_ptr<TwinStore> twin_;
+  Central central_;
+};
+
+TEST(CentralFaultsTest, ABudgetIsNeverOverspentAndAJobIsTrainedAtMostOnce) {
+  uint64_t crashes = 0;
+  uint64_t done = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const TempDir folder;
+    CentralWorld world(folder.path(), seed, Bug::kNone);
+    ASSERT_EQ(world.Run(), "") << "seed " << seed;
+    crashes += world.crashes();
+    done += world.done();
+  }
+  EXPECT_GT(crashes, kSeeds);
+  EXPECT_GT(done, kSeeds);
+}
+
+class CentralBugTest : public ::testing::TestWithParam<Bug> {};
+
+TEST_P(CentralBugTest, IsFoundByTheFixedSeeds) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const TempDir folder;
+    CentralWorld world(folder.path(), seed, GetParam());
+    if (!world.Run().empty()) return;
+  }
+  FAIL() << "no sequence found it";
+}
+
+INSTANTIATE_TEST_SUITE_P(Bugs, CentralBugTest,
+                         ::testing::Values(Bug::kLyingDisk, Bug::kEarlyAnswer, Bug::kHalvedBatch),
+                         [](const auto& bug) { return std::string(BugName(bug.param)); });
+
+}  // namespace
+}  // namespace coppice::testing
