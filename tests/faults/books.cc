@@ -33,7 +33,8 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
     if (!parsed.ParseFromString(*counts)) return Unreadable("count/");
     books.accepted = parsed.accepted();
     books.duplicates = parsed.duplicate();
-    books.counted = *counts;
+    // Not its bytes: refusals are counted there too, and go on.
+    books.counted = absl::StrCat(books.accepted, " ", books.duplicates, " ");
     ++books.keys;
   }
   COPPICE_RETURN_IF_ERROR(
