@@ -25,6 +25,7 @@
 #include "server/central/jobs.h"
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
+#include "server/coppiced_offline.h"
 #include "server/coppiced_reload.h"
 #include "server/coppiced_server.h"
 #include "server/coppiced_signals.h"
@@ -36,6 +37,7 @@
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/storage/rocksdb_store.h"
+#include "server/storage/store_format.h"
 #include "server/trainers/trainer.h"
 
 namespace coppice {
@@ -157,8 +159,15 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
                                                          : "mutual"}});
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
-  Models models;
   // First, for it finds out whether a newer version made the store.
+  COPPICE_RETURN_IF_ERROR(OpenFormat(*store, [&log](uint32_t from, const FormatStep& step) {
+    log.Write(LogLevel::kWarning, "migrating",
+              {{"from_format", absl::StrCat(from)},
+               {"to_format", absl::StrCat(from + 1)},
+               {"change", step.what},
+               {"advice", "older versions refuse the store from now on; keep a backup"}});
+  }));
+  Models models;
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
                            Studies::Open(*store, models, clock, signing_keys));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
@@ -171,16 +180,19 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
                                       {.threads = flags.training_jobs}));
   const Upkeep upkeep(*studies, log);
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
-                           DaemonServer::Start({.listen = flags.listen,
-                                                .tls = tls ? &*tls : nullptr,
-                                                .access = access.get(),
-                                                .ticket_limits = flags.ticket_limits},
-                                               {.studies = *studies,
-                                                .models = models,
-                                                .endpoints = *endpoints,
-                                                .datasets = *datasets,
-                                                .jobs = *jobs}));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DaemonServer> server,
+      DaemonServer::Start({.listen = flags.listen,
+                           .tls = tls ? &*tls : nullptr,
+                           .access = access.get(),
+                           .ticket_limits = flags.ticket_limits},
+                          {.studies = *studies,
+                           .models = models,
+                           .endpoints = *endpoints,
+                           .datasets = *datasets,
+                           .jobs = *jobs,
+                           .store = *store,
+                           .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}}));
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
@@ -199,6 +211,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
 
 int Main(int argc, const char* const* argv) {
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
+  if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
   DaemonFlags flags;
   const int exit_code = ParseFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;

@@ -39,6 +39,12 @@ Examples:
   The same from a file, checked before the restart:
     coppiced --config /etc/coppice/coppiced.toml --check-config
 
+Offline, while no daemon runs on the folder (each has its own --help):
+    coppiced check --data-dir /var/lib/coppice
+    coppiced repair --data-dir /var/lib/coppice --dry-run
+    coppiced backup --data-dir /var/lib/coppice --to /backups/coppice
+    coppiced restore --from /backups/coppice --data-dir /var/lib/coppice
+
 A config file holds one setting a line, named like its flag:
     data-dir = "/var/lib/coppice"
     listen = "0.0.0.0:8443"
@@ -103,6 +109,14 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
   app.add_option("--ticket-burst", flags.ticket_limits.burst, "The same, at once")
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e9).description(""))
+      ->capture_default_str();
+  app.add_option(
+         "--backup-dir", flags.backup_dir,
+         "Folder for backups that `coppice admin backup` asks for; without it none are made")
+      ->type_name("DIR");
+  app.add_option("--backup-keep", flags.backup_keep,
+                 "Backups to keep there, the newest; 0 keeps all")
+      ->type_name("N")
       ->capture_default_str();
   app.add_option("--port-file", flags.port_file, "Write the port here once serving")
       ->type_name("FILE");

@@ -27,6 +27,8 @@ struct DaemonFlags {
   std::string port_file;
   TicketLimits ticket_limits{};
   uint32_t training_jobs = 1;
+  std::string backup_dir;
+  uint32_t backup_keep = 7;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;
 };

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/coppiced_access.h"
+#include "server/service/admin_service.h"
 #include "server/service/dataset_service.h"
 #include "server/service/model_service.h"
 #include "server/service/report_service.h"
@@ -57,6 +58,7 @@ class GrpcServer final : public DaemonServer {
     builder.RegisterService(&model_service_);
     builder.RegisterService(&dataset_service_);
     builder.RegisterService(&training_service_);
+    builder.RegisterService(&admin_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
@@ -89,6 +91,7 @@ class GrpcServer final : public DaemonServer {
   ModelServiceImpl model_service_{curator_.studies, curator_.models, curator_.endpoints, pool_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
   TrainingServiceImpl training_service_{curator_.jobs, pool_};
+  AdminServiceImpl admin_service_{curator_.store, curator_.backups};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;
 };

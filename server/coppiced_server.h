@@ -15,7 +15,9 @@
 #include "server/curator/studies.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/service/admin_service.h"
 #include "server/service/ticket_limiter.h"
+#include "server/storage/store.h"
 
 namespace coppice {
 
@@ -26,6 +28,8 @@ struct Curator {
   Endpoints& endpoints;
   Datasets& datasets;
   Jobs& jobs;
+  Store& store;
+  BackupSettings backups{};
 };
 
 // All of it must outlive the server.

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/admin.h"
 #include "client/cli/collect.h"
 #include "client/cli/dataset.h"
 #include "client/cli/endpoint.h"
@@ -47,6 +48,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddEndpointCommands(app, action);
   AddDatasetCommands(app, action);
   AddTrainCommands(app, action);
+  AddAdminCommands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -3,6 +3,9 @@
 #include <iostream>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "client/cli/dataset_create.h"
 #include "client/cli/dataset_upload.h"
 #include "client/cli/describe_dataset.h"
@@ -78,6 +81,48 @@ absl::Status Delete(const OneDatasetFlags& flags) {
   return absl::OkStatus();
 }
 
+struct ConfirmFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string dataset;
+  std::string head;
+};
+
+absl::Status Confirm(const ConfirmFlags& flags) {
+  const std::string head = absl::HexStringToBytes(flags.head);
+  const bool is_hex = absl::c_all_of(flags.head, [](char c) { return absl::ascii_isxdigit(c); });
+  if (flags.head.size() != 64 || !is_hex) {
+    return absl::InvalidArgumentError(
+        "--head wants the 64 hexadecimal digits of the hash of the ledger's last entry");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::ConfirmLedgerRequest request;
+  request.set_name(MakeName("datasets", flags.dataset));
+  request.set_head(head);
+  v1::ConfirmLedgerResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.datasets().ConfirmLedger(&context, request, &response);
+  }));
+  PrintObject(DescribeDataset(response.dataset()), flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddConfirm(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ConfirmFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "confirm",
+      "Confirm a dataset's ledger after its store was restored or repaired: that the last entry "
+      "you know of is there. Jobs are charged again then",
+      "coppice dataset confirm --dataset d-7b1e --head 5f1c...");
+  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
+  verb->add_option("--head", flags->head, "Hash of the ledger's last entry, as you noted it")
+      ->type_name("HASH")
+      ->required();
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Confirm);
+}
+
 CLI::App* AddOneDatasetVerb(CLI::App& noun, Action& action, const std::string& name,
                             const std::string& description,
                             absl::Status (*run)(const OneDatasetFlags&)) {
@@ -104,6 +149,7 @@ void AddDatasetCommands(CLI::App& app, Action& action) {
   AddOneDatasetVerb(*noun, action, "show",
                     "Show a dataset, what is spent and left of its budget, and every release",
                     Show);
+  AddConfirm(*noun, action);
   AddOneDatasetVerb(*noun, action, "delete",
                     "Delete a dataset's rows, for good; its ledger and its models stay", Delete)
       ->add_flag_function(

@@ -108,6 +108,15 @@ Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
 Json DescribeDataset(const v1::Dataset& dataset) {
   Json json = DescribeDatasetBriefly(dataset);
   if (IsZeroConcentrated(dataset)) json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
+  if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
+    json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
+  }
+  if (!dataset.hold_head().empty()) {
+    json["hold_head"] = absl::BytesToHexString(dataset.hold_head());
+  }
+  if (!dataset.ledger().empty()) {
+    json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());
+  }
   return json;
 }
 

@@ -15,7 +15,8 @@ Remote::Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& c
       studies_(v1::StudyService::NewStub(channel)),
       models_(v1::ModelService::NewStub(channel)),
       datasets_(v1::DatasetService::NewStub(channel)),
-      training_(v1::TrainingService::NewStub(channel)) {}
+      training_(v1::TrainingService::NewStub(channel)),
+      admin_(v1::AdminService::NewStub(channel)) {}
 
 absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto channel, coppice::Connect(flags.Connection()));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
+#include "coppice/v1/admin.grpc.pb.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "coppice/v1/study.grpc.pb.h"
@@ -25,6 +26,7 @@ class Remote {
   v1::ModelService::Stub& models() const { return *models_; }
   v1::DatasetService::Stub& datasets() const { return *datasets_; }
   v1::TrainingService::Stub& training() const { return *training_; }
+  v1::AdminService::Stub& admin() const { return *admin_; }
 
   // One call on one of the stubs, with deadline and an error that helps.
   absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
@@ -48,6 +50,7 @@ class Remote {
   std::unique_ptr<v1::ModelService::Stub> models_;
   std::unique_ptr<v1::DatasetService::Stub> datasets_;
   std::unique_ptr<v1::TrainingService::Stub> training_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
 }  // namespace coppice

@@ -12,6 +12,8 @@ constexpr RoleSet kDevices = {Role::kDevice, Role::kAdmin};
 constexpr RoleSet kAnyRole = {Role::kDevice, Role::kAnalyst, Role::kTrainer, Role::kAdmin};
 
 constexpr MethodRoles kTable[] = {
+    {"/coppice.v1.AdminService/Backup", kAdmins},
+    {"/coppice.v1.DatasetService/ConfirmLedger", kTrainers},
     {"/coppice.v1.DatasetService/CreateDataset", kTrainers},
     {"/coppice.v1.DatasetService/DeleteDataset", kTrainers},
     {"/coppice.v1.DatasetService/GetDataset", kTrainers},

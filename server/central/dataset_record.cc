@@ -60,15 +60,21 @@ absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_v
                       .purged = record.purged()};
 }
 
+absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
+                                       const DatasetFacts& facts) {
+  const std::string key = ChunkKey(id, chunk);
+  COPPICE_ASSIGN_OR_RETURN(v1::RowBlock block, ReadRecord<v1::RowBlock>(store, key));
+  const absl::Status sound = CheckRows(block, *facts.schema).status();
+  if (!sound.ok()) return CorruptRecord(key, sound.message());
+  return block;
+}
+
 absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id,
                                const DatasetFacts& facts) {
   Table table(facts.schema);
   table.Reserve(facts.rows);
   for (uint64_t chunk = 0; chunk < facts.chunks; ++chunk) {
-    const std::string key = ChunkKey(id, chunk);
-    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadRecord<v1::RowBlock>(store, key));
-    const absl::Status sound = CheckRows(block, *facts.schema).status();
-    if (!sound.ok()) return CorruptRecord(key, sound.message());
+    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadChunk(store, id, chunk, facts));
     AppendRows(block, table);
   }
   if (table.num_rows() == facts.rows) return table;

@@ -36,6 +36,10 @@ std::string HashRequest(const DatasetSpec& spec);
 std::string EncodeDataset(const DatasetFacts& facts);
 absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_view bytes);
 
+// Reads one chunk and checks it against the schema.
+absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
+                                       const DatasetFacts& facts);
+
 // Its rows, chunk by chunk.
 absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id, const DatasetFacts& facts);
 

@@ -128,6 +128,13 @@ class StoredDatasets final : public Datasets {
     return infos;
   }
 
+  absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
+                                            const Sha256Digest& head) override {
+    COPPICE_RETURN_IF_ERROR(FactsOf(id).status());
+    COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
+    return Get(id);
+  }
+
   absl::Status Delete(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const DatasetFacts gone, RemoveRows(id));
     if (gone.purged) return absl::OkStatus();

@@ -85,6 +85,10 @@ class Datasets {
   virtual absl::StatusOr<DatasetInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<DatasetInfo> List(const Page& page) const = 0;
 
+  // Ends the hold of its ledger; see Ledger::Confirm().
+  virtual absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
+                                                    const Sha256Digest& head) = 0;
+
   // FailedPrecondition while it is in use. Deleting again is not an error.
   virtual absl::Status Delete(absl::string_view id) = 0;
 

@@ -65,11 +65,21 @@ class StoredJobs final : public Jobs {
           }
           return absl::OkStatus();
         }));
-    for (JobFacts& facts : running) COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(facts)));
+    for (JobFacts& facts : running) {
+      COPPICE_RETURN_IF_ERROR(
+          EndInterrupted(std::move(facts), "interrupted by a restart; its cost stays spent"));
+    }
     std::stable_sort(queued.begin(), queued.end(), [](const JobFacts& a, const JobFacts& b) {
       return a.info.created_unix_seconds < b.info.created_unix_seconds;
     });
-    for (JobFacts& facts : queued) COPPICE_RETURN_IF_ERROR(QueueAgain(std::move(facts)));
+    for (JobFacts& facts : queued) {
+      // It was queued in the backup; it may have run since, and its model been seen.
+      COPPICE_RETURN_IF_ERROR(IsOnHold(facts.info.spec.dataset)
+                                  ? EndInterrupted(std::move(facts),
+                                                   "the store was restored or mended, and the job "
+                                                   "may have run before; its cost stays spent")
+                                  : QueueAgain(std::move(facts)));
+    }
     return absl::OkStatus();
   }
 
@@ -229,10 +239,14 @@ class StoredJobs final : public Jobs {
     return absl::OkStatus();
   }
 
-  absl::Status EndInterrupted(JobFacts facts) {
+  bool IsOnHold(const std::string& dataset) const {
+    const absl::StatusOr<Account> account = ledger_.Get(dataset);
+    return account.ok() && account->hold.reason != LedgerHold::kNone;
+  }
+
+  absl::Status EndInterrupted(JobFacts facts, std::string reason) {
     const auto job = std::make_shared<Job>(std::move(facts));
-    JobInfo ended =
-        Ended(*job, JobState::kFailed, "interrupted by a restart; its cost stays spent");
+    JobInfo ended = Ended(*job, JobState::kFailed, std::move(reason));
     COPPICE_RETURN_IF_ERROR(Settle(*job, ended, /*made=*/{}, StoreBatch()));
     book_.Add(job);
     book_.Show(*job, std::move(ended));

@@ -127,6 +127,8 @@ absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_
 
 }  // namespace
 
+absl::Status ManifestAuthority::CheckStored(const Store& store) { return LoadKey(store).status(); }
+
 absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
     Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));

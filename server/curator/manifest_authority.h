@@ -50,6 +50,9 @@ class ManifestAuthority {
                                                                  const SigningKeys& given,
                                                                  int64_t now_unix_seconds);
 
+  // DataLoss if the store's record does not parse or fit. Changes nothing.
+  static absl::Status CheckStored(const Store& store);
+
   const CuratorKeys& keys() const { return keys_; }
 
   // `manifest`, with its key id filled in, signed. Kept, and made anew when it changes.

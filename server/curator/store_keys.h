@@ -14,7 +14,6 @@
 
 namespace coppice {
 
-inline constexpr absl::string_view kFormatKey = "meta/format";
 inline constexpr absl::string_view kTicketKeyKey = "meta/ticket_key";
 inline constexpr absl::string_view kManifestKeyKey = "meta/manifest_key";
 inline constexpr absl::string_view kStudyPrefix = "study/";

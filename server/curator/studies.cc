@@ -21,6 +21,7 @@
 #include "server/curator/ticket_authority.h"
 #include "server/models/model_record.h"
 #include "server/models/random_id.h"
+#include "server/storage/store_format.h"
 
 namespace coppice {
 namespace {
@@ -418,7 +419,7 @@ absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& mod
                                                        std::function<int64_t()> clock,
                                                        const SigningKeys& signing_keys,
                                                        const StudiesLimits& limits) {
-  COPPICE_RETURN_IF_ERROR(CheckFormat(store));
+  COPPICE_RETURN_IF_ERROR(OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
                            ManifestAuthority::Open(store, signing_keys, clock()));

@@ -16,8 +16,6 @@
 namespace coppice {
 namespace {
 
-constexpr uint32_t kFormat = 1;
-
 // The enums of the wire have the same order, after an unspecified zero.
 static_assert(static_cast<int>(SplitRule::kMaxEdge) + 1 == v1::SPLIT_RULE_MAX_EDGE);
 static_assert(static_cast<int>(SplitRule::kHybrid) + 1 == v1::SPLIT_RULE_HYBRID);
@@ -160,12 +158,6 @@ absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view
   return progress;
 }
 
-absl::Status WriteFormat(Store& store) {
-  StoreBatch batch;
-  batch.Put(std::string(kFormatKey), absl::StrCat(kFormat));
-  return store.Apply(batch);
-}
-
 absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_view id) {
   SpentTickets spent;
   const auto add = [&](absl::string_view key, absl::string_view bytes) {
@@ -182,23 +174,6 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_v
 }
 
 }  // namespace
-
-absl::Status CheckFormat(Store& store) {
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> text,
-                           store.Get(std::string(kFormatKey)));
-  if (!text.has_value()) {
-    COPPICE_RETURN_IF_ERROR(store.Scan(kStudyPrefix, [](absl::string_view, absl::string_view) {
-      return CorruptRecord(kFormatKey, "is missing");
-    }));
-    return WriteFormat(store);
-  }
-  uint32_t format = 0;
-  if (!absl::SimpleAtoi(*text, &format)) return CorruptRecord(kFormatKey, "is not a number");
-  if (format <= kFormat) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the data directory was made by a newer version of Coppice (format ", format,
-                   ", this one reads up to ", kFormat, "): install that version"));
-}
 
 std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
   v1::StudyRecord record;

@@ -20,9 +20,6 @@
 
 namespace coppice {
 
-// Marks an empty store as one of this format. FailedPrecondition if a newer version made it.
-absl::Status CheckFormat(Store& store);
-
 std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);

@@ -40,6 +40,15 @@ struct LedgerEntry {
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
+// What keeps a dataset's budget from being spent, and the ledger's head when that began.
+// Stable numbers: records hold them.
+enum class LedgerHold : uint8_t { kNone = 0, kUnconfirmed = 1, kClosed = 2 };
+struct Hold {
+  LedgerHold reason = LedgerHold::kNone;
+  int64_t unix_seconds = 0;
+  Sha256Digest head{};  // zeros: it had no entry
+};
+
 class AccountBook {
  public:
   AccountBook() = default;

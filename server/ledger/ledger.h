@@ -15,6 +15,10 @@
 //            finds damage and edits, but not entries missing from the end, nor a ledger rewritten
 //            from some entry on: the head hash that Get() shows stands for all entries, so an owner
 //            who noted it can tell, by looking for it among the entries' hashes.
+// Holds      a store that was restored from a backup, or mended, may lack the last entries of a
+//            ledger, and with them what was spent. Whoever does that puts every ledger on hold:
+//            nothing is reserved or returned until Confirm(), by an owner who noted the head. A
+//            ledger that was damaged is closed for good: nothing proves that any budget is left.
 // Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
 //            otherwise. After one of those nothing has changed; but what was to be written may be
 //            found, whole, with `with`, once the store works again: an entry then counts, and
@@ -49,6 +53,7 @@ struct Account {
   Left left;
   std::vector<LedgerEntry> entries;  // all, in order
   Sha256Digest head{};               // the last entry's hash
+  Hold hold{};                       // `left` is nothing if it is closed
 };
 
 struct Quote {
@@ -71,6 +76,7 @@ class Ledger {
   virtual absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
                                    StoreBatch with) = 0;
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
+  // FailedPrecondition while the ledger is on hold.
   virtual absl::Status Reserve(absl::string_view dataset, absl::string_view job,
                                absl::Span<const Release> planned, StoreBatch with) = 0;
   // The charge stays what was reserved, also if `made` costs less. Internal if it costs more: then
@@ -81,6 +87,11 @@ class Ledger {
   // Only for a job that never began. FailedPrecondition as above.
   virtual absl::Status Return(absl::string_view dataset, absl::string_view job,
                               StoreBatch with) = 0;
+
+  // Ends a hold, if `head` is the head that the ledger had when it began: then its owner knows of
+  // no entry that is missing. FailedPrecondition otherwise, saying why, and for a closed ledger.
+  // Not an error if there is no hold.
+  virtual absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) = 0;
 
   virtual absl::StatusOr<Account> Get(absl::string_view dataset) const = 0;
   // What a job would cost. Reserves nothing.

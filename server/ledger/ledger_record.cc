@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
@@ -21,6 +22,8 @@ static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED
 static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
 static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
+static_assert(static_cast<int>(LedgerHold::kUnconfirmed) == v1::LEDGER_HOLD_UNCONFIRMED);
+static_assert(static_cast<int>(LedgerHold::kClosed) == v1::LEDGER_HOLD_CLOSED);
 static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
 static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::NEIGHBOURS_CHANGE_LABEL);
 static_assert(static_cast<int>(Composition::kBasic) == v1::COMPOSITION_BASIC);
@@ -147,6 +150,31 @@ absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBo
   if (!allowed.ok()) return Corrupt(key, absl::StrCat("cannot come here: ", allowed.message()));
   book.Append(std::move(entry));
   if (it == books.end()) books.emplace(record.dataset(), std::move(fresh));
+  return absl::OkStatus();
+}
+
+std::string HoldKey(absl::string_view dataset) { return absl::StrCat(kHoldPrefix, dataset, "/"); }
+
+std::string EncodeHold(const Hold& hold) {
+  v1::HoldRecord record;
+  record.set_hold(static_cast<v1::LedgerHold>(hold.reason));
+  record.set_unix_seconds(hold.unix_seconds);
+  if (hold.head != Sha256Digest{}) record.set_head(Bytes(hold.head));
+  return record.SerializeAsString();
+}
+
+absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds) {
+  v1::HoldRecord record;
+  if (!record.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
+      (!record.head().empty() && record.head().size() != kHashBytes) ||
+      record.hold() < v1::LEDGER_HOLD_UNCONFIRMED || record.hold() > v1::LEDGER_HOLD_CLOSED) {
+    return Corrupt(key, "does not parse");
+  }
+  Hold hold{.reason = static_cast<LedgerHold>(record.hold()),
+            .unix_seconds = record.unix_seconds()};
+  std::copy(record.head().begin(), record.head().end(), hold.head.begin());
+  const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kHoldPrefix), "/");
+  holds.emplace(id, hold);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 // Key        ledger/DATASET/NNNNNNNNNNNNNNNN, the entry's place in decimal.
 // Value      the SHA-256 of the rest, then a serialized LedgerRecord, which holds the dataset, the
 //            place and the hash of the entry before: the hash is of the very bytes that are stored.
+// Holds      hold/DATASET/, a HoldRecord; see ledger.h.
 // Errors     DataLoss for anything that was not written so, naming the key.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
@@ -30,6 +31,13 @@ std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry);
 // Everything is verified: place, hash, chain, and that the entry may come next.
 using AccountBooks = absl::btree_map<std::string, AccountBook>;
 absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBooks& books);
+
+inline constexpr absl::string_view kHoldPrefix = "hold/";
+std::string HoldKey(absl::string_view dataset);
+std::string EncodeHold(const Hold& hold);
+
+using Holds = absl::btree_map<std::string, Hold>;  // by dataset
+absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds);
 
 // The entry that `value` would be next in `book`. Not checked against what the book holds.
 absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,

@@ -68,6 +68,11 @@ v1::Dataset SummaryOf(const DatasetInfo& info) {
   proto.mutable_cap()->set_neighbours(static_cast<v1::Neighbours>(cap.neighbours));
   *proto.mutable_spent() = ToProto(info.account.spent);
   proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
+  proto.set_hold(static_cast<v1::LedgerHold>(info.account.hold.reason));
+  if (info.account.hold.reason == LedgerHold::kUnconfirmed) {
+    const Sha256Digest& head = info.account.hold.head;
+    proto.set_hold_head(std::string(head.begin(), head.end()));
+  }
   return proto;
 }
 

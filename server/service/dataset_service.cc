@@ -1,5 +1,6 @@
 #include "server/service/dataset_service.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,19 @@ absl::Status Delete(Datasets& datasets, const v1::DeleteDatasetRequest& request)
   return datasets.Delete(id);
 }
 
+absl::Status Confirm(Datasets& datasets, const v1::ConfirmLedgerRequest& request,
+                     v1::ConfirmLedgerResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+  Sha256Digest head;
+  if (request.head().size() != head.size()) {
+    return FieldError("head", "must have 32 bytes: the hash of the ledger's last entry");
+  }
+  std::copy(request.head().begin(), request.head().end(), head.begin());
+  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.ConfirmLedger(id, head));
+  *response.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServerContext* context,
@@ -76,6 +90,13 @@ grpc::ServerUnaryReactor* DatasetServiceImpl::DeleteDataset(grpc::CallbackServer
                                                             const v1::DeleteDatasetRequest* request,
                                                             v1::DeleteDatasetResponse*) {
   return ReplyLater(pool_, context, [this, request] { return Delete(datasets_, *request); });
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::ConfirmLedger(grpc::CallbackServerContext* context,
+                                                            const v1::ConfirmLedgerRequest* request,
+                                                            v1::ConfirmLedgerResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return Confirm(datasets_, *request, *response); });
 }
 
 }  // namespace coppice

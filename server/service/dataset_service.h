@@ -31,6 +31,9 @@ class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
   grpc::ServerUnaryReactor* DeleteDataset(grpc::CallbackServerContext* context,
                                           const v1::DeleteDatasetRequest* request,
                                           v1::DeleteDatasetResponse* response) override;
+  grpc::ServerUnaryReactor* ConfirmLedger(grpc::CallbackServerContext* context,
+                                          const v1::ConfirmLedgerRequest* request,
+                                          v1::ConfirmLedgerResponse* response) override;
 
  private:
   Datasets& datasets_;

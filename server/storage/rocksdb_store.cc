@@ -1,15 +1,11 @@
 #include "server/storage/rocksdb_store.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/options.h>
-#include <rocksdb/table.h>
 #include <rocksdb/wal_filter.h>
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,52 +14,17 @@
 #include <optional>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/storage/backups.h"
+#include "server/storage/database_files.h"
+#include "server/storage/rocksdb_engine.h"
 
 namespace coppice {
 namespace {
 
 namespace fs = std::filesystem;
-
-rocksdb::Slice ToSlice(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
-absl::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
-
-// Besides its subcodes RocksDB has the operating system's text, where it wraps one error in
-// another.
-bool IsFullDisk(const rocksdb::Status& status) {
-  return status.subcode() == rocksdb::Status::kNoSpace ||
-         status.subcode() == rocksdb::Status::kSpaceLimit ||
-         absl::StrContains(status.ToString(), "No space left");
-}
-
-absl::Status FullDisk(const std::string& folder) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the disk is full: free space on the file system of ", folder));
-}
-
-absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder) {
-  if (status.ok()) return absl::OkStatus();
-  if (IsFullDisk(status)) return FullDisk(folder);
-  if (status.IsCorruption()) {
-    return absl::DataLossError(
-        absl::StrCat("the store in ", folder, " is corrupt (", status.ToString(),
-                     "); nothing was changed. Restore a copy of the folder"));
-  }
-  return absl::UnavailableError(absl::StrCat("the store in ", folder, ": ", status.ToString()));
-}
-
-absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder) {
-  // The lock has no code of its own; its file name is in the message.
-  if (status.IsIOError() && absl::StrContains(status.ToString(), folder + "/LOCK")) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "another process uses ", folder, ": stop it, or choose another data directory"));
-  }
-  return ToStatus(status, folder);
-}
 
 // The first key after all that start with `prefix`; none if there is no such key.
 std::optional<std::string> EndOfPrefix(std::string prefix) {
@@ -71,39 +32,6 @@ std::optional<std::string> EndOfPrefix(std::string prefix) {
   if (prefix.empty()) return std::nullopt;
   ++prefix.back();
   return prefix;
-}
-
-constexpr size_t kMiB = size_t{1} << 20;
-constexpr size_t kWriteBuffer = 16 * kMiB;
-// Space that RocksDB needs to write out its buffers and to recover.
-constexpr size_t kReservedSpace = 2 * kWriteBuffer;
-
-// RocksDB's own log of what it does. It goes nowhere: errors come back as statuses, and Debian's
-// build ends the process when this log meets a full disk.
-class SilentLogger final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
-
-rocksdb::Options MakeOptions(rocksdb::Env* env) {
-  rocksdb::Options options;
-  options.env = env;
-  // A torn last record is what a crash leaves, and was never acknowledged. Damage anywhere else in
-  // the log is reported: other modes would drop acknowledged batches without a word.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  options.write_buffer_size = kWriteBuffer;
-  options.max_write_buffer_number = 2;
-  options.max_open_files = 256;
-  options.max_background_jobs = 2;
-  options.info_log = std::make_shared<SilentLogger>();
-  // Nearly all of it is random ids, which do not compress.
-  options.compression = rocksdb::kNoCompression;
-  rocksdb::BlockBasedTableOptions table;
-  table.cache_index_and_filter_blocks = true;
-  table.block_cache = rocksdb::NewLRUCache(24 * kMiB);
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
 }
 
 // The sequence number of the first change of a batch that was written: its first eight bytes.
@@ -141,17 +69,36 @@ class Acknowledged final : public rocksdb::WalFilter {
   std::atomic<uint64_t> last_{0};
 };
 
-using Database = std::shared_ptr<rocksdb::DB>;
-
 // `filter`, which must outlive the database, chooses what of the log is read; null for all of it.
 absl::StatusOr<Database> OpenDatabase(rocksdb::Env* env, const std::string& folder, bool create,
                                       rocksdb::WalFilter* filter) {
-  rocksdb::Options options = MakeOptions(env);
+  rocksdb::Options options = EngineOptions(env);
   options.create_if_missing = create;
   options.wal_filter = filter;
   rocksdb::DB* db = nullptr;
   COPPICE_RETURN_IF_ERROR(ToOpenStatus(rocksdb::DB::Open(options, folder, &db), folder));
   return Database(db);
+}
+
+absl::StatusOr<std::optional<std::string>> GetFrom(rocksdb::DB& db, absl::string_view key,
+                                                   const std::string& folder) {
+  std::string value;
+  const rocksdb::Status status = db.Get(rocksdb::ReadOptions(), ToSlice(key), &value);
+  if (status.IsNotFound()) return std::nullopt;
+  COPPICE_RETURN_IF_ERROR(ToStatus(status, folder));
+  return value;
+}
+
+absl::Status ScanIn(
+    rocksdb::DB& db, absl::string_view prefix,
+    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> visit,
+    const std::string& folder) {
+  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator(rocksdb::ReadOptions()));
+  for (it->Seek(ToSlice(prefix)); it->Valid() && it->key().starts_with(ToSlice(prefix));
+       it->Next()) {
+    COPPICE_RETURN_IF_ERROR(visit(ToView(it->key()), ToView(it->value())));
+  }
+  return ToStatus(it->status(), folder);
 }
 
 class RocksDbStore final : public Store {
@@ -163,11 +110,7 @@ class RocksDbStore final : public Store {
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
-    std::string value;
-    const rocksdb::Status status = db->Get(rocksdb::ReadOptions(), ToSlice(key), &value);
-    if (status.IsNotFound()) return std::nullopt;
-    COPPICE_RETURN_IF_ERROR(ToStatus(status, folder_));
-    return value;
+    return GetFrom(*db, key, folder_);
   }
 
   absl::Status Apply(const StoreBatch& batch) override {
@@ -189,6 +132,7 @@ class RocksDbStore final : public Store {
   absl::Status Purge(absl::string_view prefix) override {
     const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
     if (!end) return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
+    const std::lock_guard no_backup(files_mutex_);  // which holds on to old files
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     // Ends the log: the next one begins empty.
     COPPICE_RETURN_IF_ERROR(ToStatus(db->Flush(rocksdb::FlushOptions()), folder_));
@@ -205,12 +149,19 @@ class RocksDbStore final : public Store {
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
-    const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(rocksdb::ReadOptions()));
-    for (it->Seek(ToSlice(prefix)); it->Valid() && it->key().starts_with(ToSlice(prefix));
-         it->Next()) {
-      COPPICE_RETURN_IF_ERROR(visit(ToView(it->key()), ToView(it->value())));
-    }
-    return ToStatus(it->status(), folder_);
+    return ScanIn(*db, prefix, visit, folder_);
+  }
+
+  absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
+    const std::lock_guard copying(files_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
+    BackupOptions ours = options;
+    ours.progress = [&](uint64_t bytes) {
+      // A failed write waits for this copy of the handle to go, and with it all who write.
+      const bool current = IsCurrent(db);
+      return current && (!options.progress || options.progress(bytes));
+    };
+    return MakeBackup(*db, ours);
   }
 
  private:
@@ -233,11 +184,19 @@ class RocksDbStore final : public Store {
     if (db_ == failed) db_.reset();
   }
 
+  bool IsCurrent(const Database& db) const {
+    const std::lock_guard lock(mutex_);
+    return db_ == db;
+  }
+
   absl::Status Translate(const StoreBatch& batch, rocksdb::WriteBatch& writes) const {
     for (const std::string& prefix : batch.deleted_prefixes()) {
       const std::optional<std::string> end = EndOfPrefix(prefix);
       if (!end) return absl::InvalidArgumentError("a prefix to delete must have a byte below 255");
       COPPICE_RETURN_IF_ERROR(ToStatus(writes.DeleteRange(prefix, *end), folder_));
+    }
+    for (const std::string& key : batch.deleted_keys()) {
+      COPPICE_RETURN_IF_ERROR(ToStatus(writes.Delete(key), folder_));
     }
     for (const auto& [key, value] : batch.puts()) {
       COPPICE_RETURN_IF_ERROR(ToStatus(writes.Put(key, value), folder_));
@@ -253,6 +212,7 @@ class RocksDbStore final : public Store {
     return FullDisk(folder_);
   }
 
+  std::mutex files_mutex_;  // held while files are copied or purged; taken before mutex_
   mutable Acknowledged acknowledged_;
   mutable std::mutex mutex_;
   mutable Database db_;  // guarded by mutex_; null after a failed write
@@ -260,26 +220,37 @@ class RocksDbStore final : public Store {
   const std::string folder_;
 };
 
-absl::Status MakeFolder(const fs::path& folder, fs::perms mode) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return absl::OkStatus();
-  if (fs::create_directory(folder, error)) fs::permissions(folder, mode, error);
-  if (!error) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("cannot make the folder ", folder.string(), ": ", error.message()));
-}
+// Reads what is there, and changes nothing. Holds the lock, so that no daemon changes it meanwhile.
+class ReadOnlyStore final : public Store {
+ public:
+  ReadOnlyStore(Database db, std::string folder, FolderLock lock)
+      : lock_(std::move(lock)), folder_(std::move(folder)), db_(std::move(db)) {}
 
-// Whether `folder` has held a store. Without this, a store that lost its CURRENT file would be
-// taken for a new one, and what is left of it removed.
-absl::StatusOr<bool> HoldsStore(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const fs::path name = it->path().filename();
-    if (name == "CURRENT" || name.extension() == ".sst" || name.extension() == ".log") return true;
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    return GetFrom(*db_, key, folder_);
   }
-  if (!error) return false;
-  return absl::UnavailableError(
-      absl::StrCat("cannot list the folder ", folder.string(), ": ", error.message()));
+  absl::Status Scan(absl::string_view prefix,
+                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
+                        visit) const override {
+    return ScanIn(*db_, prefix, visit, folder_);
+  }
+  absl::Status Apply(const StoreBatch&) override { return OnlyRead(); }
+  absl::Status Purge(absl::string_view) override { return OnlyRead(); }
+
+ private:
+  static absl::Status OnlyRead() {
+    return absl::FailedPreconditionError("the store is open for reading only");
+  }
+
+  const FolderLock lock_;
+  const std::string folder_;
+  const Database db_;
+};
+
+absl::Status CheckCurrent(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "CURRENT", error)) return absl::OkStatus();
+  return ToStatus(rocksdb::Status::Corruption("the file CURRENT is missing"), folder.string());
 }
 
 }  // namespace
@@ -287,17 +258,28 @@ absl::StatusOr<bool> HoldsStore(const fs::path& folder) {
 absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
                                                         rocksdb::Env* env) {
   if (env == nullptr) env = rocksdb::Env::Default();
-  COPPICE_RETURN_IF_ERROR(MakeFolder(path, fs::perms::owner_all));
-  const fs::path folder = fs::path(path) / "rocksdb";
-  COPPICE_RETURN_IF_ERROR(MakeFolder(folder, fs::perms::owner_all));
+  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(path));
+  const std::string folder = StoreFolder(path);
+  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(folder));
+  // Else a store that lost its CURRENT file would be taken for a new one, and what is left of it
+  // removed.
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(folder));
-  std::error_code error;
-  if (holds_store && !fs::exists(folder / "CURRENT", error)) {
-    return ToStatus(rocksdb::Status::Corruption("the file CURRENT is missing"), folder.string());
-  }
-  COPPICE_ASSIGN_OR_RETURN(Database db, OpenDatabase(env, folder.string(), /*create=*/!holds_store,
-                                                     /*filter=*/nullptr));
-  return std::make_unique<RocksDbStore>(std::move(db), env, folder.string());
+  if (holds_store) COPPICE_RETURN_IF_ERROR(CheckCurrent(folder));
+  COPPICE_ASSIGN_OR_RETURN(Database db,
+                           OpenDatabase(env, folder, /*create=*/!holds_store, /*filter=*/nullptr));
+  return std::make_unique<RocksDbStore>(std::move(db), env, folder);
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path) {
+  const std::string folder = StoreFolder(path);
+  COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(folder));
+  if (!holds_store) return absl::NotFoundError(absl::StrCat(path, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(folder));
+  COPPICE_RETURN_IF_ERROR(CheckCurrent(folder));
+  rocksdb::DB* db = nullptr;
+  COPPICE_RETURN_IF_ERROR(
+      ToStatus(rocksdb::DB::OpenForReadOnly(EngineOptions(), folder, &db), folder));
+  return std::make_unique<ReadOnlyStore>(Database(db), folder, std::move(lock));
 }
 
 }  // namespace coppice

@@ -6,8 +6,7 @@
 // Full disk  below 32 MiB of free space Apply() returns ResourceExhausted and changes nothing, and
 //            reading goes on; once space is free the next Apply() works, without a restart.
 // Failures   after any other failed write the database is opened again, with the next call, and
-// what
-//            the write may have left in the log is passed over.
+//            what the write may have left in the log is passed over.
 // Errors     Store's, and from opening: FailedPrecondition if another process uses the folder;
 //            DataLoss if it is corrupt, having changed nothing in it.
 // Memory     about 60 MiB at most, whatever the number of keys.
@@ -33,6 +32,10 @@ namespace coppice {
 // the operating system. A seam for tests of disks that fail.
 absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
                                                         rocksdb::Env* env = nullptr);
+
+// The same store for reading alone: nothing of the folder is changed, and no process may open it
+// meanwhile. FailedPrecondition if one has; NotFound if there is no store.
+absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path);
 
 }  // namespace coppice
 

@@ -12,6 +12,8 @@
 #ifndef COPPICE_SERVER_STORAGE_STORE_H_
 #define COPPICE_SERVER_STORAGE_STORE_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -33,13 +36,32 @@ class StoreBatch {
   // Removes every key that starts with `prefix`, which has a byte below 255. Applied before the
   // puts of the same batch.
   void DeletePrefix(absl::string_view prefix) { deleted_prefixes_.emplace_back(prefix); }
+  // Removes this key and no other. Applied before the puts of the same batch, too.
+  void Delete(absl::string_view key) { deleted_keys_.emplace_back(key); }
 
   const std::vector<std::pair<std::string, std::string>>& puts() const { return puts_; }
   const std::vector<std::string>& deleted_prefixes() const { return deleted_prefixes_; }
+  const std::vector<std::string>& deleted_keys() const { return deleted_keys_; }
 
  private:
   std::vector<std::pair<std::string, std::string>> puts_;
   std::vector<std::string> deleted_prefixes_;
+  std::vector<std::string> deleted_keys_;
+};
+
+struct BackupOptions {
+  std::string folder;  // holds nothing but backups of this store; made if it is not there
+  uint32_t keep = 0;   // so many of the newest are kept, older ones removed; 0: all
+  // Told of bytes written so far, now and then. False stops the backup.
+  std::function<bool(uint64_t bytes)> progress{};
+};
+
+// A copy of a whole store as it was at one moment.
+struct StoreBackup {
+  uint32_t id = 0;  // counts up within its folder
+  int64_t unix_seconds = 0;
+  uint64_t bytes = 0;  // that restoring takes; backups in one folder share files
+  uint64_t files = 0;
 };
 
 class Store {
@@ -62,6 +84,15 @@ class Store {
   // may remain. Takes as long as writing anew what is near. The disk may keep what a file system
   // has let go, and so may copies.
   virtual absl::Status Purge(absl::string_view prefix) = 0;
+
+  // Copies the store while it is in use. The copy holds every batch that was applied before, and
+  // is whole: one that was cut short is never taken for a backup. DataLoss if the store's files are
+  // damaged, so that no good backup makes room for a bad one. One at a time, and not during
+  // Purge(): the second waits.
+  virtual absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) {
+    return absl::UnimplementedError(
+        absl::StrCat("this store makes no backups into ", options.folder));
+  }
 };
 
 }  // namespace coppice

@@ -31,17 +31,23 @@ class Daemon {
   }
 
   std::vector<std::string> CommandLine(const std::string& listen) const {
-    return {BinaryPath("coppiced"),
-            "--data-dir",
-            data_dir_,
-            "--listen",
-            listen,
-            "--tls-cert",
-            folder_ + "/certs/server.crt",
-            "--tls-key",
-            folder_ + "/certs/server.key",
-            "--port-file",
-            folder_ + "/port"};
+    std::vector<std::string> line = {BinaryPath("coppiced"),
+                                     "--data-dir",
+                                     data_dir_,
+                                     "--listen",
+                                     listen,
+                                     "--tls-cert",
+                                     folder_ + "/certs/server.crt",
+                                     "--tls-key",
+                                     folder_ + "/certs/server.key",
+                                     "--port-file",
+                                     folder_ + "/port"};
+    line.insert(line.end(), more_flags_.begin(), more_flags_.end());
+    return line;
+  }
+  // From the next start on.
+  void AddFlags(const std::vector<std::string>& flags) {
+    more_flags_.insert(more_flags_.end(), flags.begin(), flags.end());
   }
 
   // Starts and waits until it serves, on a free port the first time and the same one after. False,
@@ -108,6 +114,7 @@ class Daemon {
   std::string folder_;
   std::string data_dir_;
   std::string port_ = "0";
+  std::vector<std::string> more_flags_;
   std::unique_ptr<Process> process_;
 };
 

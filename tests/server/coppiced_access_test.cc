@@ -87,7 +87,8 @@ class AccessTest : public ::testing::Test {
                                     .models = models_,
                                     .endpoints = *endpoints_,
                                     .datasets = *datasets_,
-                                    .jobs = *jobs_});
+                                    .jobs = *jobs_,
+                                    .store = store_});
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};

@@ -66,6 +66,7 @@ class MemoryStore final : public Store {
     for (const std::string& prefix : batch.deleted_prefixes()) {
       std::erase_if(pairs_, [&](const auto& pair) { return absl::StartsWith(pair.first, prefix); });
     }
+    for (const std::string& key : batch.deleted_keys()) pairs_.erase(key);
     for (const auto& [key, value] : batch.puts()) pairs_[key] = value;
     ++writes_;
     return absl::OkStatus();

@@ -58,7 +58,16 @@ TEST(DescribeDatasetTest, BudgetIsInAllSpentAndLeft) {
             R"({"dataset":"d1","state":"ready","rows":100,"epsilon_total":4.0,)"
             R"("epsilon_spent":1.0,"epsilon_left":3.0,"delta_total":0.0,"delta_spent":0.0,)"
             R"("composition":"basic","neighbours":"add_or_remove_row",)"
-            R"("created":"1970-01-01T00:00:00Z"})");
+            R"("created":"1970-01-01T00:00:00Z","ledger_head":"01ab"})");
+}
+
+TEST(DescribeDatasetTest, AHoldIsShownWithTheHeadToConfirm) {
+  v1::Dataset dataset = SampleDataset();
+  EXPECT_FALSE(DescribeDataset(dataset).contains("hold"));
+  dataset.set_hold(v1::LEDGER_HOLD_UNCONFIRMED);
+  dataset.set_hold_head("\x02\xcd");
+  EXPECT_EQ(DescribeDataset(dataset)["hold"], "unconfirmed");
+  EXPECT_EQ(DescribeDataset(dataset)["hold_head"], "02cd");
 }
 
 TEST(DescribeDatasetTest, RhoIsShownWhereItIsWhatAddsUp) {

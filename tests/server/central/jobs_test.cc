@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/central/central_keys.h"
+#include "server/ledger/ledger_record.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -341,6 +342,27 @@ TEST_F(JobsTest, AfterARestartQueuedJobsRunAndTheInterruptedOneHasFailed) {
   EXPECT_EQ(Ledger().spent.epsilon_nanos, 2 * kEpsilon);
   EXPECT_EQ(trainer_.runs(), 2) << "the interrupted one did not run again";
   EXPECT_THAT(central_.models->List("", {}), SizeIs(1));
+}
+
+TEST_F(JobsTest, WhatWasQueuedInABackupIsNotRunAgainAndItsCostStaysSpent) {
+  trainer_.Hold();
+  ASSERT_OK(jobs().Submit(RequestOf("one")));
+  ASSERT_OK(jobs().Submit(RequestOf("two")));
+  trainer_.AwaitRuns(1);
+  const Account before = Ledger();
+  StoreBatch hold;
+  hold.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kUnconfirmed, .head = before.head}));
+  ASSERT_OK(store_.Apply(hold));
+  central_ = Central();
+  trainer_.Let();
+  Reopen();
+  for (const char* id : {"one", "two"}) EXPECT_EQ(jobs().Get(id)->state, JobState::kFailed) << id;
+  EXPECT_EQ(Ledger().spent, before.spent);
+  EXPECT_THAT(jobs().Submit(RequestOf("three")),
+              StatusIs(kPrecondition, HasSubstr("restored from a backup")));
+  ASSERT_OK(central_.datasets->ConfirmLedger("d", before.head));
+  ASSERT_OK(jobs().Submit(RequestOf("three")));
+  EXPECT_EQ(AwaitEnd(jobs(), "three").state, JobState::kDone);
 }
 
 TEST_F(JobsTest, AJobThatWouldReleaseSomethingElseAfterAnUpgradeIsGivenBack) {

@@ -151,7 +151,7 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
 }
 
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
-  Put("meta/format", "2");
+  Put("meta/format", "99");
   EXPECT_THAT(OpenStudies(store_, models_), StatusIs(absl::StatusCode::kFailedPrecondition,
                                                      HasSubstr("made by a newer version")));
 }

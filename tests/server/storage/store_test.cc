@@ -107,6 +107,15 @@ TEST_P(StoreTest, DeletePrefixMayEndInTheLargestByte) {
   EXPECT_THAT(Pairs(""), ElementsAre(Pair("b", "")));
 }
 
+TEST_P(StoreTest, DeleteRemovesOneKeyAndComesBeforeThePutsOfItsBatch) {
+  for (const char* key : {"a/1", "a/10", "b"}) Put(key, "old");
+  StoreBatch batch;
+  batch.Put("b", "new");
+  for (const char* key : {"a/1", "b", "absent"}) batch.Delete(key);
+  ASSERT_OK(store_->Apply(batch));
+  EXPECT_THAT(Pairs(""), ElementsAre(Pair("a/10", "old"), Pair("b", "new")));
+}
+
 TEST_P(StoreTest, ScanVisitsOnlyThePrefixInKeyOrder) {
   for (const char* key : {"b", "a2", "a10", "a1"}) Put(key, "");
   EXPECT_THAT(Pairs("a"), ElementsAre(Pair("a1", ""), Pair("a10", ""), Pair("a2", "")));
@@ -174,7 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
                              [](const std::string&) -> absl::StatusOr<std::unique_ptr<Store>> {
                                return std::make_unique<testing::MemoryStore>();
                              }},
-                      Engine{"RocksDb", OpenRocksDbStore}),
+                      Engine{"RocksDb",
+                             [](const std::string& folder) { return OpenRocksDbStore(folder); }}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "client/cli/admin.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cli/describe.h"
+#include "client/cli/output.h"
+#include "client/cli/remote.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// A backup of a large store takes as long as its disk.
+constexpr absl::Duration kLongest = absl::Hours(24);
+
+struct BackupFlags {
+  ServerFlags server;
+  OutputFlags output;
+};
+
+absl::Status Backup(const BackupFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::BackupDone done;
+  UpdatingLine line;
+  COPPICE_RETURN_IF_ERROR(remote.CallWithin(kLongest, [&](grpc::ClientContext& context) {
+    const auto reader = remote.admin().Backup(&context, {});
+    v1::BackupResponse response;
+    while (reader->Read(&response)) {
+      if (response.has_done()) done = response.done();
+      if (!response.has_progress()) continue;
+      line.Show(absl::StrCat(response.progress().bytes_written() >> 20, " MiB written"));
+    }
+    return reader->Finish();
+  }));
+  PrintObject({{"backup", done.backup_id()},
+               {"created", TimeText(done.created_unix_seconds())},
+               {"bytes", done.bytes()},
+               {"files", done.files()}},
+              flags.output.json);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddAdminCommands(CLI::App& app, Action& action) {
+  CLI::App* noun = app.add_subcommand("admin", "For whoever runs the curator");
+  noun->require_subcommand(1);
+  const auto flags = std::make_shared<BackupFlags>();
+  CLI::App* verb = AddVerb(*noun, "backup",
+                           "Back up the curator's whole store while it is in use, into the folder "
+                           "that it was started with (--backup-dir)",
+                           "coppice admin backup --json");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Backup);
+}
+
+}  // namespace coppice

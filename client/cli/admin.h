@@ -1,0 +1,14 @@
+// `coppice admin`: for whoever runs the curator.
+
+#ifndef COPPICE_CLIENT_CLI_ADMIN_H_
+#define COPPICE_CLIENT_CLI_ADMIN_H_
+
+#include "client/cli/flags.h"
+
+namespace coppice {
+
+void AddAdminCommands(CLI::App& app, Action& action);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_ADMIN_H_

@@ -1,0 +1,36 @@
+#include "server/service/admin_service.h"
+
+#include <memory>
+
+#include "server/service/backup_stream.h"
+
+namespace coppice {
+
+grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(grpc::CallbackServerContext*,
+                                                                       const v1::BackupRequest*) {
+  const std::shared_ptr<BackupStream> stream = BackupStream::Make();
+  if (backups_.folder.empty()) {
+    stream->End(absl::FailedPreconditionError(
+        "this daemon makes no backups: start it with --backup-dir DIR"));
+    return stream.get();
+  }
+  if (busy_.exchange(true)) {
+    stream->End(absl::FailedPreconditionError("a backup is being made: wait for it to end"));
+    return stream.get();
+  }
+  const absl::Status queued = pool_.Run([this, stream] {
+    const absl::StatusOr<StoreBackup> made = store_.Backup(
+        {.folder = backups_.folder, .keep = backups_.keep, .progress = [&](uint64_t bytes) {
+           return stream->Tell(bytes);
+         }});
+    busy_ = false;  // before the caller hears of the end, and may ask for another
+    stream->End(made);
+  });
+  if (!queued.ok()) {
+    busy_ = false;
+    stream->End(queued);
+  }
+  return stream.get();
+}
+
+}  // namespace coppice

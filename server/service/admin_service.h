@@ -1,0 +1,44 @@
+// AdminService over the curator's store.
+//
+// Backup     runs on a thread of its own, one at a time, into a folder that the operator chose when
+//            the daemon started: a caller names no path.
+// Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
+// Threads    safe to share. `store` must outlive the server.
+
+#ifndef COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_
+#define COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "coppice/v1/admin.grpc.pb.h"
+#include "server/service/worker_pool.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+struct BackupSettings {
+  std::string folder{};  // empty: no backups
+  uint32_t keep = 0;     // so many of the newest; 0: all
+};
+
+class AdminServiceImpl final : public v1::AdminService::CallbackService {
+ public:
+  AdminServiceImpl(Store& store, BackupSettings backups)
+      : store_(store), backups_(std::move(backups)) {}
+
+  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(grpc::CallbackServerContext* context,
+                                                       const v1::BackupRequest* request) override;
+
+ private:
+  Store& store_;
+  const BackupSettings backups_;
+  std::atomic<bool> busy_{false};
+  WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_

@@ -1,0 +1,70 @@
+#include "server/storage/store_format.h"
+
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+void SetFormat(uint32_t format, StoreBatch& batch) {
+  batch.Put(std::string(kFormatKey), absl::StrCat(format));
+}
+
+}  // namespace
+
+absl::Span<const FormatStep> FormatSteps() {
+  static const auto* const steps = new std::vector<FormatStep>{
+      {.what = "ledgers may wait for their owner's word, and records be in quarantine"},
+  };
+  return *steps;
+}
+
+absl::StatusOr<std::optional<uint32_t>> ReadFormat(const Store& store,
+                                                   absl::Span<const FormatStep> steps) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> text,
+                           store.Get(std::string(kFormatKey)));
+  if (!text.has_value()) {
+    COPPICE_RETURN_IF_ERROR(store.Scan("", [](absl::string_view, absl::string_view) {
+      return CorruptRecord(kFormatKey, "is missing");
+    }));
+    return std::nullopt;
+  }
+  uint32_t format = 0;
+  if (!absl::SimpleAtoi(*text, &format) || format == 0) {
+    return CorruptRecord(kFormatKey, "is not a number from 1 on");
+  }
+  if (format <= FormatOf(steps)) return format;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the data directory was made by a newer version of Coppice (format ", format,
+                   ", this one reads up to ", FormatOf(steps), "): install that version"));
+}
+
+absl::Status OpenFormat(Store& store,
+                        absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
+                        absl::Span<const FormatStep> steps) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<uint32_t> found, ReadFormat(store, steps));
+  if (!found.has_value()) {
+    StoreBatch batch;
+    SetFormat(FormatOf(steps), batch);
+    return store.Apply(batch);
+  }
+  for (uint32_t format = *found; format < FormatOf(steps); ++format) {
+    const FormatStep& step = steps[format - 1];
+    begin(format, step);
+    StoreBatch batch;
+    if (step.change != nullptr) COPPICE_RETURN_IF_ERROR(step.change(store, batch));
+    SetFormat(format + 1, batch);
+    COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenFormat(Store& store) {
+  return OpenFormat(store, [](uint32_t, const FormatStep&) {});
+}
+
+}  // namespace coppice

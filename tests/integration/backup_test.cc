@@ -1,0 +1,143 @@
+// A backup during ingest, restored and served: nothing that was acknowledged before it is missing.
+// And a damaged directory, checked and repaired, by the real binaries.
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "client/privatizer.h"
+#include "common/privacy/openssl_random.h"
+#include "tests/integration/daemon.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::BinaryPath;
+using ::coppice::testing::Daemon;
+using ::coppice::testing::Outcome;
+using ::coppice::testing::RunProgram;
+using ::coppice::testing::Synthesize;
+using ::coppice::testing::TempDir;
+using ::testing::HasSubstr;
+
+constexpr uint32_t kDevices = 3000;
+constexpr uint32_t kBatch = 20;
+
+std::vector<PrivateReport> Randomize(const Collector& collector, const Collector::Offers& offer) {
+  std::vector<PrivateReport> reports;
+  OpenSslRandom random;
+  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
+  while (reports.size() < kDevices) {
+    const std::vector<Ticket> tickets =
+        *collector.FetchTickets(offer.terms.study, offer.fingerprint, 1000);
+    for (const Ticket& ticket : tickets) {
+      const double x = static_cast<double>(reports.size() % 100) / 100;
+      reports.push_back(*privatizer.Privatize({x, 1 - x}, reports.size() % 2, ticket, random));
+    }
+  }
+  return reports;
+}
+
+uint64_t Accepted(const Daemon& daemon) {
+  return daemon.CoppiceJson({"study", "show", "--study", "s"})["accepted"].get<uint64_t>();
+}
+
+TEST(BackupTest, ABackupDuringIngestHoldsWhatWasAcknowledgedAndARestoredStoreCountsOnce) {
+  const TempDir folder;
+  const std::string backups = folder.path() + "/backups";
+  Daemon daemon(folder.path());
+  daemon.AddFlags({"--backup-dir", backups, "--backup-keep", "2"});
+  ASSERT_TRUE(daemon.Start());
+  Synthesize(folder.path() + "/rows", "private=1,public=100,test=1");
+  daemon.CoppiceJson({"study", "create", "--study", "s", "--public",
+                      folder.path() + "/rows/public.csv", "--schema",
+                      folder.path() + "/rows/schema.json", "--epsilon", "1", "--mechanism",
+                      "laplace_joint", "--depth", "4"});
+  ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
+  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
+  const std::vector<PrivateReport> reports = Randomize(collector, offer);
+
+  std::atomic<uint64_t> acknowledged{0};
+  std::thread sender([&] {
+    for (uint32_t i = 0; i < kDevices; i += kBatch) {
+      ASSERT_OK(collector.Deliver(absl::MakeConstSpan(&reports[i], kBatch)));
+      acknowledged = i + kBatch;
+    }
+  });
+  while (acknowledged < kDevices / 4) std::this_thread::yield();
+  const uint64_t before = acknowledged;
+  const auto backup = daemon.CoppiceJson({"admin", "backup"});
+  sender.join();
+  EXPECT_EQ(Accepted(daemon), kDevices);
+  const Outcome busy =
+      RunProgram({BinaryPath("coppiced"), "check", "--data-dir", daemon.data_dir()});
+  EXPECT_EQ(busy.exit_code, 1);
+  EXPECT_THAT(busy.err, HasSubstr("another process uses"));
+  EXPECT_EQ(daemon.Stop(), 0);
+
+  const std::string restored_dir = folder.path() + "/restored";
+  const Outcome restored =
+      RunProgram({BinaryPath("coppiced"), "restore", "--from", backups, "--data-dir", restored_dir,
+                  "--backup-id", std::to_string(backup["backup"].get<int>())});
+  ASSERT_EQ(restored.exit_code, 0) << restored.err;
+  EXPECT_THAT(restored.err, HasSubstr("acknowledged after the backup was made is lost"));
+  EXPECT_EQ(
+      RunProgram({BinaryPath("coppiced"), "restore", "--from", backups, "--data-dir", restored_dir})
+          .exit_code,
+      1)
+      << "a store is there already";
+  Daemon second(folder.path(), restored_dir);
+  ASSERT_TRUE(second.Start());
+  const uint64_t kept = Accepted(second);
+  EXPECT_GE(kept, before);
+  EXPECT_LE(kept, kDevices);
+  // Devices that heard nothing send again: each is counted once.
+  ASSERT_OK_AND_ASSIGN(const Collector again, Collector::Create(second.connection(), {}));
+  for (uint32_t i = 0; i < kDevices; i += kBatch) {
+    ASSERT_OK(again.Deliver(absl::MakeConstSpan(&reports[i], kBatch)));
+  }
+  EXPECT_EQ(Accepted(second), kDevices);
+  EXPECT_EQ(second.Stop(), 0);
+  const Outcome check =
+      RunProgram({BinaryPath("coppiced"), "check", "--data-dir", restored_dir, "--json"});
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_THAT(check.out, HasSubstr("\"problems\":0"));
+}
+
+TEST(BackupTest, WithoutAFolderTheDaemonSaysWhatToDo) {
+  const TempDir folder;
+  Daemon daemon(folder.path());
+  ASSERT_TRUE(daemon.Start());
+  const Outcome refused = daemon.Coppice({"admin", "backup"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--backup-dir"));
+}
+
+TEST(BackupTest, ADirectoryThatLostAFileIsRepairedAndServesAgain) {
+  const TempDir folder;
+  Daemon daemon(folder.path());
+  ASSERT_TRUE(daemon.Start());
+  Synthesize(folder.path() + "/rows", "private=1,public=100,test=1");
+  daemon.CoppiceJson({"study", "create", "--study", "s", "--public",
+                      folder.path() + "/rows/public.csv", "--schema",
+                      folder.path() + "/rows/schema.json", "--epsilon", "1"});
+  EXPECT_EQ(daemon.Stop(), 0);
+  std::filesystem::remove(daemon.data_dir() + "/rocksdb/CURRENT");
+  const std::vector<std::string> repair = {BinaryPath("coppiced"), "repair", "--data-dir",
+                                           daemon.data_dir()};
+  std::vector<std::string> plan = repair;
+  plan.push_back("--dry-run");
+  EXPECT_EQ(RunProgram(plan).exit_code, 1);
+  EXPECT_EQ(RunProgram(repair).exit_code, 2) << "--backup is missing";
+  std::vector<std::string> really = repair;
+  really.insert(really.end(), {"--backup", folder.path() + "/kept"});
+  const Outcome repaired = RunProgram(really);
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  ASSERT_TRUE(daemon.Start());
+  EXPECT_EQ(Accepted(daemon), 0u);
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,133 @@
+#include "server/storage/store_format.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/support/crashing_store.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::CrashingStore;
+using ::coppice::testing::IsOk;
+using ::coppice::testing::MemoryStore;
+using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+void Put(Store& store, const std::string& key, const std::string& value) {
+  StoreBatch batch;
+  batch.Put(key, value);
+  ASSERT_OK(store.Apply(batch));
+}
+
+// From 1 to 2 every "old/X" becomes "new/X"; from 2 to 3 every value of "new/" gets a mark, so that
+// a step that was done twice shows.
+absl::Status Move(const Store& store, StoreBatch& batch) {
+  batch.DeletePrefix("old/");
+  return store.Scan("old/", [&](absl::string_view key, absl::string_view value) {
+    batch.Put("new/" + std::string(key.substr(4)), std::string(value));
+    return absl::OkStatus();
+  });
+}
+absl::Status Mark(const Store& store, StoreBatch& batch) {
+  return store.Scan("new/", [&](absl::string_view key, absl::string_view value) {
+    batch.Put(std::string(key), std::string(value) + "!");
+    return absl::OkStatus();
+  });
+}
+const std::vector<FormatStep>& TwoSteps() {
+  static const auto* const steps = new std::vector<FormatStep>{{.what = "moves", .change = Move},
+                                                               {.what = "marks", .change = Mark}};
+  return *steps;
+}
+
+absl::Status Open(Store& store, const std::vector<FormatStep>& steps) {
+  return OpenFormat(
+      store, [](uint32_t, const FormatStep&) {}, steps);
+}
+
+void MakeOld(Store& store) {
+  Put(store, "meta/format", "1");
+  for (const char* key : {"old/a", "old/b", "other"}) Put(store, key, "value");
+}
+
+void ExpectNew(const Store& store) {
+  EXPECT_THAT(*store.Get("meta/format"), Optional(Eq("3")));
+  for (const char* key : {"new/a", "new/b"}) EXPECT_THAT(*store.Get(key), Optional(Eq("value!")));
+  for (const char* key : {"old/a", "old/b"}) EXPECT_EQ(*store.Get(key), std::nullopt);
+  EXPECT_THAT(*store.Get("other"), Optional(Eq("value")));
+}
+
+TEST(StoreFormatTest, ANewStoreIsOfThisVersion) {
+  MemoryStore store;
+  EXPECT_THAT(*ReadFormat(store), Eq(std::nullopt));
+  ASSERT_OK(OpenFormat(store));
+  EXPECT_THAT(*ReadFormat(store), Optional(FormatOf(FormatSteps())));
+}
+
+TEST(StoreFormatTest, AnOlderStoreIsBroughtUpStepByStepAndEachIsTold) {
+  MemoryStore store;
+  MakeOld(store);
+  std::vector<std::string> told;
+  ASSERT_OK(OpenFormat(
+      store,
+      [&](uint32_t from, const FormatStep& step) {
+        told.push_back(std::to_string(from) + " " + step.what);
+      },
+      TwoSteps()));
+  EXPECT_THAT(told, ElementsAre("1 moves", "2 marks"));
+  ExpectNew(store);
+  ASSERT_OK(Open(store, TwoSteps()));  // nothing is left to do
+  ExpectNew(store);
+}
+
+TEST(StoreFormatTest, ACrashAtAnyWriteIsGoneOnFrom) {
+  for (size_t write = 0; write < TwoSteps().size(); ++write) {
+    for (const bool kept : {false, true}) {
+      MemoryStore disk;
+      MakeOld(disk);
+      CrashingStore store(disk, {.write = write, .kept = kept, .fatal = true});
+      EXPECT_THAT(Open(store, TwoSteps()), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+      EXPECT_THAT(*ReadFormat(disk, TwoSteps()), Optional(1 + write + (kept ? 1 : 0)));
+      ASSERT_OK(Open(disk, TwoSteps()));
+      ExpectNew(disk);
+    }
+  }
+}
+
+TEST(StoreFormatTest, NewerDataIsRefusedAndLeftAsItIs) {
+  MemoryStore store;
+  MakeOld(store);
+  Put(store, "meta/format", "4");
+  const size_t writes = store.writes();
+  EXPECT_THAT(Open(store, TwoSteps()), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                HasSubstr("made by a newer version of Coppice "
+                                                          "(format 4, this one reads up to 3)")));
+  EXPECT_EQ(store.writes(), writes);
+}
+
+TEST(StoreFormatTest, RecordsWithoutAVersionAreDataLoss) {
+  MemoryStore store;
+  Put(store, "dataset/d/", "value");
+  EXPECT_THAT(OpenFormat(store),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/format is missing")));
+  for (const char* text : {"", "0", "-1", "two"}) {
+    Put(store, "meta/format", text);
+    EXPECT_THAT(OpenFormat(store), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << text;
+  }
+}
+
+TEST(StoreFormatTest, AStoreOfTheFirstVersionIsTaken) {
+  MemoryStore store;
+  Put(store, "meta/format", "1");
+  ASSERT_OK(OpenFormat(store));
+  EXPECT_THAT(*ReadFormat(store), Optional(FormatOf(FormatSteps())));
+}
+
+}  // namespace
+}  // namespace coppice
