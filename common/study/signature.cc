@@ -4,7 +4,6 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <memory>
@@ -72,16 +71,6 @@ KeyId KeyIdOf(const PublicKey& key) {
   KeyId id;
   std::copy_n(digest.begin(), id.size(), id.begin());
   return id;
-}
-
-absl::StatusOr<SigningKey> SigningKey::Generate() {
-  Seed seed;
-  if (RAND_priv_bytes(seed.data(), static_cast<int>(seed.size())) != 1) {
-    return absl::UnavailableError("the system random source failed");
-  }
-  absl::StatusOr<SigningKey> key = FromSeed(seed);
-  OPENSSL_cleanse(seed.data(), seed.size());
-  return key;
 }
 
 absl::StatusOr<SigningKey> SigningKey::FromSeed(const Seed& seed) {

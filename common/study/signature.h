@@ -3,8 +3,8 @@
 // Guarantee  every signature is over `domain` and then the message, and every domain ends with a
 //            zero byte that it has nowhere else, so a signature of one kind is never one of
 //            another. Signing is deterministic: the same key and message give the same bytes.
-// Errors     InvalidArgument: a text that is no key, saying what is expected. Unavailable: the
-//            random source fails. Internal: OpenSSL cannot sign.
+// Errors     InvalidArgument: a text that is no key, saying what is expected. Internal: OpenSSL
+//            cannot sign.
 // Threads    all of it immutable; safe to share.
 
 #ifndef COPPICE_COMMON_STUDY_SIGNATURE_H_
@@ -34,7 +34,7 @@ class SigningKey {
  public:
   using Seed = std::array<uint8_t, 32>;
 
-  static absl::StatusOr<SigningKey> Generate();
+  // A new key is one of 32 bytes from a private generator.
   static absl::StatusOr<SigningKey> FromSeed(const Seed& seed);
   // PKCS#8 in PEM without a passphrase, as `openssl genpkey -algorithm ed25519` writes it.
   static absl::StatusOr<SigningKey> FromPem(absl::string_view pem);

@@ -1,5 +1,8 @@
 #include "server/curator/manifest_authority.h"
 
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
@@ -92,12 +95,22 @@ absl::Status NoKey(const PublicKey& before) {
                    "--signing-key"));
 }
 
+absl::StatusOr<SigningKey> MakeKey() {
+  SigningKey::Seed seed;
+  if (RAND_priv_bytes(seed.data(), static_cast<int>(seed.size())) != 1) {
+    return absl::UnavailableError("the system random source failed");
+  }
+  absl::StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
+  OPENSSL_cleanse(seed.data(), seed.size());
+  return key;
+}
+
 // The first start.
 absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   if (given.key.has_value()) {
     return StoredKey{.public_key = given.key->public_key(), .key = {}, .endorsements = {}};
   }
-  COPPICE_ASSIGN_OR_RETURN(const SigningKey made, SigningKey::Generate());
+  COPPICE_ASSIGN_OR_RETURN(const SigningKey made, MakeKey());
   return StoredKey{.public_key = made.public_key(), .key = made, .endorsements = {}};
 }
 
