@@ -52,6 +52,18 @@ absl::Status WithTries(const absl::Status& status, int tries, absl::Duration pas
                    absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
 }
 
+// The id by which the curator's log has this call; none if nobody answered. gRPC has metadata of a
+// call only once it has begun.
+absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
+  if (status.ok()) return status;
+  const auto& metadata = context.GetServerTrailingMetadata();
+  const auto id = metadata.find("x-request-id");
+  if (id == metadata.end()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), " (request id ",
+                                   absl::string_view(id->second.data(), id->second.size()), ")"));
+}
+
 bool IsAboutTls(absl::string_view detail) {
   const std::string text = absl::AsciiStrToLower(detail);
   return absl::StrContains(text, "ssl") || absl::StrContains(text, "handshake") ||
@@ -108,7 +120,8 @@ absl::Status CallServer(grpc::Channel& channel, const std::string& server,
   return CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    return FromGrpcStatus(call(context), server);
+    const grpc::Status status = call(context);
+    return WithRequestId(FromGrpcStatus(status, server), context);
   });
 }
 

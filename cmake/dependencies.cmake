@@ -10,6 +10,7 @@ find_package(LAPACK REQUIRED)  # OpenBLAS where it is installed; lapacke is its 
 find_package(RocksDB CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
 find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 if(COPPICE_BUILD_TESTS)
   find_package(GTest REQUIRED)

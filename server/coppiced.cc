@@ -3,6 +3,7 @@
 
 #include <grpc/support/log.h>
 #include <openssl/crypto.h>
+#include <prometheus/registry.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,10 +11,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -23,9 +24,12 @@
 #include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
+#include "server/coppiced_credentials.h"
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
 #include "server/coppiced_offline.h"
+#include "server/coppiced_operating.h"
+#include "server/coppiced_readiness.h"
 #include "server/coppiced_reload.h"
 #include "server/coppiced_server.h"
 #include "server/coppiced_signals.h"
@@ -34,6 +38,8 @@
 #include "server/coppiced_upkeep.h"
 #include "server/curator/studies.h"
 #include "server/ledger/ledger.h"
+#include "server/metrics/call_metrics.h"
+#include "server/metrics/metrics_page.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/storage/rocksdb_store.h"
@@ -44,12 +50,19 @@ namespace coppice {
 namespace {
 
 constexpr absl::Duration kGrace = absl::Seconds(10);
+constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
 
-absl::StatusOr<std::optional<TlsFiles>> LoadTls(const DaemonFlags& flags) {
-  if (flags.insecure) return std::nullopt;
-  COPPICE_ASSIGN_OR_RETURN(
-      TlsFiles files, LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now()));
-  return files;
+using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
+
+absl::StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
+  return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
+}
+
+// Null if there is to be no TLS.
+absl::StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
+  if (flags.insecure) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+  return std::make_unique<Certificates>(std::move(files));
 }
 
 // Null without a policy.
@@ -128,15 +141,28 @@ absl::Status WritePortFile(const std::string& path, int port) {
 }
 
 absl::Status CheckConfig(const DaemonFlags& flags) {
-  COPPICE_RETURN_IF_ERROR(LoadTls(flags).status());
+  COPPICE_RETURN_IF_ERROR(LoadCertificates(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
   return CheckDataDir(flags.data_dir);
 }
 
 // What SIGHUP reads again. Everything given here must outlive what is returned.
-Reloads WhatToReload(AccessControl* access) {
+Reloads WhatToReload(const DaemonFlags& flags, const FlagReader& read_flags,
+                     Certificates* certificates, AccessControl* access, Log& log) {
   Reloads reloads;
+  reloads.Add("log-level", [&]() -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
+    log.SetLevel(now.log_level);
+    return absl::OkStatus();
+  });
+  if (certificates != nullptr) {
+    reloads.Add("certificates", [&flags, certificates]() -> absl::Status {
+      COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+      certificates->Replace(std::move(files));
+      return absl::OkStatus();
+    });
+  }
   if (access != nullptr) reloads.Add("policy", [access] { return access->ReloadPolicy(); });
   return reloads;
 }
@@ -147,16 +173,17 @@ std::string WaitForStop(const StopSignals& signals, const Reloads& reloads, cons
   return signal;
 }
 
-absl::Status Serve(const DaemonFlags& flags, const Log& log) {
+absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
   const StopSignals signals;
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls, LoadTls(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Certificates> certificates,
+                           LoadCertificates(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));
   COPPICE_ASSIGN_OR_RETURN(const SigningKeys signing_keys, LoadSigningKeys(flags));
   log.Info("starting", {{"version", COPPICE_VERSION},
                         {"data_dir", flags.data_dir},
-                        {"tls", !tls                     ? "off"
-                                : tls->client_ca.empty() ? "on"
-                                                         : "mutual"}});
+                        {"tls", certificates == nullptr        ? "off"
+                                : certificates->asks_clients() ? "mutual"
+                                                               : "on"}});
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
   // First, for it finds out whether a newer version made the store.
@@ -179,34 +206,49 @@ absl::Status Serve(const DaemonFlags& flags, const Log& log) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
                                       {.threads = flags.training_jobs}));
+  const Curator curator{.studies = *studies,
+                        .models = models,
+                        .endpoints = *endpoints,
+                        .datasets = *datasets,
+                        .jobs = *jobs,
+                        .store = *store,
+                        .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}};
+  const Operated daemon{flags, *store, curator, certificates.get()};
+  COPPICE_RETURN_IF_ERROR(TestOneself(daemon, log));
+  if (flags.self_test) return absl::OkStatus();
   const Upkeep upkeep(*studies, log);
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<DaemonServer> server,
-      DaemonServer::Start({.listen = flags.listen,
-                           .tls = tls ? &*tls : nullptr,
-                           .access = access.get(),
-                           .ticket_limits = flags.ticket_limits},
-                          {.studies = *studies,
-                           .models = models,
-                           .endpoints = *endpoints,
-                           .datasets = *datasets,
-                           .jobs = *jobs,
-                           .store = *store,
-                           .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}}));
+  const auto registry = std::make_shared<prometheus::Registry>();
+  CallMetrics call_metrics(*registry, ServedMethods());
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
+                           DaemonServer::Start({.listen = flags.listen,
+                                                .certificates = certificates.get(),
+                                                .access = access.get(),
+                                                .ticket_limits = flags.ticket_limits,
+                                                .log = &log,
+                                                .call_metrics = &call_metrics},
+                                               curator));
+  Readiness readiness(ReadinessChecks(daemon), kBetweenChecks, log,
+                      [&server](bool ready) { server->SetReady(ready); });
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
+                           ServeMetrics(daemon, readiness, registry));
+  if (metrics != nullptr) log.Info("metrics", {{"port", absl::StrCat(metrics->port())}});
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
-  const Reloads reloads = WhatToReload(access.get());
+  const Reloads reloads = WhatToReload(flags, read_flags, certificates.get(), access.get(), log);
   if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
+  readiness.Stop();
   server->Stop(kGrace);
   log.Info("stopped");
   return port_file;
 }
 
-// gRPC's own words about sockets and handshakes, for whoever asks for them.
+// Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
+// addresses.
 const Log* grpc_log = nullptr;
 void LogFromGrpc(gpr_log_func_args* args) {
-  grpc_log->Write(LogLevel::kDebug, "grpc", {{"message", args->message}});
+  grpc_log->Write(LogLevel::kDebug, "grpc",
+                  {{"source", absl::StrCat(args->file, ":", args->line)}});
 }
 
 int Main(int argc, const char* const* argv) {
@@ -215,7 +257,7 @@ int Main(int argc, const char* const* argv) {
   DaemonFlags flags;
   const int exit_code = ParseFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;
-  const Log log(flags.log_level, flags.json);
+  Log log(flags.log_level, flags.json);
   if (flags.check_config) {
     const absl::Status status = CheckConfig(flags);
     if (!status.ok()) std::cerr << "coppiced: " << status.message() << "\n";
@@ -224,7 +266,8 @@ int Main(int argc, const char* const* argv) {
   }
   grpc_log = &log;
   gpr_set_log_function(LogFromGrpc);
-  const absl::Status status = Serve(flags, log);
+  const absl::Status status = Serve(
+      flags, [&] { return ReadFlagsAgain(argc, argv); }, log);
   gpr_set_log_function(nullptr);
   if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
   return status.ok() ? kExitDone : kExitFailed;

@@ -54,7 +54,8 @@ refused. Here anonymous devices may send reports, and one token may do everythin
     {"anonymous": ["device"],
      "tokens": [{"name": "ops", "sha256": "<from coppiced token>", "roles": ["admin"]}]}
 
-Ctrl-C or SIGTERM finishes what was accepted and stops. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+Ctrl-C or SIGTERM finishes what was accepted and stops. SIGHUP reads the certificates, the policy
+and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
 
 const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                  {"info", LogLevel::kInfo},
@@ -126,6 +127,17 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("LEVEL")
       ->check(LevelName);
   app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_option(
+         "--metrics-listen", flags.metrics_listen,
+         "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for "
+         "whoever reaches it: a loopback address, or a network of its own. Off unless given")
+      ->type_name("HOST:PORT");
+  app.add_option("--clock-tolerance", flags.clock_tolerance,
+                 "Seconds that the clock may stand behind the newest record at the start")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
+      ->configurable(false);
   app.add_flag("--check-config", flags.check_config, "Check all of this, files too, and exit")
       ->configurable(false);
 }
@@ -148,14 +160,15 @@ struct HostPort {
   int port = 0;
 };
 
-absl::StatusOr<HostPort> ParseListen(absl::string_view listen) {
+absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen) {
   const size_t colon = listen.rfind(':');
   HostPort parsed;
   if (colon == absl::string_view::npos || colon == 0 ||
       !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
       parsed.port > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--listen wants HOST:PORT with a port from 0 to 65535, such as "
+        absl::StrCat(flag,
+                     " wants HOST:PORT with a port from 0 to 65535, such as "
                      "127.0.0.1:8443 or [::]:8443; it is \"",
                      listen, "\""));
   }
@@ -163,7 +176,7 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view listen) {
   const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
   if (!bracketed && absl::StrContains(parsed.host, ":")) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--listen wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
+        flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
   }
   return parsed;
 }
@@ -174,20 +187,29 @@ bool IsLoopback(const std::string& host) {
          (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }
 
-}  // namespace
+// What a file of settings has wrong.
+std::string InWords(const CLI::ConfigError& error) {
+  return absl::StrCat("--config wants settings named like the flags: ", error.what());
+}
 
-int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
-  CLI::App app(kDescription, "coppiced");
+void Describe(CLI::App& app, DaemonFlags& flags) {
   app.footer(kFooter);
   app.set_version_flag("--version", "coppiced " COPPICE_VERSION);
   AddFlags(app, flags);
   AddConfigFile(app);
+}
+
+}  // namespace
+
+int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
+  CLI::App app(kDescription, "coppiced");
+  Describe(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ConfigError& error) {
-    return Complain(absl::StrCat("--config wants settings named like the flags: ", error.what()));
+    return Complain(InWords(error));
   } catch (const CLI::Error& error) {
     return Complain(error.what());
   }
@@ -195,12 +217,30 @@ int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
   return status.ok() ? -1 : Complain(std::string(status.message()));
 }
 
+absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
+  CLI::App app(kDescription, "coppiced");
+  DaemonFlags flags;
+  Describe(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ConfigError& error) {
+    return absl::InvalidArgumentError(InWords(error));
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  COPPICE_RETURN_IF_ERROR(CheckFlags(flags));
+  return flags;
+}
+
 absl::Status CheckFlags(const DaemonFlags& flags) {
   if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
     return absl::InvalidArgumentError(
         "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
   }
-  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen(flags.listen));
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen));
+  if (!flags.metrics_listen.empty()) {
+    COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());
+  }
   const bool any_tls =
       !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
   if (flags.insecure && any_tls) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/coppiced_log.h"
 #include "server/service/ticket_limiter.h"
 
@@ -24,6 +25,9 @@ struct DaemonFlags {
   bool break_key_chain = false;
   bool insecure = false;
   bool check_config = false;
+  bool self_test = false;
+  uint32_t clock_tolerance = 3600;  // seconds
+  std::string metrics_listen;       // empty: no metrics
   std::string port_file;
   TicketLimits ticket_limits{};
   uint32_t training_jobs = 1;
@@ -39,6 +43,10 @@ inline constexpr int kExitUsage = 2;
 
 // Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
+
+// The same again, for a file of settings that may have changed: InvalidArgument instead of words to
+// the terminal.
+absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
 
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);

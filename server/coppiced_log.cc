@@ -44,7 +44,7 @@ std::string AsJson(const std::string& time, absl::string_view level, absl::strin
 }  // namespace
 
 void Log::Write(LogLevel level, absl::string_view event, Fields fields) const {
-  if (level < least_) return;
+  if (!Writes(level)) return;
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   const std::string line = absl::StrCat(json_ ? AsJson(time, LevelName(level), event, fields)
                                               : AsText(time, LevelName(level), event, fields),

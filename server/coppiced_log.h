@@ -5,6 +5,7 @@
 #ifndef COPPICE_SERVER_COPPICED_LOG_H_
 #define COPPICE_SERVER_COPPICED_LOG_H_
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -22,18 +23,25 @@ class Log {
 
   Log(LogLevel least, bool json) : least_(least), json_(json) {}
 
+  // From now on, lines of `least` and above.
+  void SetLevel(LogLevel least) { least_ = least; }
+  bool Writes(LogLevel level) const { return level >= least_.load(std::memory_order_relaxed); }
+
   // 2026-01-31T12:00:00Z info serving address=127.0.0.1:8443
   void Write(LogLevel level, absl::string_view event, Fields fields = {}) const;
 
   void Info(absl::string_view event, Fields fields = {}) const {
     Write(LogLevel::kInfo, event, fields);
   }
+  void Warning(absl::string_view event, Fields fields = {}) const {
+    Write(LogLevel::kWarning, event, fields);
+  }
   void Error(absl::string_view event, Fields fields = {}) const {
     Write(LogLevel::kError, event, fields);
   }
 
  private:
-  const LogLevel least_;
+  std::atomic<LogLevel> least_;
   const bool json_;
 };
 

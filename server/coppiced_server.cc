@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/coppiced_access.h"
+#include "server/coppiced_calls.h"
 #include "server/service/admin_service.h"
 #include "server/service/dataset_service.h"
 #include "server/service/model_service.h"
@@ -21,20 +23,26 @@
 namespace coppice {
 namespace {
 
+constexpr char kReady[] = "ready";
 constexpr int kMaxReceiveBytes = 64 << 20;
 constexpr size_t kMaxWaitingWork = 256;
 
-std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const TlsFiles* tls,
-                                                         const AccessControl* access) {
-  if (tls == nullptr) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      tls->client_ca.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-                             : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls->client_ca;
-  options.pem_key_cert_pairs.push_back({.private_key = tls->key, .cert_chain = tls->certificate});
-  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(options);
-  if (access != nullptr) credentials->SetAuthMetadataProcessor(MakeAccessProcessor(*access));
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
+  if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
+  std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
+  if (options.access != nullptr) {
+    credentials->SetAuthMetadataProcessor(MakeAccessProcessor(*options.access));
+  }
   return credentials;
+}
+
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> Interceptors(
+    const ServerOptions& options) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+  if (options.log != nullptr) {
+    factories.push_back(ObserveCalls(*options.log, options.call_metrics));
+  }
+  return factories;
 }
 
 class GrpcServer final : public DaemonServer {
@@ -52,7 +60,8 @@ class GrpcServer final : public DaemonServer {
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-    builder.AddListeningPort(options.listen, MakeCredentials(options.tls, options.access), &port_);
+    builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
+    builder.experimental().SetInterceptorCreators(Interceptors(options));
     builder.RegisterService(&study_service_);
     builder.RegisterService(&report_service_);
     builder.RegisterService(&model_service_);
@@ -66,15 +75,19 @@ class GrpcServer final : public DaemonServer {
                        ": cannot be had. Is another process on this port, or the address "
                        "of another machine? Port 0 takes a free port"));
     }
+    SetReady(false);
     return absl::OkStatus();
   }
 
   int port() const override { return port_; }
 
+  void SetReady(bool ready) override {
+    if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(kReady, ready);
+  }
+
   void Stop(absl::Duration grace) override {
-    if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) {
-      health->SetServingStatus(false);
-    }
+    // All of its services, and for good.
+    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);

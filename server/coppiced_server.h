@@ -11,8 +11,10 @@
 #include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
-#include "server/coppiced_tls.h"
+#include "server/coppiced_credentials.h"
+#include "server/coppiced_log.h"
 #include "server/curator/studies.h"
+#include "server/metrics/call_metrics.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/service/admin_service.h"
@@ -35,9 +37,11 @@ struct Curator {
 // All of it must outlive the server.
 struct ServerOptions {
   std::string listen;
-  const TlsFiles* tls = nullptr;          // null: no TLS
+  Certificates* certificates = nullptr;   // null: no TLS
   const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
   TicketLimits ticket_limits{};
+  const Log* log = nullptr;             // null: calls are neither logged nor counted
+  CallMetrics* call_metrics = nullptr;  // null: calls are not counted
 };
 
 class DaemonServer {
@@ -50,6 +54,9 @@ class DaemonServer {
                                                              const Curator& curator);
 
   virtual int port() const = 0;
+
+  // What the health service answers for "ready"; not ready at first, nor after Stop().
+  virtual void SetReady(bool ready) = 0;
 
   // Tells health checks that it is going, takes no new reports and jobs, answers the reports it
   // has, waits at most `grace` for the jobs that run and a second more for the calls that are left,

@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pemerr.h>
 #include <openssl/x509.h>
 
 #include <cerrno>
@@ -49,11 +50,21 @@ Bio Reader(const std::string& pem) {
   return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
+// The certificates after the first are the chain to the authority; each must be one.
+bool IsChain(const std::string& pem) {
+  const Bio reader = Reader(pem);
+  while (Certificate(PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) != nullptr) {
+  }
+  const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  return ended;
+}
+
 absl::StatusOr<Certificate> ParseCertificate(absl::string_view flag, const std::string& path,
                                              const std::string& pem) {
   Certificate certificate(PEM_read_bio_X509(Reader(pem).get(), nullptr, NoPassphrase, nullptr));
   ERR_clear_error();
-  if (certificate == nullptr) {
+  if (certificate == nullptr || !IsChain(pem)) {
     return absl::InvalidArgumentError(absl::StrCat(flag, " ", path,
                                                    ": is no certificate in PEM form "
                                                    "(-----BEGIN CERTIFICATE-----)"));
@@ -116,6 +127,9 @@ absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std:
                      "together"));
   }
   COPPICE_RETURN_IF_ERROR(CheckDates("--tls-cert", certificate, *parsed, now));
+  std::tm end{};
+  ASN1_TIME_to_tm(X509_get0_notAfter(parsed.get()), &end);
+  files.expires = absl::FromTM(end, absl::UTCTimeZone());
   if (client_ca.empty()) return files;
   COPPICE_ASSIGN_OR_RETURN(files.client_ca, ReadFile("--client-ca", client_ca));
   COPPICE_ASSIGN_OR_RETURN(const Certificate authority,

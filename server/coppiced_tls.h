@@ -15,6 +15,7 @@ struct TlsFiles {
   std::string certificate;  // PEM, all of these
   std::string key;
   std::string client_ca;  // empty: clients need no certificate
+  absl::Time expires{};   // the certificate
 };
 
 // Reads and checks the files; `client_ca` may be empty. NotFound: a file cannot be read.

@@ -8,6 +8,7 @@
 #include "client/cli/dataset.h"
 #include "client/cli/endpoint.h"
 #include "client/cli/flags.h"
+#include "client/cli/health.h"
 #include "client/cli/model.h"
 #include "client/cli/output.h"
 #include "client/cli/study.h"
@@ -49,6 +50,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddDatasetCommands(app, action);
   AddTrainCommands(app, action);
   AddAdminCommands(app, action);
+  AddHealthCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

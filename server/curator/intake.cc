@@ -87,6 +87,11 @@ absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) 
   return status;
 }
 
+size_t Intake::QueuedBytes() const {
+  const std::lock_guard lock(mutex_);
+  return queued_bytes_;
+}
+
 void Intake::Drain() {
   std::unique_lock lock(mutex_);
   draining_ = true;

@@ -58,6 +58,8 @@ class Intake {
   // under way; returns what it returned.
   absl::Status RunBetweenGroups(absl::FunctionRef<absl::Status()> change);
 
+  size_t QueuedBytes() const;
+
   // From now on batches are answered Unavailable. Returns when all submitted before are answered.
   void Drain();
 

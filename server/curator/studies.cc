@@ -192,6 +192,8 @@ class StoredStudies final : public Studies {
     return intake_.RunBetweenGroups([this] { return ReconcileAll(); });
   }
 
+  size_t QueuedBytes() const override { return intake_.QueuedBytes(); }
+
   void Drain() override {
     intake_.Drain();
     // What it loses is rejections, and it is tried no more.

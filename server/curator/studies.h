@@ -178,6 +178,9 @@ class Studies {
   // that do not. Waits for a turn between two groups of reports.
   virtual absl::Status Reconcile() const = 0;
 
+  // Memory of the reports that are queued or being stored.
+  virtual size_t QueuedBytes() const = 0;
+
   // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.
   virtual void Drain() = 0;
 };

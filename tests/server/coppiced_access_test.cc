@@ -79,16 +79,18 @@ class AccessTest : public ::testing::Test {
     ledger_ = *Ledger::Open(store_, clock);
     datasets_ = *Datasets::Open(store_, *ledger_, clock);
     jobs_ = *Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
-    const TlsFiles tls = {.certificate = certificate_.certificate_pem,
-                          .key = certificate_.key_pem,
-                          .client_ca = mutual ? client_.certificate_pem : ""};
-    server_ = *DaemonServer::Start({.listen = "127.0.0.1:0", .tls = &tls, .access = access_.get()},
-                                   {.studies = *studies_,
-                                    .models = models_,
-                                    .endpoints = *endpoints_,
-                                    .datasets = *datasets_,
-                                    .jobs = *jobs_,
-                                    .store = store_});
+    certificates_ = std::make_unique<Certificates>(
+        TlsFiles{.certificate = certificate_.certificate_pem,
+                 .key = certificate_.key_pem,
+                 .client_ca = mutual ? client_.certificate_pem : ""});
+    server_ = *DaemonServer::Start(
+        {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
+        {.studies = *studies_,
+         .models = models_,
+         .endpoints = *endpoints_,
+         .datasets = *datasets_,
+         .jobs = *jobs_,
+         .store = store_});
     grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
                                         .pem_private_key = mutual ? client_.key_pem : "",
                                         .pem_cert_chain = mutual ? client_.certificate_pem : ""};
@@ -134,6 +136,7 @@ class AccessTest : public ::testing::Test {
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Datasets> datasets_;
   std::unique_ptr<Jobs> jobs_;
+  std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<DaemonServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };

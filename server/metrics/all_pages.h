@@ -1,0 +1,24 @@
+// A list that is read page by page, as one.
+
+#ifndef COPPICE_SERVER_METRICS_ALL_PAGES_H_
+#define COPPICE_SERVER_METRICS_ALL_PAGES_H_
+
+#include "common/base/page.h"
+
+namespace coppice {
+
+// Calls `visit` with every element of what `list` returns for a Page.
+template <typename List, typename Visit>
+void ForEachOf(List list, Visit visit) {
+  Page page{.size = 1000, .after = ""};
+  for (;;) {
+    const auto infos = list(page);
+    for (const auto& info : infos) visit(info);
+    if (infos.size() < page.size) return;
+    page.after = infos.back().id;
+  }
+}
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_METRICS_ALL_PAGES_H_

@@ -1,0 +1,48 @@
+#include "server/metrics/call_metrics.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kOther[] = "other";
+
+// From a report in memory to a model over a large forest.
+const prometheus::Histogram::BucketBoundaries kSeconds = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+
+}  // namespace
+
+CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods)
+    : calls_(prometheus::BuildCounter()
+                 .Name("coppice_calls_total")
+                 .Help("Calls that have ended, by method and status code.")
+                 .Register(registry)),
+      seconds_(prometheus::BuildHistogram()
+                   .Name("coppice_call_seconds")
+                   .Help("How long calls took; a stream from its first to its last message.")
+                   .Register(registry)),
+      streams_(prometheus::BuildGauge()
+                   .Name("coppice_open_streams")
+                   .Help("Streams that are open.")
+                   .Register(registry)
+                   .Add({})) {
+  for (const std::string& name : methods) AddMethod(name);
+  AddMethod(kOther);
+}
+
+void CallMetrics::AddMethod(const std::string& name) {
+  methods_[name] = {.name = name,
+                    .ok = &calls_.Add({{"method", name}, {"code", "OK"}}),
+                    .seconds = &seconds_.Add({{"method", name}}, kSeconds)};
+}
+
+void CallMetrics::Ended(absl::string_view method, absl::string_view code, double seconds) {
+  auto found = methods_.find(method);
+  if (found == methods_.end()) found = methods_.find(kOther);
+  Method& known = found->second;
+  known.seconds->Observe(seconds);
+  if (code == "OK") return known.ok->Increment();
+  // Rare enough for the family's own search.
+  calls_.Add({{"method", known.name}, {"code", std::string(code)}}).Increment();
+}
+
+}  // namespace coppice

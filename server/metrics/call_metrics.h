@@ -1,0 +1,50 @@
+// Calls counted and timed, by method.
+//
+// Bound      methods are those given; any other is counted as "other". Codes are gRPC's 17.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_METRICS_CALL_METRICS_H_
+#define COPPICE_SERVER_METRICS_CALL_METRICS_H_
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+class CallMetrics {
+ public:
+  // Registers its metrics in `registry`, which must outlive it. `methods` as in
+  // "coppice.v1.StudyService/GetOffer".
+  CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods);
+
+  void Ended(absl::string_view method, absl::string_view code, double seconds);
+  void StreamOpened() { streams_.Increment(); }
+  void StreamClosed() { streams_.Decrement(); }
+
+ private:
+  struct Method {
+    std::string name;
+    prometheus::Counter* ok = nullptr;
+    prometheus::Histogram* seconds = nullptr;
+  };
+
+  void AddMethod(const std::string& name);
+
+  prometheus::Family<prometheus::Counter>& calls_;
+  prometheus::Family<prometheus::Histogram>& seconds_;
+  prometheus::Gauge& streams_;
+  std::map<std::string, Method, std::less<>> methods_;  // does not change once made
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_METRICS_CALL_METRICS_H_

@@ -1,0 +1,123 @@
+#include "server/metrics/curator_readings.h"
+
+#include <array>
+#include <map>
+
+#include "server/metrics/all_pages.h"
+
+namespace coppice {
+namespace {
+
+constexpr double kPerNano = 1e-9;
+constexpr double kPerAtto = 1e-18;
+
+// The order of the numbers.
+constexpr std::array<const char*, 9> kOutcomes = {
+    "",           "accepted",    "duplicate", "unknown_study", "sealed", "stale_fingerprint",
+    "bad_ticket", "bad_payload", "expired"};
+static_assert(kOutcomes.size() == kNumReportOutcomes);
+
+constexpr std::array<const char*, 4> kStudyStates = {"", "open", "sealed", "built"};
+constexpr std::array<const char*, 6> kJobStates = {"",     "queued", "running",
+                                                   "done", "failed", "cancelled"};
+
+using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
+
+void AddLines(const std::string& study, const Outcomes& outcomes, std::vector<Reading>& lines) {
+  for (size_t i = 1; i < outcomes.size(); ++i) {
+    lines.push_back({.labels = {{"study", study}, {"outcome", kOutcomes[i]}},
+                     .value = static_cast<double>(outcomes[i])});
+  }
+}
+
+std::vector<Reading> Reports(const Studies& studies) {
+  std::vector<Reading> lines;
+  Outcomes others{};
+  size_t named = 0;
+  ForEachOf([&](const Page& page) { return studies.List(page); },
+            [&](const StudyInfo& info) {
+              if (named++ < kMaxNamed) return AddLines(info.id, info.outcomes, lines);
+              for (size_t i = 0; i < others.size(); ++i) others[i] += info.outcomes[i];
+            });
+  if (named > kMaxNamed) AddLines("_other", others, lines);
+  return lines;
+}
+
+// How many there are in each state, those without one too.
+template <size_t kStates>
+std::vector<Reading> ByState(const std::array<const char*, kStates>& names,
+                             const std::map<size_t, uint64_t>& counts) {
+  std::vector<Reading> lines;
+  for (size_t i = 1; i < names.size(); ++i) {
+    const auto count = counts.find(i);
+    lines.push_back({.labels = {{"state", names[i]}},
+                     .value = count == counts.end() ? 0 : static_cast<double>(count->second)});
+  }
+  return lines;
+}
+
+std::vector<Reading> StudiesByState(const Studies& studies) {
+  std::map<size_t, uint64_t> counts;
+  ForEachOf([&](const Page& page) { return studies.List(page); },
+            [&](const StudyInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
+  return ByState(kStudyStates, counts);
+}
+
+std::vector<Reading> JobsByState(const Jobs& jobs) {
+  std::map<size_t, uint64_t> counts;
+  ForEachOf([&](const Page& page) { return jobs.List("", page); },
+            [&](const JobInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
+  return ByState(kJobStates, counts);
+}
+
+template <typename Amount>
+Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
+  return [&datasets, amount] {
+    std::vector<Reading> lines;
+    for (const DatasetInfo& info : datasets.List({.size = kMaxNamed, .after = ""})) {
+      lines.push_back({.labels = {{"dataset", info.id}}, .value = amount(info.account)});
+    }
+    return lines;
+  };
+}
+
+}  // namespace
+
+void AddStudyReadings(const Studies& studies, Readings& readings) {
+  readings.AddCounters("coppice_reports_total",
+                       "Reports received, by study and outcome. Rejections since the start.",
+                       [&studies] { return Reports(studies); });
+  readings.AddGauges("coppice_studies", "Studies, by state.",
+                     [&studies] { return StudiesByState(studies); });
+  readings.AddGauge("coppice_intake_queued_bytes",
+                    "Memory of reports that wait to be stored, or are being stored.",
+                    [&studies] { return static_cast<double>(studies.QueuedBytes()); });
+}
+
+void AddDatasetReadings(const Datasets& datasets, Readings& readings) {
+  readings.AddGauges("coppice_dataset_epsilon_spent", "Epsilon charged to a dataset.",
+                     OfAccounts(datasets, [](const Account& account) {
+                       return static_cast<double>(account.spent.epsilon_nanos) * kPerNano;
+                     }));
+  readings.AddGauges("coppice_dataset_epsilon_left",
+                     "Epsilon of the largest single release that a dataset has room for.",
+                     OfAccounts(datasets, [](const Account& account) {
+                       return static_cast<double>(account.left.epsilon_nanos) * kPerNano;
+                     }));
+  readings.AddGauges("coppice_dataset_delta_spent", "Delta charged to a dataset.",
+                     OfAccounts(datasets, [](const Account& account) {
+                       return static_cast<double>(account.spent.delta_atto) * kPerAtto;
+                     }));
+  readings.AddGauges("coppice_dataset_delta_left",
+                     "Delta that a dataset has left for releases with one.",
+                     OfAccounts(datasets, [](const Account& account) {
+                       return static_cast<double>(account.left.delta_atto) * kPerAtto;
+                     }));
+}
+
+void AddJobReadings(const Jobs& jobs, Readings& readings) {
+  readings.AddGauges("coppice_jobs", "Training jobs that there are, by state.",
+                     [&jobs] { return JobsByState(jobs); });
+}
+
+}  // namespace coppice

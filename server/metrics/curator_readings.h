@@ -1,0 +1,26 @@
+// What there is in the curator, as metrics: reports by study and outcome, budgets by dataset, jobs.
+//
+// Privacy    numbers of reports are no secret of a row; numbers of rows of datasets are, and are
+//            not here. Names are those that operators and owners chose.
+// Bound      the first kMaxNamed studies and datasets in the order of their ids have a line each;
+//            the other studies are added up as study "_other", which no id can be, and the other
+//            datasets are left out.
+
+#ifndef COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
+#define COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
+
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/curator/studies.h"
+#include "server/metrics/readings.h"
+
+namespace coppice {
+
+// All of them must outlive `readings`.
+void AddStudyReadings(const Studies& studies, Readings& readings);
+void AddDatasetReadings(const Datasets& datasets, Readings& readings);
+void AddJobReadings(const Jobs& jobs, Readings& readings);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_METRICS_CURATOR_READINGS_H_

@@ -1,0 +1,29 @@
+#include "server/metrics/metrics_page.h"
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace coppice {
+
+absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
+    const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables) {
+  std::unique_ptr<MetricsPage> page(new MetricsPage());
+  page->collectables_ = std::move(collectables);
+  try {  // the library's way to say so
+    page->exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", listen, "num_threads", "2", "request_timeout_ms", "5000"});
+  } catch (const std::exception&) {
+    return absl::UnavailableError(
+        absl::StrCat("--metrics-listen ", listen,
+                     ": cannot be had. Is another process on this port, or the address of another "
+                     "machine? Port 0 takes a free port"));
+  }
+  for (const auto& collectable : page->collectables_) {
+    page->exposer_->RegisterCollectable(collectable);
+  }
+  return page;
+}
+
+}  // namespace coppice

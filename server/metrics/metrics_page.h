@@ -1,0 +1,37 @@
+// The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port.
+//
+// Threads    a few of its own. The destructor waits for the pages that are being answered.
+
+#ifndef COPPICE_SERVER_METRICS_METRICS_PAGE_H_
+#define COPPICE_SERVER_METRICS_METRICS_PAGE_H_
+
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace coppice {
+
+class MetricsPage {
+ public:
+  // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if it cannot be had.
+  static absl::StatusOr<std::unique_ptr<MetricsPage>> Serve(
+      const std::string& listen,
+      std::vector<std::shared_ptr<prometheus::Collectable>> collectables);
+
+  int port() const { return exposer_->GetListeningPorts().at(0); }
+
+ private:
+  MetricsPage() = default;
+
+  std::vector<std::shared_ptr<prometheus::Collectable>> collectables_;
+  std::unique_ptr<prometheus::Exposer> exposer_;  // the first to go
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_METRICS_METRICS_PAGE_H_

@@ -1,0 +1,196 @@
+// What clients send must not be found where operators look: a token, payloads, tickets, rows and
+// a certificate's subject that nobody could mistake are planted, and the client's own address; then
+// the log at its most talkative, the metrics and every byte of the store are searched for them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/collector_call.h"
+#include "coppice/v1/model.grpc.pb.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/study.grpc.pb.h"
+#include "tests/integration/daemon.h"
+#include "tests/integration/http_page.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Daemon;
+using ::coppice::testing::GetPage;
+using ::coppice::testing::ReadWhole;
+using ::coppice::testing::Synthesize;
+using ::coppice::testing::TempDir;
+
+constexpr char kToken[] = "planted-token-6f1d2c9a";
+constexpr char kPayload[] = "planted-payload-0b7e55d1";
+constexpr char kTicket[] = "planted-ticket-7c3a-0123456789ab";  // 32 bytes, as a ticket's are
+constexpr char kSubject[] = "Coppice test client";              // deploy/make-certs.sh
+constexpr double kRow = 0.31830988618379067;
+
+// This process's ends of its connections to `port`, as "127.0.0.1:PORT".
+std::set<std::string> OwnAddresses(int port) {
+  std::set<std::string> addresses;
+  std::ifstream table("/proc/self/net/tcp");
+  for (std::string line; std::getline(table, line);) {
+    unsigned local = 0;
+    unsigned remote = 0;
+    if (std::sscanf(line.c_str(), " %*d: %*x:%x %*x:%x", &local, &remote) == 2 &&
+        remote == static_cast<unsigned>(port)) {
+      addresses.insert(absl::StrCat("127.0.0.1:", local));
+    }
+  }
+  return addresses;
+}
+
+class PlantedSecretsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("GRPC_VERBOSITY", "DEBUG", 1);  // the daemon's too
+    daemon_.AddFlags({"--log-level", "debug", "--json", "--metrics-listen", "127.0.0.1:0",
+                      "--client-ca", folder_.path() + "/certs/ca.crt"});
+    ASSERT_TRUE(daemon_.Start());
+    Synthesize(rows_, "private=60,public=60,test=10");
+    Coppice({"study", "create", "--study", "watched", "--public", rows_ + "/public.csv", "--schema",
+             rows_ + "/schema.json", "--epsilon", "2", "--mechanism", "optimized_unary", "--depth",
+             "3"});
+    Coppice({"collect", "simulate", "--study", "watched", "--data", rows_ + "/private.csv"});
+    Coppice({"model", "build", "--study", "watched", "--model", "watched-model"});
+    Coppice({"dataset", "create", "--dataset", "table", "--data", rows_ + "/private.csv",
+             "--schema", rows_ + "/schema.json", "--epsilon-total", "1"});
+    ConnectOptions connect = daemon_.connection();
+    connect.cert_file = folder_.path() + "/certs/client.crt";
+    connect.key_file = folder_.path() + "/certs/client.key";
+    ASSERT_OK_AND_ASSIGN(channel_, Connect(connect));
+  }
+  void Coppice(std::vector<std::string> arguments) {
+    for (const std::string& more : {std::string("--cert"), folder_.path() + "/certs/client.crt",
+                                    std::string("--key"), folder_.path() + "/certs/client.key"}) {
+      arguments.push_back(more);
+    }
+    const auto outcome = daemon_.Coppice(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+  static void Sign(grpc::ClientContext& context) {
+    context.AddMetadata("authorization", absl::StrCat("Bearer ", kToken));
+  }
+  void SubmitPlantedReports() {
+    const auto stub = v1::ReportService::NewStub(channel_);
+    v1::SubmitReportsRequest request;
+    request.set_study("studies/watched");
+    request.set_fingerprint(Fingerprint());
+    v1::Report& report = *request.add_reports();
+    report.set_ticket(kTicket);
+    report.set_payload(kPayload);
+    // A ticket that is good, so that the payload is looked at.
+    v1::Report& ticketed = *request.add_reports();
+    ticketed.set_ticket(offer_.tickets(0));
+    ticketed.set_payload(kPayload);
+    grpc::ClientContext context;
+    Sign(context);
+    v1::SubmitReportsResponse response;
+    ASSERT_TRUE(stub->SubmitReports(&context, request, &response).ok());
+    EXPECT_THAT(response.outcomes(), ::testing::ElementsAre(v1::REPORT_OUTCOME_BAD_TICKET,
+                                                            v1::REPORT_OUTCOME_BAD_PAYLOAD));
+    // And as names, which errors speak of.
+    request.set_study(absl::StrCat("studies/", kPayload, "/", kToken));
+    grpc::ClientContext wrong;
+    Sign(wrong);
+    stub->SubmitReports(&wrong, request, &response);
+  }
+  std::string Fingerprint() {
+    const auto stub = v1::StudyService::NewStub(channel_);
+    grpc::ClientContext context;
+    v1::GetOfferRequest request;
+    request.set_name("studies/watched");
+    EXPECT_TRUE(stub->GetOffer(&context, request, &offer_).ok());
+    return offer_.fingerprint();
+  }
+  void PredictPlantedRow() {
+    const auto stub = v1::ModelService::NewStub(channel_);
+    v1::PredictRequest request;
+    request.set_name("models/watched-model");
+    for (const size_t values : {2, 3}) {  // what it wants, and one too many
+      request.clear_rows();
+      v1::Row& row = *request.add_rows();
+      for (size_t i = 0; i < values; ++i) row.add_values(kRow);
+      grpc::ClientContext context;
+      Sign(context);
+      v1::PredictResponse response;
+      EXPECT_EQ(stub->Predict(&context, request, &response).ok(), values == 2);
+    }
+  }
+
+  // All that an operator, or a thief, finds.
+  std::vector<std::pair<std::string, std::string>> Places() const {
+    std::vector<std::pair<std::string, std::string>> places = {{"log", daemon_.log()},
+                                                               {"metrics", metrics_}};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(daemon_.data_dir())) {
+      if (entry.is_regular_file()) places.emplace_back(entry.path(), ReadWhole(entry.path()));
+    }
+    return places;
+  }
+  bool IsFound(const std::string& secret) const {
+    bool found = false;
+    for (const auto& [place, bytes] : Places()) {
+      for (const std::string& form :
+           {secret, absl::BytesToHexString(secret), absl::Base64Escape(secret)}) {
+        if (bytes.find(form) == std::string::npos) continue;
+        found = true;
+        std::cout << absl::CHexEscape(secret) << " is in " << place << "\n";
+      }
+    }
+    return found;
+  }
+
+  int MetricsPort() const {
+    const std::string before = R"("event":"metrics","port":")";
+    const std::string log = daemon_.log();
+    const size_t at = log.find(before);
+    return at == std::string::npos ? 0 : std::atoi(log.c_str() + at + before.size());
+  }
+
+  TempDir folder_;
+  Daemon daemon_{folder_.path()};
+  std::string rows_ = folder_.path() + "/rows";
+  std::shared_ptr<grpc::Channel> channel_;
+  v1::GetOfferResponse offer_;
+  std::string metrics_;
+};
+
+TEST_F(PlantedSecretsTest, AreNowhere) {
+  SubmitPlantedReports();
+  PredictPlantedRow();
+  const std::set<std::string> addresses = OwnAddresses(std::stoi(daemon_.port()));
+  ASSERT_FALSE(addresses.empty());
+  metrics_ = GetPage(MetricsPort(), "/metrics");
+  ASSERT_EQ(daemon_.Stop(), 0);
+
+  // What is there is found, so what is not found is not there.
+  EXPECT_TRUE(IsFound("watched"));
+  EXPECT_NE(metrics_.find("watched"), std::string::npos);
+  EXPECT_NE(daemon_.log().find("ReportService/SubmitReports"), std::string::npos);
+
+  for (const char* secret : {kToken, kPayload, kTicket, kSubject}) {
+    EXPECT_FALSE(IsFound(secret)) << secret;
+  }
+  for (const std::string& address : addresses) EXPECT_FALSE(IsFound(address)) << address;
+  std::string row(sizeof kRow, '\0');
+  std::memcpy(row.data(), &kRow, sizeof kRow);
+  EXPECT_FALSE(IsFound(row));
+  EXPECT_FALSE(IsFound("0.3183098"));
+}
+
+}  // namespace
+}  // namespace coppice
