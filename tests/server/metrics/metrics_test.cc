@@ -1,0 +1,117 @@
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
+#include "server/metrics/call_metrics.h"
+#include "server/metrics/curator_readings.h"
+#include "server/metrics/metrics_page.h"
+#include "server/metrics/process_readings.h"
+#include "tests/server/service/fake_studies.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::FakeStudies;
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string TextOf(const prometheus::Collectable& collectable) {
+  return prometheus::TextSerializer().Serialize(collectable.Collect());
+}
+
+TEST(CallMetricsTest, CountsAndTimesByMethodAndCode) {
+  prometheus::Registry registry;
+  CallMetrics calls(registry, {"S/Known"});
+  calls.Ended("S/Known", "OK", 0.003);
+  calls.Ended("S/Known", "NOT_FOUND", 0.2);
+  const std::string text = TextOf(registry);
+  EXPECT_THAT(text, HasSubstr("coppice_calls_total{code=\"OK\",method=\"S/Known\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_calls_total{code=\"NOT_FOUND\",method=\"S/Known\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_call_seconds_count{method=\"S/Known\"} 2"));
+  EXPECT_THAT(text, HasSubstr("coppice_call_seconds_bucket{method=\"S/Known\",le=\"0.005\"} 1"));
+}
+
+TEST(CallMetricsTest, MethodsThatNobodyKnowsAreOne) {
+  prometheus::Registry registry;
+  CallMetrics calls(registry, {"S/Known"});
+  calls.Ended("S/Made up", "OK", 1);
+  calls.Ended("planted", "UNIMPLEMENTED", 1);
+  const std::string text = TextOf(registry);
+  EXPECT_THAT(text, HasSubstr("coppice_call_seconds_count{method=\"other\"} 2"));
+  EXPECT_THAT(text, Not(HasSubstr("planted")));
+}
+
+TEST(CallMetricsTest, StreamsComeAndGo) {
+  prometheus::Registry registry;
+  CallMetrics calls(registry, {});
+  calls.StreamOpened();
+  calls.StreamOpened();
+  calls.StreamClosed();
+  EXPECT_THAT(TextOf(registry), HasSubstr("coppice_open_streams 1"));
+}
+
+TEST(StudyReadingsTest, ShowEachStudyAndOutcome) {
+  FakeStudies studies;
+  StudyInfo info;
+  info.id = "one";
+  info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = 7;
+  info.outcomes[static_cast<size_t>(ReportOutcome::kBadPayload)] = 2;
+  studies.AddStudy(info);
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"one\",outcome=\"accepted\"} 7"));
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"one\",outcome=\"bad_payload\"} 2"));
+  EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"sealed\"} 0"));
+}
+
+TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
+  FakeStudies studies;
+  for (size_t i = 0; i < kMaxNamed + 30; ++i) {
+    StudyInfo info;
+    info.id = absl::StrCat("s", 1000 + i);
+    info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = 2;
+    studies.AddStudy(info);
+  }
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("study=\"s1499\""));
+  EXPECT_THAT(text, Not(HasSubstr("study=\"s1500\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"_other\",outcome=\"accepted\"} 60"));
+  EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 530"));
+}
+
+TEST(ProcessReadingsTest, TellOfThisProcess) {
+  Readings readings;
+  AddProcessReadings(readings);
+  AddStoreReadings("/nowhere", readings);
+  for (const prometheus::MetricFamily& family : readings.Collect()) {
+    ASSERT_EQ(family.metric.size(), 1u) << family.name;
+    const double value = family.metric[0].gauge.value;
+    if (family.name == "process_resident_memory_bytes") {
+      EXPECT_GT(value, 1e6);
+      EXPECT_LT(value, 1e11);
+    } else if (family.name == "process_start_time_seconds") {
+      EXPECT_NEAR(value, static_cast<double>(time(nullptr)), 3600);
+    } else if (family.name == "process_open_fds") {
+      EXPECT_GE(value, 3);
+    } else if (family.name != "process_cpu_seconds_total") {
+      EXPECT_EQ(value, 0) << family.name;
+    }
+  }
+}
+
+TEST(MetricsPageTest, APortInUseIsAnError) {
+  ASSERT_OK_AND_ASSIGN(const auto page, MetricsPage::Serve("127.0.0.1:0", {}));
+  EXPECT_THAT(MetricsPage::Serve(absl::StrCat("127.0.0.1:", page->port()), {}).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("--metrics-listen")));
+}
+
+}  // namespace
+}  // namespace coppice
