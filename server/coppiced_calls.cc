@@ -86,6 +86,31 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
   CallMetrics* const metrics_;
 };
 
+class RefusalCounter final : public grpc::AuthMetadataProcessor {
+ public:
+  RefusalCounter(std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics& metrics)
+      : processor_(std::move(processor)), metrics_(metrics) {}
+
+  bool IsBlocking() const override { return processor_->IsBlocking(); }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                       OutputMetadata* consumed, OutputMetadata* response) override {
+    grpc::Status status = processor_->Process(metadata, context, consumed, response);
+    if (!status.ok()) metrics_.Refused(MethodOf(metadata), CodeName(status.error_code()));
+    return status;
+  }
+
+ private:
+  static absl::string_view MethodOf(const InputMetadata& metadata) {
+    const auto path = metadata.find(":path");
+    if (path == metadata.end()) return "";
+    return absl::StripPrefix(absl::string_view(path->second.data(), path->second.size()), "/");
+  }
+
+  const std::shared_ptr<grpc::AuthMetadataProcessor> processor_;
+  CallMetrics& metrics_;
+};
+
 // A method that is new here is taken for one that changes something, and so is seen.
 bool OnlyCounts(absl::string_view method) {
   if (absl::StartsWith(method, "grpc.")) return true;
@@ -147,6 +172,12 @@ absl::string_view CodeName(grpc::StatusCode code) {
                                                                "DATA_LOSS",
                                                                "UNAUTHENTICATED"};
   return code >= 0 && static_cast<size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
+}
+
+std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(
+    std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics* metrics) {
+  if (metrics == nullptr) return processor;
+  return std::make_shared<RefusalCounter>(std::move(processor), *metrics);
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(

@@ -6,13 +6,14 @@
 //            that answer well and change nothing but counts (reading, reports, predictions) at
 //            debug, all others at info, and what is our fault (INTERNAL, DATA_LOSS, UNKNOWN) as a
 //            warning. Never a message, an address, a certificate or a token.
-// Which      calls of methods that there are. One refused by the access policy, or for an unknown
-//            method, does not come this far.
+// Which      calls of methods that there are. One refused by the access policy does not come this
+//            far: it is counted by CountRefusals(), and not logged.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_COPPICED_CALLS_H_
 #define COPPICE_SERVER_COPPICED_CALLS_H_
 
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/support/server_interceptor.h>
 #include <grpcpp/support/status.h>
 
@@ -40,6 +41,10 @@ absl::string_view CodeName(grpc::StatusCode code);
 // Both must outlive the server; `metrics` may be null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
     const Log& log, CallMetrics* metrics);
+
+// `processor`, whose refusals are counted; null `metrics` count nothing and must else outlive it.
+std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(
+    std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics* metrics);
 
 }  // namespace coppice
 

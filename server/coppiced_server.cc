@@ -31,7 +31,8 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& op
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
   std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
   if (options.access != nullptr) {
-    credentials->SetAuthMetadataProcessor(MakeAccessProcessor(*options.access));
+    credentials->SetAuthMetadataProcessor(
+        CountRefusals(MakeAccessProcessor(*options.access), options.call_metrics));
   }
   return credentials;
 }

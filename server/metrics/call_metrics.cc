@@ -35,14 +35,25 @@ void CallMetrics::AddMethod(const std::string& name) {
                     .seconds = &seconds_.Add({{"method", name}}, kSeconds)};
 }
 
+void CallMetrics::Refused(absl::string_view method, absl::string_view code) {
+  Count(Find(method), code);
+}
+
 void CallMetrics::Ended(absl::string_view method, absl::string_view code, double seconds) {
-  auto found = methods_.find(method);
-  if (found == methods_.end()) found = methods_.find(kOther);
-  Method& known = found->second;
+  const Method& known = Find(method);
   known.seconds->Observe(seconds);
-  if (code == "OK") return known.ok->Increment();
+  Count(known, code);
+}
+
+const CallMetrics::Method& CallMetrics::Find(absl::string_view method) const {
+  const auto found = methods_.find(method);
+  return found == methods_.end() ? methods_.at(kOther) : found->second;
+}
+
+void CallMetrics::Count(const Method& method, absl::string_view code) {
+  if (code == "OK") return method.ok->Increment();
   // Rare enough for the family's own search.
-  calls_.Add({{"method", known.name}, {"code", std::string(code)}}).Increment();
+  calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }
 
 }  // namespace coppice

@@ -26,6 +26,8 @@ class CallMetrics {
   // "coppice.v1.StudyService/GetOffer".
   CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods);
 
+  // One that did not get as far as its method.
+  void Refused(absl::string_view method, absl::string_view code);
   void Ended(absl::string_view method, absl::string_view code, double seconds);
   void StreamOpened() { streams_.Increment(); }
   void StreamClosed() { streams_.Decrement(); }
@@ -38,6 +40,8 @@ class CallMetrics {
   };
 
   void AddMethod(const std::string& name);
+  const Method& Find(absl::string_view method) const;
+  void Count(const Method& method, absl::string_view code);
 
   prometheus::Family<prometheus::Counter>& calls_;
   prometheus::Family<prometheus::Histogram>& seconds_;

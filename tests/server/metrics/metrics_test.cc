@@ -35,6 +35,16 @@ TEST(CallMetricsTest, CountsAndTimesByMethodAndCode) {
   EXPECT_THAT(text, HasSubstr("coppice_call_seconds_bucket{method=\"S/Known\",le=\"0.005\"} 1"));
 }
 
+TEST(CallMetricsTest, RefusedCallsAreCountedAndNotTimed) {
+  prometheus::Registry registry;
+  CallMetrics calls(registry, {"S/Known"});
+  calls.Refused("S/Known", "PERMISSION_DENIED");
+  const std::string text = TextOf(registry);
+  EXPECT_THAT(text,
+              HasSubstr("coppice_calls_total{code=\"PERMISSION_DENIED\",method=\"S/Known\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_call_seconds_count{method=\"S/Known\"} 0"));
+}
+
 TEST(CallMetricsTest, MethodsThatNobodyKnowsAreOne) {
   prometheus::Registry registry;
   CallMetrics calls(registry, {"S/Known"});
