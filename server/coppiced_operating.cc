@@ -96,7 +96,6 @@ absl::Status TestOneself(const Operated& daemon, const Log& log) {
 std::vector<ReadinessCheck> ReadinessChecks(const Operated& daemon) {
   return {{"self-test", [] { return absl::OkStatus(); }},  // or there would be no port
           {"store", [&store = daemon.store] { return TestWriting(store); }},
-          {"ends", [&studies = daemon.curator.studies] { return studies.Sweep(); }},
           {"counts", [&studies = daemon.curator.studies] { return studies.Reconcile(); }},
           {"random",
            [random = std::make_shared<OpenSslRandom>()] { return TestRandomSource(*random); }}};

@@ -84,8 +84,7 @@ Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
 }  // namespace
 
 void AddStudyReadings(const Studies& studies, Readings& readings) {
-  readings.AddCounters("coppice_reports_total",
-                       "Reports received, by study and outcome. Rejections since the start.",
+  readings.AddCounters("coppice_reports_total", "Reports received, by study and outcome.",
                        [&studies] { return Reports(studies); });
   readings.AddGauges("coppice_studies", "Studies, by state.",
                      [&studies] { return StudiesByState(studies); });
