@@ -155,8 +155,8 @@ void CheckModels(const Store& store, const UpkeepProgress& progress, Findings& f
 void CheckKinds(const Store& store, const UpkeepProgress& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "chunk", "count", "dataset", "endpoint",   "gone", "hold",  "job",   "ledger",
-      "meta",  "model", "rows",    "quarantine", "sums", "spent", "study", "trained"};
+      "chunk", "count", "dataset", "endpoint",   "gone", "hold",  "job",   "ledger", "meta",
+      "model", "probe", "rows",    "quarantine", "sums", "spent", "study", "trained"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
