@@ -21,6 +21,17 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 set(COPPICE_CLIENT_ROOMS base privacy ldp schema tree study client)
 install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
 
+# Where the time goes when tests run. Only these are optimized under a sanitizer: in the others a build would
+# spend most of its time on the templates of gRPC and CLI11.
+set(COPPICE_COMPUTING_ROOMS privacy ldp tree data study wire curator trainers lab)
+
+# Fuzz targets (tests/fuzz) need clang, and the address sanitizer finds what they break. They are guided by what
+# runs in the rooms that read bytes from outside.
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
+  set(COPPICE_FUZZES ON)
+endif()
+set(COPPICE_PARSING_ROOMS ldp schema tree study data wire client access curator ledger models central daemon)
+
 # Reads cmake/layers.txt into COPPICE_SEES_<room>.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
@@ -59,6 +70,12 @@ function(coppice_library)
   if(A_SRCS)
     add_library(${target} STATIC ${A_SRCS})
     target_compile_options(${target} PRIVATE ${COPPICE_COMPILE_OPTIONS})
+    if(COPPICE_SANITIZER AND A_LAYER IN_LIST COPPICE_COMPUTING_ROOMS)
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if(COPPICE_FUZZES AND A_LAYER IN_LIST COPPICE_PARSING_ROOMS)
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
     target_link_libraries(${target} PUBLIC coppice_options ${A_DEPS})
   else()
     add_library(${target} INTERFACE)

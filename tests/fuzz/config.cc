@@ -1,0 +1,17 @@
+// The daemon's configuration file.
+
+#include <array>
+#include <iostream>
+
+#include "server/coppiced_flags.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::cerr.setstate(std::ios::failbit);  // what it complains of
+  std::cout.setstate(std::ios::failbit);
+  const coppice::testing::FileOf file(coppice::testing::AsBytes(data, size), ".toml");
+  const std::array<const char*, 3> arguments = {"coppiced", "--config", file.path().c_str()};
+  coppice::DaemonFlags flags;
+  (void)coppice::ParseFlags(static_cast<int>(arguments.size()), arguments.data(), flags);
+  return 0;
+}

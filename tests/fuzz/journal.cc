@@ -1,0 +1,20 @@
+// A device's journal: the frames after the header, and the body of one alone, which no check sum
+// hides.
+
+#include "client/journal_format.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  absl::string_view input = coppice::testing::AsBytes(data, size);
+  (void)coppice::DecodeBody(input);
+  coppice::FrameDigest digest = coppice::FirstFrameDigest();
+  while (!input.empty()) {
+    const auto frame = coppice::ParseFrame(digest, input);
+    if (!frame.ok() || frame->torn) break;
+    coppice::testing::Require(frame->size > 0, "a frame without an end");
+    (void)coppice::DecodeBody(frame->body);
+    digest = frame->digest;
+    input.remove_prefix(frame->size);
+  }
+  return 0;
+}

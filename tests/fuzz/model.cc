@@ -1,0 +1,44 @@
+// A model file. One that is accepted predicts for rows at the ends of its schema.
+
+#include <cmath>
+
+#include "common/wire/convert.h"
+#include "tests/fuzz/fuzz_input.h"
+
+using coppice::testing::Require;
+
+namespace {
+
+coppice::Row RowAtEnds(const coppice::Schema& schema, int which) {
+  coppice::Row row;
+  for (const coppice::Feature& feature : schema.features()) {
+    if (which == 2) {
+      row.push_back(coppice::kMissingValue);
+    } else if (feature.type == coppice::FeatureType::kNumeric) {
+      row.push_back(which == 0 ? feature.min : feature.max);
+    } else {
+      row.push_back(which == 0 ? 0 : static_cast<double>(feature.values.size() - 1));
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  coppice::v1::Model proto;
+  if (!proto.ParseFromArray(data, static_cast<int>(size))) return 0;
+  const auto model = coppice::FromProto(proto);
+  if (!model.ok()) return 0;
+  for (int which = 0; which < 3; ++which) {
+    const coppice::Row row = RowAtEnds(model->schema(), which);
+    if (!model->schema().Validate(row).ok()) continue;
+    const coppice::Prediction prediction = model->Predict(row);
+    for (const double probability : prediction.probabilities) {
+      Require(std::isfinite(probability), "a probability is not finite");
+    }
+    (void)coppice::Confidence(prediction);
+  }
+  (void)coppice::CheckCertificate(model->certificate());
+  return 0;
+}
