@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "absl/container/flat_hash_set.h"
 #include "common/study/ticket.h"
+#include "server/curator/huge_pages.h"
 
 namespace coppice {
 
@@ -28,7 +30,8 @@ struct FirstBytes {
   }
 };
 
-using SpentTickets = absl::flat_hash_set<TicketId, FirstBytes>;
+using SpentTickets = absl::flat_hash_set<TicketId, FirstBytes, std::equal_to<TicketId>,
+                                         HugePageAllocator<TicketId>>;
 
 }  // namespace coppice
 

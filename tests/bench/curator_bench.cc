@@ -37,7 +37,8 @@ std::shared_ptr<const Table> PublicRows() {
 // A curator on a fresh store, and devices.
 class Bench {
  public:
-  Bench() : folder_(std::filesystem::temp_directory_path() / "coppice_curator_bench") {
+  explicit Bench(MechanismKind mechanism = MechanismKind::kLaplaceSplit)
+      : folder_(std::filesystem::temp_directory_path() / "coppice_curator_bench") {
     std::filesystem::remove_all(folder_);
     store_ = *OpenRocksDbStore(folder_);
     studies_ = *Studies::Open(*store_, models_, [] { return int64_t{0}; });
@@ -46,7 +47,7 @@ class Bench {
                                .public_rows = PublicRows(),
                                .partition = {.max_depth = 7},
                                .epsilon = *Budget::FromEpsilon(1),
-                               .mechanism = MechanismKind::kLaplaceSplit});
+                               .mechanism = mechanism});
     fingerprint_.assign(info_.fingerprint.begin(), info_.fingerprint.end());
     mechanisms_ = *MakeMechanisms(*info_.terms, *info_.forest);
     OpenSslRandom random;
@@ -93,8 +94,8 @@ class Bench {
 };
 
 // The whole way, by submits in flight: more of them make larger groups.
-void BM_SubmitReports(benchmark::State& state) {
-  const Bench bench;
+void BM_SubmitReports(benchmark::State& state, MechanismKind mechanism) {
+  const Bench bench(mechanism);
   for (auto _ : state) {
     state.PauseTiming();
     std::vector<ReportBatch> submits;
@@ -108,7 +109,18 @@ void BM_SubmitReports(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0) * kReportsPerSubmit);
 }
-BENCHMARK(BM_SubmitReports)->Arg(1)->Arg(4)->Arg(16)->UseRealTime()->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(BM_SubmitReports, laplace_split, MechanismKind::kLaplaceSplit)
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(BM_SubmitReports, optimized_unary, MechanismKind::kOptimizedUnary)
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
 
 void BM_VerifyTicket(benchmark::State& state) {
   Bench bench;
