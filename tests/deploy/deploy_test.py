@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What deploy/ holds agrees with the programs: deploy_test.py BIN_DIR SOURCE_DIR
+
+Every setting of coppiced is in the full configuration, and nothing else; both configurations, the
+sample policy, the unit and the Kubernetes manifest pass `coppiced --check-config`; an unknown
+setting does not.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, SOURCE = sys.argv[1:3]
+DEPLOY = os.path.join(SOURCE, "deploy")
+COPPICED = os.path.join(BIN, "coppiced")
+
+# Only for a command line: what a file cannot sensibly set.
+NOT_IN_FILES = {"help", "version", "config", "check-config", "self-test"}
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def read(*path):
+    with open(os.path.join(DEPLOY, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def flags_of_help():
+    text = run(COPPICED, "--help").stdout
+    options = text[text.index("Options:"):]
+    for end in ("Subcommands:", "Examples:"):
+        options = options.split(end)[0]
+    return set(re.findall(r"^\s+(?:-\w,)?--([a-z-]+)", options, re.MULTILINE)) - NOT_IN_FILES
+
+
+def keys_of(toml):
+    """With those that are commented out, which show a default."""
+    return re.findall(r"^(?:# ?)?([a-z-]+) = ", toml, re.MULTILINE)
+
+
+class Place:
+    """A folder with certificates, as a machine that the samples are made for would have."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="coppice-deploy-")
+        self.certs = os.path.join(self.folder, "certs")
+        made = run(os.path.join(DEPLOY, "make-certs.sh"), self.certs)
+        assert made.returncode == 0, made.stderr
+        shutil.copy(os.path.join(DEPLOY, "config", "policy.json"), self.folder)
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+    def check(self, toml):
+        """`coppiced --check-config` of a configuration whose paths lead into this folder."""
+        moved = toml
+        for pattern, file in ((r"/[\w/.-]*(?:server|tls)\.crt", "certs/server.crt"),
+                              (r"/[\w/.-]*(?:server|tls)\.key", "certs/server.key"),
+                              (r"/[\w/.-]*(?:clients|ca)\.crt", "certs/ca.crt"),
+                              (r"/[\w/.-]*policy\.json", "policy.json"),
+                              (r"/var/lib/coppice", "data"),
+                              (r"/var/backups/coppice", "backups")):
+            moved = re.sub(pattern, os.path.join(self.folder, file), moved)
+        path = os.path.join(self.folder, "coppiced.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(moved)
+        return run(COPPICED, "--config", path, "--check-config")
+
+
+class DeployTest(unittest.TestCase):
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+
+    def assert_good(self, toml):
+        checked = self.place.check(toml)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_the_full_configuration_has_every_setting_once(self):
+        keys = keys_of(read("config", "full.toml"))
+        self.assertEqual(len(keys), len(set(keys)), keys)
+        self.assertEqual(set(keys), flags_of_help())
+
+    def test_both_configurations_are_good(self):
+        for name in ("basic.toml", "full.toml"):
+            with self.subTest(name):
+                self.assert_good(read("config", name))
+
+    def test_what_is_commented_out_is_good_too(self):
+        toml = re.sub(r"^# ?(?=[a-z-]+ = )", "", read("config", "full.toml"), flags=re.MULTILINE)
+        for alone in ("insecure", "signing-key", "next-signing-key", "port-file"):
+            toml = re.sub(rf"^{alone} = .*\n", "", toml, flags=re.MULTILINE)
+        self.assert_good(toml)
+
+    def test_an_unknown_setting_is_refused(self):
+        checked = self.place.check(read("config", "basic.toml") + "\nlisten-on = 1\n")
+        self.assertEqual(checked.returncode, 2)
+        self.assertIn("listen-on", checked.stderr)
+
+    def test_the_configuration_in_the_kubernetes_manifest_is_good(self):
+        manifest = read("kubernetes", "coppice.yaml")
+        block = re.search(r"coppiced\.toml: \|\n((?:    .*\n)+)", manifest).group(1)
+        self.assert_good(re.sub(r"^    ", "", block, flags=re.MULTILINE))
+
+    def test_flags_in_compose_and_probes_exist(self):
+        for text in (read("container", "compose.yaml"), read("systemd", "coppiced.service")):
+            for flag in re.findall(r"(?<=\s)--([a-z-]+)(?= )", text):
+                if "coppiced " in text and flag not in ("component",):
+                    self.assertIn(flag, flags_of_help() | NOT_IN_FILES, flag)
+        probe = re.search(r"command: \[coppice, (.*)\]", read("kubernetes", "coppice.yaml")).group(1)
+        arguments = [part.strip().strip('"') for part in probe.split(",")]
+        outcome = run(os.path.join(BIN, "coppice"), *arguments[:-1], self.place.certs + "/ca.crt")
+        self.assertEqual(outcome.returncode, 1, outcome.stderr)  # nobody is there, but it is understood
+
+    def test_the_unit_is_understood_and_hardened(self):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("no systemd-analyze here")
+        unit = os.path.join(self.place.folder, "coppiced.service")
+        with open(unit, "w", encoding="utf-8") as file:
+            file.write(read("systemd", "coppiced.service").replace("/usr/local/bin/coppiced", COPPICED))
+        verified = run("systemd-analyze", "verify", "--man=no", unit)
+        self.assertNotRegex(verified.stderr, r"coppiced\.service:\d+: ", verified.stderr)
+        rated = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+        self.assertEqual(rated.returncode, 0, rated.stdout)
+
+    def test_every_shared_library_is_of_a_package(self):
+        packages = run(os.path.join(DEPLOY, "container", "runtime-packages.sh"), COPPICED)
+        self.assertEqual(packages.returncode, 0, packages.stderr)
+        self.assertIn("libssl3", packages.stdout.split())
+        self.assertNotRegex(packages.stdout, r"-dev")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
