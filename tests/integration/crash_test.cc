@@ -1,12 +1,20 @@
-// SIGKILL in the middle of ingest, again and again: every report is counted exactly once.
+// SIGKILL in the middle of ingest, again and again, and worse: every report is counted exactly
+// once.
 
 #include <grpcpp/grpcpp.h>
+#include <sys/mount.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
 #include "common/wire/convert.h"
@@ -69,50 +77,74 @@ Model FetchModel(const Daemon& daemon, const std::string& id) {
   return *FromProto(response.model());
 }
 
-TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
-  const TempDir folder;
-  Daemon daemon(folder.path());
-  ASSERT_TRUE(daemon.Start());
-  Synthesize(folder.path() + "/rows", "private=1,public=100,test=1");
-  daemon.CoppiceJson({"study", "create", "--study", "crash", "--public",
-                      folder.path() + "/rows/public.csv", "--schema",
-                      folder.path() + "/rows/schema.json", "--epsilon", "1", "--mechanism",
-                      "laplace_joint", "--depth", "4"});
-  const RetryOptions patient{.deadline = absl::Seconds(5),
-                             .give_up_after = absl::Seconds(120),
-                             .first_backoff = absl::Milliseconds(20),
-                             .max_backoff = absl::Milliseconds(200)};
-  ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), patient));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("crash", 1));
-  const std::vector<PrivateReport> reports = Randomize(collector, offer);
+// A curator with one study, and a report of each device.
+struct Fleet {
+  explicit Fleet(Daemon& daemon, const std::string& folder, const RetryOptions& retry) {
+    Synthesize(folder + "/rows", "private=1,public=100,test=1");
+    daemon.CoppiceJson({"study", "create", "--study", "crash", "--public",
+                        folder + "/rows/public.csv", "--schema", folder + "/rows/schema.json",
+                        "--epsilon", "1", "--mechanism", "laplace_joint", "--depth", "4"});
+    collector.emplace(*Collector::Create(daemon.connection(), retry));
+    offer.emplace(*collector->FetchForest("crash", 1));
+    reports = Randomize(*collector, *offer);
+  }
 
-  std::atomic<size_t> next{0};
-  std::atomic<uint64_t> delivered{0};
-  std::vector<std::thread> senders;
-  for (int i = 0; i < kSenders; ++i) {
-    senders.emplace_back([&] {
-      for (size_t at = next.fetch_add(kBatch); at < kDevices; at = next.fetch_add(kBatch)) {
-        const auto results = collector.Deliver(absl::MakeConstSpan(&reports[at], kBatch));
-        if (!results.ok()) ADD_FAILURE() << results.status();
-        for (const DeliveryResult& result : *results) {
-          EXPECT_NE(result.delivery, Delivery::kRefused) << result.reason;
-          ++delivered;
-        }
+  std::optional<Collector> collector;
+  std::optional<Collector::Offers> offer;
+  std::vector<PrivateReport> reports;
+};
+
+RetryOptions Patient(absl::Duration deadline) {
+  return {.deadline = deadline,
+          .give_up_after = absl::Seconds(120),
+          .first_backoff = absl::Milliseconds(20),
+          .max_backoff = absl::Milliseconds(200)};
+}
+
+// Threads that deliver every report, batch by batch.
+class Senders {
+ public:
+  // `copies` threads at a time send the same bytes.
+  Senders(const Fleet& fleet, int copies)
+      : fleet_(fleet), copies_(copies), next_(static_cast<size_t>(copies)) {
+    for (int i = 0; i < kSenders * copies; ++i) {
+      threads_.emplace_back([this, i] { Send(next_[static_cast<size_t>(i % copies_)]); });
+    }
+  }
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  uint64_t delivered() const { return delivered_ / static_cast<uint64_t>(copies_); }
+
+ private:
+  void Send(std::atomic<size_t>& next) {
+    for (size_t at = next.fetch_add(kBatch); at < kDevices; at = next.fetch_add(kBatch)) {
+      const auto results =
+          fleet_.collector->Deliver(absl::MakeConstSpan(&fleet_.reports[at], kBatch));
+      if (!results.ok()) {
+        ADD_FAILURE() << results.status();
+        delivered_ += kBatch;  // so that the test ends
+        continue;
       }
-    });
+      for (const DeliveryResult& result : *results) {
+        EXPECT_NE(result.delivery, Delivery::kRefused) << result.reason;
+        ++delivered_;
+      }
+    }
   }
-  for (int i = 1; i <= kKills; ++i) {
-    while (delivered < kDevices * i / (kKills + 1)) std::this_thread::yield();
-    daemon.Kill();
-    ASSERT_TRUE(daemon.Start());
-  }
-  for (std::thread& sender : senders) sender.join();
-  EXPECT_EQ(delivered, kDevices);
 
+  const Fleet& fleet_;
+  const int copies_;
+  std::vector<std::atomic<size_t>> next_;
+  std::atomic<uint64_t> delivered_{0};
+  std::vector<std::thread> threads_;
+};
+
+void CheckAllAreCountedOnce(const Daemon& daemon, const Fleet& fleet) {
   // Sent once more, all of them are known.
   for (size_t at = 0; at < kDevices; at += 1000) {
     ASSERT_OK_AND_ASSIGN(const auto results,
-                         collector.Deliver(absl::MakeConstSpan(&reports[at], 1000)));
+                         fleet.collector->Deliver(absl::MakeConstSpan(&fleet.reports[at], 1000)));
     for (const DeliveryResult& result : results) EXPECT_EQ(result.delivery, Delivery::kDuplicate);
   }
   EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "crash"})["accepted"], kDevices);
@@ -121,7 +153,88 @@ TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
   EXPECT_EQ(model.certificate().reports, kDevices);
-  EXPECT_EQ(model.leaves()[0], Expected(offer.terms, offer.trees.at(0), reports));
+  EXPECT_EQ(model.leaves()[0],
+            Expected(fleet.offer->terms, fleet.offer->trees.at(0), fleet.reports));
+}
+
+TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
+  const TempDir folder;
+  Daemon daemon(folder.path());
+  ASSERT_TRUE(daemon.Start());
+  const Fleet fleet(daemon, folder.path(), Patient(absl::Seconds(5)));
+  Senders senders(fleet, /*copies=*/1);
+  for (int i = 1; i <= kKills; ++i) {
+    while (senders.delivered() < kDevices * i / (kKills + 1)) std::this_thread::yield();
+    daemon.Kill();
+    ASSERT_TRUE(daemon.Start());
+  }
+  senders.Join();
+  EXPECT_EQ(senders.delivered(), kDevices);
+  CheckAllAreCountedOnce(daemon, fleet);
+}
+
+// A small file system for the store, where the user may mount one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path) : path_(path) {
+    std::filesystem::create_directory(path);
+    mounted_ = mount("tmpfs", path.c_str(), "tmpfs", 0, "size=160m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  // Without a disk of its own nothing is filled.
+  void Fill() const {
+    if (!mounted_) return;
+    std::ofstream file(path_ + "/filler", std::ios::binary);
+    const std::string block(1 << 16, 'x');
+    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  void Free() const { std::filesystem::remove(path_ + "/filler"); }
+
+ private:
+  std::string path_;
+  bool mounted_ = false;
+};
+
+TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothing) {
+  const TempDir folder;
+  const SmallDisk disk(folder.path() + "/disk");
+  Daemon daemon(folder.path(), folder.path() + "/disk/store");
+  ASSERT_TRUE(daemon.Start());
+  // A paused daemon answers too late: its devices have given that try up.
+  const Fleet fleet(daemon, folder.path(), Patient(absl::Milliseconds(500)));
+  Senders senders(fleet, /*copies=*/2);
+  std::mt19937 random(1);
+  constexpr uint64_t kTroubles = 12;
+  for (uint64_t i = 1; i <= kTroubles; ++i) {
+    while (senders.delivered() < kDevices * i / (kTroubles + 1)) std::this_thread::yield();
+    const auto some_time = std::chrono::milliseconds(random() % 800);
+    if (i % 3 == 0) {
+      daemon.Pause();
+      std::this_thread::sleep_for(some_time);
+      daemon.Resume();
+    } else if (i % 3 == 1) {
+      disk.Fill();
+      std::this_thread::sleep_for(some_time);
+      if (i % 2 == 0) daemon.Kill();  // while it is full
+      disk.Free();
+      if (i % 2 == 0) {
+        ASSERT_TRUE(daemon.Start());
+      }
+    } else {
+      std::this_thread::sleep_for(some_time / 40);
+      daemon.Kill();
+      ASSERT_TRUE(daemon.Start());
+    }
+  }
+  senders.Join();
+  EXPECT_EQ(senders.delivered(), kDevices);
+  CheckAllAreCountedOnce(daemon, fleet);
 }
 
 }  // namespace

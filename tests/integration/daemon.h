@@ -73,6 +73,9 @@ class Daemon {
     process_->Signal(SIGKILL);
     process_->Wait();
   }
+  // As a machine does that has no time for it: every thread stands still.
+  void Pause() { process_->Signal(SIGSTOP); }
+  void Resume() { process_->Signal(SIGCONT); }
   // As an operator would; the exit code.
   int Stop() {
     process_->Signal(SIGTERM);
