@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -42,6 +45,26 @@ absl::Duration Backoff(const RetryOptions& retry, int tries) {
   absl::Duration ceiling = retry.first_backoff;
   for (int i = 1; i < tries && ceiling < retry.max_backoff; ++i) ceiling *= 2;
   return std::min(ceiling, retry.max_backoff) * UnitInterval();
+}
+
+// What the server asked to wait, in addition to the jitter. Nothing if it wants no further try;
+// what is no number counts as that, as in gRPC's own retries.
+std::optional<absl::Duration> Pushback(const absl::Status& status) {
+  const absl::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
+  if (!asked.has_value()) return absl::ZeroDuration();
+  int64_t milliseconds = 0;
+  if (!absl::SimpleAtoi(std::string(*asked), &milliseconds) || milliseconds < 0) {
+    return std::nullopt;
+  }
+  return absl::Milliseconds(milliseconds);
+}
+
+void KeepPushback(const grpc::ClientContext& context, absl::Status& status) {
+  const auto& metadata = context.GetServerTrailingMetadata();
+  const auto found = metadata.find(kRetryPushback);
+  if (status.ok() || found == metadata.end()) return;
+  status.SetPayload(kRetryPushback,
+                    absl::Cord(absl::string_view(found->second.data(), found->second.size())));
 }
 
 absl::Status WithTries(const absl::Status& status, int tries, absl::Duration passed) {
@@ -87,7 +110,9 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
     // The first try always gets its whole deadline: without retries there is no other limit.
     absl::Status status = attempt(tries == 1 ? deadline : std::min(deadline, give_up));
     if (status.ok() || !IsRetryable(status.code())) return status;
-    const absl::Duration wait = Backoff(retry, tries);
+    const std::optional<absl::Duration> asked = Pushback(status);
+    if (!asked.has_value()) return WithTries(status, tries, clock.Now() - start);
+    const absl::Duration wait = *asked + Backoff(retry, tries);
     if (clock.Now() + wait >= give_up) return WithTries(status, tries, clock.Now() - start);
     clock.Sleep(wait);
   }
@@ -120,8 +145,9 @@ absl::Status CallServer(grpc::Channel& channel, const std::string& server,
   return CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    const grpc::Status status = call(context);
-    return WithRequestId(FromGrpcStatus(status, server), context);
+    absl::Status status = WithRequestId(FromGrpcStatus(call(context), server), context);
+    KeepPushback(context, status);
+    return status;
   });
 }
 

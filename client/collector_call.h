@@ -3,7 +3,9 @@
 // Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may
 //            be repeated belong here. The wait before try n+1 is uniform between 0 and
 //            min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices
-//            that failed together do not come back together.
+//            that failed together do not come back together. What the server asks to wait
+//            (grpc-retry-pushback-ms) comes before that; a server that asks for no further try, by
+//            a number below zero, gets none.
 // Threads    safe to share.
 
 #ifndef COPPICE_CLIENT_COLLECTOR_CALL_H_
@@ -39,6 +41,10 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
 
 // Whether a call that failed with this code may succeed when it is repeated.
 bool IsRetryable(absl::StatusCode code);
+
+// Trailing metadata with which a server that is too busy says when to come again, and the URL of
+// the payload by which an attempt's status hands its value on.
+inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
 // The same code. Where the connection is at fault the message says where `server` was looked for
 // and what to check.

@@ -195,8 +195,9 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                {"advice", "older versions refuse the store from now on; keep a backup"}});
   }));
   Models models;
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Studies> studies,
-                           Studies::Open(*store, models, clock, signing_keys));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Studies> studies,
+      Studies::Open(*store, models, clock, signing_keys, flags.limits.OfStudies()));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
                            Endpoints::Open(*store, models, clock));
@@ -224,6 +225,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                                 .certificates = certificates.get(),
                                                 .access = access.get(),
                                                 .ticket_limits = flags.ticket_limits,
+                                                .limits = flags.limits,
                                                 .log = &log,
                                                 .call_metrics = &call_metrics},
                                                curator));

@@ -100,6 +100,7 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();
+  AddLimitFlags(app, flags.limits);
   app.add_option("--ticket-rate", flags.ticket_limits.rate,
                  "Tickets a second that each study gives to devices without submission tokens; 0: "
                  "no limit. As many as your devices need: it slows those who ask for tickets until "

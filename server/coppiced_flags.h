@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/coppiced_limits.h"
 #include "server/coppiced_log.h"
 #include "server/service/ticket_limiter.h"
 
@@ -31,6 +32,7 @@ struct DaemonFlags {
   std::string port_file;
   TicketLimits ticket_limits{};
   uint32_t training_jobs = 1;
+  DaemonLimits limits;
   std::string backup_dir;
   uint32_t backup_keep = 7;
   LogLevel log_level = LogLevel::kInfo;

@@ -24,7 +24,6 @@ namespace coppice {
 namespace {
 
 constexpr char kReady[] = "ready";
-constexpr int kMaxReceiveBytes = 64 << 20;
 constexpr size_t kMaxWaitingWork = 256;
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
@@ -50,6 +49,7 @@ class GrpcServer final : public DaemonServer {
  public:
   GrpcServer(const ServerOptions& options, const Curator& curator)
       : curator_(curator),
+        limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
@@ -60,7 +60,7 @@ class GrpcServer final : public DaemonServer {
     grpc::ServerBuilder builder;
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
+    SetTransportLimits(limits_, builder);
     builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options));
     builder.RegisterService(&study_service_);
@@ -98,10 +98,11 @@ class GrpcServer final : public DaemonServer {
 
  private:
   const Curator curator_;
+  const DaemonLimits limits_;
   TicketLimiter limiter_;
   WorkerPool pool_;
   StudyServiceImpl study_service_{curator_.studies, pool_, limiter_};
-  ReportServiceImpl report_service_{curator_.studies};
+  ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
   ModelServiceImpl model_service_{curator_.studies, curator_.models, curator_.endpoints, pool_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
   TrainingServiceImpl training_service_{curator_.jobs, pool_};

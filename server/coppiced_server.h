@@ -12,6 +12,7 @@
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/coppiced_credentials.h"
+#include "server/coppiced_limits.h"
 #include "server/coppiced_log.h"
 #include "server/curator/studies.h"
 #include "server/metrics/call_metrics.h"
@@ -40,6 +41,7 @@ struct ServerOptions {
   Certificates* certificates = nullptr;   // null: no TLS
   const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
   TicketLimits ticket_limits{};
+  DaemonLimits limits{};
   const Log* log = nullptr;             // null: calls are neither logged nor counted
   CallMetrics* call_metrics = nullptr;  // null: calls are not counted
 };

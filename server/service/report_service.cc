@@ -16,17 +16,30 @@ grpc::ServerUnaryReactor* ReportServiceImpl::SubmitReports(grpc::CallbackServerC
       ParseSubmitRequest(request->study(), request->fingerprint(), request->reports());
   if (!parsed.ok()) return Reply(context, parsed.status());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
-                  [reactor, response](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
-                    if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
-                    reactor->Finish(ToGrpcStatus(SubmitError(outcomes.status())));
-                  });
+  studies_.Submit(
+      parsed->study, parsed->fingerprint, std::move(parsed->reports),
+      [context, reactor, response](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+        if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
+        reactor->Finish(ToLoadStatus(*context, SubmitError(outcomes.status())));
+      });
   return reactor;
 }
 
-grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse>*
-ReportServiceImpl::StreamReports(grpc::CallbackServerContext*) {
-  return ReportStream::Start(studies_);
+namespace {
+
+class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReportServiceImpl::StreamReports(
+    grpc::CallbackServerContext* context) {
+  const absl::Status opened = load_.Open();
+  if (!opened.ok()) return new RefusedStream(ToLoadStatus(*context, opened));
+  return ReportStream::Start(studies_, load_, *context);
 }
 
 }  // namespace coppice

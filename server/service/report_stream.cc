@@ -7,9 +7,18 @@
 
 namespace coppice {
 
-ReportStream* ReportStream::Start(Studies& studies) {
+namespace {
+
+// One a thread of gRPC's, however many streams there are: a message that is used again needs no
+// allocation for its reports. What a large one holds is let go.
+constexpr size_t kKeptMessageBytes = size_t{256} << 10;
+
+}  // namespace
+
+ReportStream* ReportStream::Start(Studies& studies, StreamLoad& load,
+                                  grpc::CallbackServerContext& context) {
   // The constructor is private, out of make_shared's reach.
-  const std::shared_ptr<ReportStream> stream(new ReportStream(studies));
+  const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, context));
   stream->held_by_grpc_ = stream;
   const std::lock_guard lock(stream->mutex_);
   stream->Advance();
@@ -27,7 +36,8 @@ void ReportStream::OnReadDone(bool ok) {
 void ReportStream::OnWriteDone(bool ok) {
   const std::lock_guard lock(mutex_);
   writing_ = false;
-  unanswered_bytes_ -= answers_.front().request_bytes;
+  unanswered_bytes_ -= answers_.front().bytes;
+  load_.Release(answers_.front().bytes);
   answers_.pop_front();
   if (!ok) cancelled_ = true;
   Advance();
@@ -43,21 +53,40 @@ void ReportStream::OnDone() {
   std::shared_ptr<ReportStream> until_return;
   const std::lock_guard lock(mutex_);  // Whatever any thread did here happened before.
   until_return = std::move(held_by_grpc_);
+  // What is not answered yet is the curator's to bound.
+  load_.Release(unanswered_bytes_);
+  load_.Close();
+}
+
+absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
+  thread_local v1::StreamReportsRequest request;
+  const size_t bytes = request_.Length();
+  // Empties the buffer, whatever it returns.
+  const grpc::Status read =
+      grpc::SerializationTraits<v1::StreamReportsRequest>::Deserialize(&request_, &request);
+  absl::StatusOr<SubmitRequest> parsed =
+      absl::InvalidArgumentError("the request is no StreamReportsRequest");
+  if (read.ok()) {
+    if (!request.study().empty()) study_ = request.study();
+    if (!request.fingerprint().empty()) fingerprint_ = request.fingerprint();
+    parsed = ParseSubmitRequest(study_, fingerprint_, request.reports());
+  }
+  if (bytes > kKeptMessageBytes) request = v1::StreamReportsRequest();
+  return parsed;
 }
 
 // Called while reading_ is still set: the next request cannot overtake this one.
 void ReportStream::SubmitReports() {
-  if (!request_.study().empty()) study_ = request_.study();
-  if (!request_.fingerprint().empty()) fingerprint_ = request_.fingerprint();
-  absl::StatusOr<SubmitRequest> parsed =
-      ParseSubmitRequest(study_, fingerprint_, request_.reports());
+  absl::StatusOr<SubmitRequest> parsed = ParseRequest();
   Answer* answer = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!parsed.ok()) return AddEnd(parsed.status());
     answer = &answers_.emplace_back();
-    answer->request_bytes = parsed->reports.MemoryBytes();
-    unanswered_bytes_ += answer->request_bytes;
+    answer->bytes = parsed->reports.MemoryBytes() + sizeof(Answer) +
+                    parsed->reports.size() * sizeof(ReportOutcome);
+    unanswered_bytes_ += answer->bytes;
+    load_.Hold(answer->bytes);
   }
   studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
                   [stream = shared_from_this(), answer](auto outcomes) {
@@ -72,7 +101,7 @@ void ReportStream::OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOut
     SetOutcomes(*outcomes, *answer.response.mutable_outcomes());
   } else {
     answer.last = true;
-    answer.status = ToGrpcStatus(SubmitError(outcomes.status()));
+    answer.status = SubmitError(outcomes.status());
     ended_ = true;
   }
   Advance();
@@ -82,7 +111,7 @@ void ReportStream::AddEnd(const absl::Status& status) {
   Answer& end = answers_.emplace_back();
   end.ready = true;
   end.last = true;
-  end.status = ToGrpcStatus(status);
+  end.status = status;
   ended_ = true;
 }
 
@@ -95,9 +124,13 @@ void ReportStream::AdvanceWriting() {
   if (writing_ || closed_) return;
   if (cancelled_) return Close(grpc::Status::CANCELLED);
   if (answers_.empty() || !answers_.front().ready) return;
-  if (answers_.front().last) return Close(answers_.front().status);
+  if (answers_.front().last) return Close(ToLoadStatus(context_, answers_.front().status));
+  bool own = false;
+  const grpc::Status written = grpc::SerializationTraits<v1::StreamReportsResponse>::Serialize(
+      answers_.front().response, &response_, &own);
+  if (!written.ok()) return Close(written);
   writing_ = true;
-  StartWrite(&answers_.front().response);
+  StartWrite(&response_);
 }
 
 void ReportStream::AdvanceReading() {

@@ -5,7 +5,10 @@
 //            order. An error ends the stream after the answers that come before it.
 // Window     reading waits while kWindowRequests are unanswered, or requests of kWindowBytes, so a
 //            client that does not read its answers is not read from either. It is this wide because
-//            all unanswered requests share one synced write of the store, also single reports.
+//            all unanswered requests share one synced write of the store, also single reports. All
+//            streams together are bounded by StreamLoad.
+// Memory     messages are read as bytes and parsed into a message of the thread, so a stream that
+//            is idle holds none.
 // Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
 //            gRPC, until OnDone(), and by every batch that is not answered.
 // Threads    reactions and answers come from any thread. One mutex guards all of the state, and
@@ -15,6 +18,9 @@
 #ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
 #define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
 
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
@@ -25,21 +31,25 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies.h"
+#include "server/service/load_limits.h"
+#include "server/service/submit_request.h"
 
 namespace coppice {
 
-class ReportStream final
-    : public grpc::ServerBidiReactor<v1::StreamReportsRequest, v1::StreamReportsResponse>,
-      public std::enable_shared_from_this<ReportStream> {
+class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                           public std::enable_shared_from_this<ReportStream> {
  public:
   static constexpr size_t kWindowRequests = 1024;
   static constexpr size_t kWindowBytes = size_t{2} << 20;
 
-  // Belongs to gRPC until OnDone(). `studies` must outlive the server.
-  static ReportStream* Start(Studies& studies);
+  // Belongs to gRPC until OnDone(). `studies` must outlive the server, and so must `load`, where
+  // the stream was opened and is closed when it is done.
+  static ReportStream* Start(Studies& studies, StreamLoad& load,
+                             grpc::CallbackServerContext& context);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -51,19 +61,22 @@ class ReportStream final
   struct Answer {
     bool ready = false;
     bool last = false;
-    size_t request_bytes = 0;
+    size_t bytes = 0;  // that the request and this hold
     v1::StreamReportsResponse response;
-    grpc::Status status;  // OK unless last
+    absl::Status status;  // OK unless last
   };
 
-  explicit ReportStream(Studies& studies) : studies_(studies) {}
+  ReportStream(Studies& studies, StreamLoad& load, grpc::CallbackServerContext& context)
+      : studies_(studies), load_(load), context_(context) {}
 
   // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
   void SubmitReports();
+  absl::StatusOr<SubmitRequest> ParseRequest();
   void OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOutcome>> outcomes);
 
   bool WindowIsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes;
+    return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes ||
+           (!answers_.empty() && load_.IsFull());
   }
   void AddEnd(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts whatever may be started now.
@@ -73,14 +86,17 @@ class ReportStream final
   void Close(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Studies& studies_;
+  StreamLoad& load_;
+  grpc::CallbackServerContext& context_;  // until OnDone()
   std::shared_ptr<ReportStream> held_by_grpc_;
 
   // Only one read is under way at a time, and these belong to it.
-  v1::StreamReportsRequest request_;
+  grpc::ByteBuffer request_;
   std::string study_;        // as in the last request that set it
   std::string fingerprint_;  // likewise
 
   std::mutex mutex_;
+  grpc::ByteBuffer response_ ABSL_GUARDED_BY(mutex_);  // being written
   // In order of the requests. Elements stay where they are while others come and go.
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   size_t unanswered_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

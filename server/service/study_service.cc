@@ -10,6 +10,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "common/wire/manifest.h"
+#include "server/service/load_limits.h"
 #include "server/service/messages.h"
 #include "server/service/preview.h"
 #include "server/service/unary.h"
@@ -135,12 +136,12 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const absl::Duration wait = limiter.Take(id, TicketsOf(request));
   if (wait == absl::ZeroDuration()) return absl::OkStatus();
-  const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
-  context.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(milliseconds));
+  AskToWait(context, wait);
   return absl::ResourceExhaustedError(
       absl::StrCat("tickets of this study are being asked for faster than it gives them: ask "
                    "again in ",
-                   milliseconds, " ms, or for fewer at once"));
+                   absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
+                   " ms, or for fewer at once"));
 }
 
 // Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.

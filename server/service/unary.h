@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
+#include "server/service/load_limits.h"
 #include "server/service/status_conversion.h"
 #include "server/service/worker_pool.h"
 
@@ -28,7 +29,7 @@ inline grpc::ServerUnaryReactor* ReplyLater(WorkerPool& pool, grpc::CallbackServ
   const absl::Status queued = pool.Run([context, reactor, work = std::move(work)] {
     reactor->Finish(context->IsCancelled() ? grpc::Status::CANCELLED : ToGrpcStatus(work()));
   });
-  if (!queued.ok()) reactor->Finish(ToGrpcStatus(queued));
+  if (!queued.ok()) reactor->Finish(ToLoadStatus(*context, queued));
   return reactor;
 }
 

@@ -87,6 +87,36 @@ TEST(CallWithRetryTest, WaitsStayUnderTheirCeilings) {
   }
 }
 
+absl::Status Busy(const char* pushback) {
+  absl::Status status = absl::ResourceExhaustedError("busy");
+  status.SetPayload(kRetryPushback, absl::Cord(pushback));
+  return status;
+}
+
+TEST(CallWithRetryTest, WaitsAtLeastAsLongAsTheServerAsks) {
+  FakeClock clock;
+  int tries = 0;
+  EXPECT_OK(CallWithRetry(
+      kRetry, clock, [&](absl::Time) { return ++tries < 9 ? Busy("5000") : absl::OkStatus(); }));
+  ASSERT_EQ(clock.sleeps().size(), 8u);
+  absl::Duration ceiling = kRetry.first_backoff;
+  for (const absl::Duration wait : clock.sleeps()) {
+    EXPECT_GE(wait, absl::Seconds(5));
+    EXPECT_LE(wait, absl::Seconds(5) + ceiling);
+    ceiling = std::min(ceiling * 2, kRetry.max_backoff);
+  }
+  EXPECT_NE(clock.sleeps()[6], clock.sleeps()[7]) << "not jittered";
+}
+
+TEST(CallWithRetryTest, GivesUpAtOnceWhenTheServerAsksToWaitTooLongOrNotToComeAgain) {
+  for (const char* asked : {"61000", "-1", "soon", ""}) {
+    FakeClock clock;
+    EXPECT_THAT(CallWithRetry(kRetry, clock, [&](absl::Time) { return Busy(asked); }),
+                StatusIs(absl::StatusCode::kResourceExhausted, "busy"));
+    EXPECT_TRUE(clock.sleeps().empty()) << asked;
+  }
+}
+
 TEST(CallWithRetryTest, NoTimeForRetriesMeansOneTryWithItsWholeDeadline) {
   FakeClock clock;
   std::vector<absl::Time> deadlines;

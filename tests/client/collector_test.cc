@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "absl/time/clock.h"
 #include "tests/client/certificates.h"
 #include "tests/client/fake_curator.h"
 #include "tests/support/status_matchers.h"
@@ -260,6 +261,17 @@ TEST(CollectorTest, EveryTrySendsTheSameBytes) {
   EXPECT_OK(InsecureCollector(curator).Deliver(SampleReports(1)));
   ASSERT_EQ(curator.reports.requests.size(), 4);
   EXPECT_THAT(curator.reports.requests, Each(curator.reports.requests[0]));
+}
+
+TEST(CollectorTest, WaitsAsLongAsTheCuratorAsks) {
+  FakeCurator curator;
+  curator.reports.failures = 1;
+  curator.reports.failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "busy"};
+  curator.reports.pushback = "700";
+  const absl::Time start = absl::Now();
+  EXPECT_OK(InsecureCollector(curator).Deliver(SampleReports(1)));
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(700));
+  EXPECT_EQ(curator.reports.requests.size(), 2);
 }
 
 TEST(CollectorTest, DoesNotRepeatWhatFailedForGood) {

@@ -104,16 +104,20 @@ class FakeStudies final : public v1::StudyService::Service {
 
 class FakeReports final : public v1::ReportService::Service {
  public:
-  grpc::Status SubmitReports(grpc::ServerContext*, const v1::SubmitReportsRequest* request,
+  grpc::Status SubmitReports(grpc::ServerContext* context, const v1::SubmitReportsRequest* request,
                              v1::SubmitReportsResponse* response) override {
     requests.push_back(request->SerializeAsString());
-    if (static_cast<int>(requests.size()) <= failures) return failure;
+    if (static_cast<int>(requests.size()) <= failures) {
+      if (!pushback.empty()) context->AddTrailingMetadata("grpc-retry-pushback-ms", pushback);
+      return failure;
+    }
     for (const auto outcome : outcomes) response->add_outcomes(outcome);
     return grpc::Status::OK;
   }
 
   std::vector<std::string> requests;
   int failures = 0;
+  std::string pushback;  // of a failure, in milliseconds
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "not now"};
   std::vector<v1::ReportOutcome> outcomes{v1::REPORT_OUTCOME_ACCEPTED};
 };

@@ -158,5 +158,29 @@ TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
   for (const char* wrong : {"65", "-1", "some"}) EXPECT_EQ(parse(wrong, many), kExitUsage) << wrong;
 }
 
+TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
+  const auto parse = [](const char* flag, const char* value, DaemonFlags& flags) {
+    const char* const arguments[] = {"coppiced", "--data-dir", "data", "--insecure", flag, value};
+    return ParseFlags(6, arguments, flags);
+  };
+  DaemonFlags flags;
+  EXPECT_EQ(parse("--max-queued-bytes", "8MiB", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().queued_bytes, size_t{8} << 20);
+  EXPECT_EQ(parse("--max-stream-bytes", "2097152", flags), -1);
+  EXPECT_EQ(flags.limits.OfStreams().max_stream_bytes, size_t{2} << 20);
+  EXPECT_EQ(parse("--max-streams", "7", flags), -1);
+  EXPECT_EQ(flags.limits.OfStreams().max_streams, 7u);
+  EXPECT_EQ(parse("--max-report-rate", "1000", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().reports_per_second, 1000u);
+  EXPECT_EQ(parse("--max-report-rate", "0", flags), -1);
+  DaemonFlags wrong;
+  EXPECT_EQ(parse("--max-report-rate", "999", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-report-rate", "-1", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-streams", "0", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-message-bytes", "1000", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-message-bytes", "2GiB", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-queued-bytes", "many", wrong), kExitUsage);
+}
+
 }  // namespace
 }  // namespace coppice

@@ -67,7 +67,7 @@ inline ModelInfo MakeModelInfo(const std::string& id, const std::string& source)
 
 class ServiceTest : public ::testing::Test {
  protected:
-  ServiceTest() {
+  explicit ServiceTest(const LoadLimits& limits = {}) : report_service_(studies_, limits) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -92,7 +92,7 @@ class ServiceTest : public ::testing::Test {
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   StudyServiceImpl study_service_{studies_, pool_, limiter_};
-  ReportServiceImpl report_service_{studies_};
+  ReportServiceImpl report_service_;
   ModelServiceImpl model_service_{studies_, models_, *endpoints_, pool_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
