@@ -67,6 +67,7 @@ class TwinStore final : public Store {
   absl::Status ApplyWithoutTickets(const StoreBatch& batch) {
     StoreBatch rest;
     for (const std::string& prefix : batch.deleted_prefixes()) rest.DeletePrefix(prefix);
+    for (const std::string& key : batch.deleted_keys()) rest.Delete(key);
     for (const auto& [key, value] : batch.puts()) {
       if (!absl::StartsWith(key, "spent/")) rest.Put(key, value);
     }
@@ -75,6 +76,7 @@ class TwinStore final : public Store {
   absl::Status ApplyHalves(const StoreBatch& batch) {
     StoreBatch first, second;
     for (const std::string& prefix : batch.deleted_prefixes()) first.DeletePrefix(prefix);
+    for (const std::string& key : batch.deleted_keys()) first.Delete(key);
     for (size_t i = 0; i < batch.puts().size(); ++i) {
       const auto& [key, value] = batch.puts()[i];
       (2 * i < batch.puts().size() ? first : second).Put(key, value);
