@@ -24,6 +24,7 @@
 #include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
+#include "server/coppiced_connections.h"
 #include "server/coppiced_credentials.h"
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
@@ -175,6 +176,7 @@ std::string WaitForStop(const StopSignals& signals, const Reloads& reloads, cons
 
 absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
   const StopSignals signals;
+  RaiseFileLimit();
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Certificates> certificates,
                            LoadCertificates(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));

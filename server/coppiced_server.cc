@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "server/coppiced_access.h"
 #include "server/coppiced_calls.h"
+#include "server/coppiced_connections.h"
 #include "server/service/admin_service.h"
 #include "server/service/dataset_service.h"
 #include "server/service/model_service.h"
@@ -61,6 +62,7 @@ class GrpcServer final : public DaemonServer {
     // Without this two daemons would share a port, and each would see half of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     SetTransportLimits(limits_, builder);
+    SetConnectionLimits(builder);
     builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options));
     builder.RegisterService(&study_service_);

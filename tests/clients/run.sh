@@ -33,9 +33,12 @@ show_log() {
 }
 
 "$root/deploy/make-certs.sh" "$work/certs" >&2
-"$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
-  --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" "${flags[@]}" \
-  2>"$work/daemon.log" &
+# With fewer files than a thousand connections need: the daemon has to raise that limit itself.
+(
+  ulimit -Sn 512
+  exec "$bin/coppiced" --data-dir "$work/store" --listen 127.0.0.1:0 --port-file "$work/port" \
+    --tls-cert "$work/certs/server.crt" --tls-key "$work/certs/server.key" "${flags[@]}"
+) 2>"$work/daemon.log" &
 daemon=$!
 for ((i = 0; i < 600; ++i)); do
   [[ -s "$work/port" ]] && break

@@ -1,0 +1,292 @@
+#!/usr/bin/python3
+"""A thousand connections that stall, drip, send garbage, too much or half of something, and one honest
+client beside them, all of whose calls must succeed while the daemon's memory stays bounded.
+
+Run by run.sh, which sets COPPICE_SERVER, COPPICE_CA and COPPICE_DAEMON_PID.
+"""
+
+import asyncio
+import collections
+import json
+import logging
+import os
+import resource
+import ssl
+import subprocess
+import sys
+import time
+
+import http2
+
+CONNECTIONS = 1000
+HANDSHAKE_SECONDS = 20  # server/coppiced_connections.cc
+LATE_SECONDS = 15       # how much later a busy machine may close
+SETTLE_SECONDS = 20     # for the daemon to close what the attackers left
+MAX_GROWTH_MIB = 600    # of the daemon's resident memory, see docs/threat-model.md
+
+HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
+DAEMON = os.environ["COPPICE_DAEMON_PID"]
+STREAM = "/coppice.v1.ReportService/StreamReports"
+UNARY = "/coppice.v1.ReportService/SubmitReports"
+
+TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
+TLS.set_alpn_protocols(["h2"])
+
+
+async def connect(tls):
+    if not tls:
+        return await asyncio.open_connection(HOST, PORT)
+    return await asyncio.open_connection(HOST, PORT, ssl=TLS, server_hostname="localhost",
+                                         ssl_handshake_timeout=60)
+
+
+async def until_closed(reader):
+    while await reader.read(65536):
+        pass
+
+
+def client_hello():
+    """The first bytes of a TLS handshake."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        TLS.wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+
+
+def sends(tls, data):
+    """An attack that sends `data` and then nothing."""
+    async def attack(reader, writer):
+        writer.write(data)
+        await until_closed(reader)
+    return tls, attack
+
+
+def drips(tls, first, data):
+    """An attack that sends `first`, and `data` a byte a second."""
+    async def attack(reader, writer):
+        writer.write(first)
+        for at in range(len(data)):
+            writer.write(data[at:at + 1])
+            await writer.drain()
+            await asyncio.sleep(1)
+        await until_closed(reader)
+    return tls, attack
+
+
+async def garbage_frames(reader, writer):
+    """Frames whose lengths are right and whose rest is random."""
+    writer.write(http2.OPENING)
+    while True:
+        noise = os.urandom(9 + 64)
+        writer.write(http2.frame(noise[0], noise[1], int.from_bytes(noise[2:6], "big") >> 1,
+                                 noise[9:]))
+        await writer.drain()
+        await asyncio.sleep(0.5)
+
+
+async def half_large_message(reader, writer):
+    """Promises 60 MiB, less than the limit, and sends 1 MiB as fast as it may."""
+    writer.write(http2.OPENING + http2.call(1, UNARY))
+    promise = b"\0" + (60 << 20).to_bytes(4, "big")
+    await http2.Sender(reader, writer, 1).send(promise + bytes(1 << 20))
+    await until_closed(reader)
+
+
+async def many_streams(reader, writer):
+    """Agrees to the daemon's limit of open calls, and opens more."""
+    writer.write(http2.OPENING)
+    await reader.readexactly(9)  # of its settings; what follows is not looked at
+    writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
+    await open_calls(writer, 1000)
+    await until_closed(reader)
+
+
+async def many_streams_unagreed(reader, writer):
+    """Opens calls before it has agreed to a limit: gRPC 1.51 then knows none."""
+    writer.write(http2.OPENING)
+    await open_calls(writer, 64)
+    await until_closed(reader)
+
+
+async def open_calls(writer, calls):
+    for call in range(calls):
+        if writer.transport.is_closing():
+            return
+        writer.write(http2.call(2 * call + 1, STREAM))
+        await writer.drain()
+
+
+async def rapid_reset(reader, writer):
+    """Opens calls and takes each back at once."""
+    reading = asyncio.ensure_future(until_closed(reader))
+    reading.add_done_callback(lambda task: task.cancelled() or task.exception())  # expected
+    writer.write(http2.OPENING)
+    stream = 1
+    while not reading.done():
+        burst = b"".join(http2.call(s, UNARY) + http2.frame(http2.RST_STREAM, 0, s, bytes([0, 0, 0, 8]))
+                         for s in range(stream, stream + 200, 2))
+        stream += 200
+        writer.write(burst)
+        await writer.drain()
+        await asyncio.sleep(1)
+
+
+HALF_MESSAGE = (http2.OPENING + http2.call(1, STREAM)
+                + http2.frame(http2.DATA, 0, 1, b"\0\0\0\1\0" + bytes(100)))
+PROMISES_4_GIB = (http2.OPENING + http2.call(1, STREAM)
+                  + http2.frame(http2.DATA, 0, 1, b"\0\xff\xff\xff\xff" + bytes(1000)))
+TOO_LARGE = (http2.OPENING + http2.call(1, UNARY)
+             + http2.frame(http2.DATA, 0, 1, b"\0" + ((64 << 20) + 1).to_bytes(4, "big")
+                           + bytes(16000)))
+MANY_HEADERS = http2.OPENING + http2.long_headers(
+    1, http2.call_headers(UNARY, *[(b"x-%d" % i, b"v" * 1000) for i in range(1000)]))
+ONE_LONG_HEADER = http2.OPENING + http2.long_headers(
+    1, http2.call_headers(UNARY, (b"x", b"v" * (1 << 20))))
+CLIENT_HELLO = client_hello()
+
+# These never finish what the daemon's handshake timeout is for, so it must close them.
+STALLS = {
+    "tcp, silence": sends(False, b""),
+    "half a ClientHello": sends(False, CLIENT_HELLO[:100]),
+    "half a handshake": sends(False, CLIENT_HELLO),
+    "tls, silence": sends(True, b""),
+    "preface, a byte a second": drips(True, b"", http2.OPENING),
+}
+OTHERS = {
+    "preface, silence": sends(True, http2.OPENING),
+    "headers, a byte a second": drips(True, http2.OPENING, http2.call(1, STREAM)),
+    "no TLS": sends(False, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "garbage after TLS": sends(True, os.urandom(4096)),
+    "garbage frames": (True, garbage_frames),
+    "half a message": sends(True, HALF_MESSAGE),
+    "a message of 4 GiB": sends(True, PROMISES_4_GIB),
+    "a message above the limit": sends(True, TOO_LARGE),
+    "half a message of 60 MiB": (True, half_large_message),
+    "1,000 headers of 1 kB": sends(True, MANY_HEADERS),
+    "a header of 1 MiB": sends(True, ONE_LONG_HEADER),
+    "1,000 calls": (True, many_streams),
+    "64 calls, no SETTINGS ACK": (True, many_streams_unagreed),
+    "rapid reset": (True, rapid_reset),
+}
+ATTACKS = {**STALLS, **OTHERS}
+
+
+class Attacker:
+    """One connection of one kind."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.open = False                # did it get as far as attacking?
+        self.seconds_until_closed = None  # by the daemon
+        self._writer = None
+
+    async def run(self):
+        tls, attack = ATTACKS[self.kind]
+        begin = time.monotonic()
+        try:
+            reader, self._writer = await connect(tls)
+            self.open = True
+            await attack(reader, self._writer)
+        except (OSError, EOFError):
+            pass
+        self.seconds_until_closed = time.monotonic() - begin
+
+    def leave(self):
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+
+def memory_mib(field):
+    with open(f"/proc/{DAEMON}/status") as status:
+        for line in status:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
+    raise LookupError(field)
+
+
+def open_files():
+    return len(os.listdir(f"/proc/{DAEMON}/fd"))
+
+
+async def attack():
+    """Attacks until every stalled connection was closed, or should have been. The attackers, and the
+    most files that the daemon had open."""
+    kinds = list(ATTACKS)
+    attackers = [Attacker(kinds[i % len(kinds)]) for i in range(CONNECTIONS)]
+    tasks = [asyncio.ensure_future(attacker.run()) for attacker in attackers]
+    stalled = [task for attacker, task in zip(attackers, tasks) if attacker.kind in STALLS]
+    most_files = 0
+    end = time.monotonic() + HANDSHAKE_SECONDS + LATE_SECONDS
+    while time.monotonic() < end and not all(task.done() for task in stalled):
+        await asyncio.sleep(0.2)
+        most_files = max(most_files, open_files())
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for attacker in attackers:
+        attacker.leave()
+    await asyncio.sleep(0)
+    return attackers, most_files
+
+
+def wait_for_files(limit):
+    end = time.monotonic() + SETTLE_SECONDS
+    while open_files() > limit and time.monotonic() < end:
+        time.sleep(0.2)
+    return open_files()
+
+
+def print_kinds(attackers):
+    for kind in ATTACKS:
+        of_kind = [attacker for attacker in attackers if attacker.kind == kind]
+        closed = [a.seconds_until_closed for a in of_kind if a.seconds_until_closed is not None]
+        print(f"  {kind:26} {len(of_kind):4} connections, {len(closed):4} closed by the daemon"
+              + (f", the last after {max(closed):.1f} s" if closed else ""))
+
+
+def check(holds, problem, problems):
+    if not holds:
+        problems.append(problem)
+
+
+def main():
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it tells of each write that fails
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    here = os.path.dirname(os.path.abspath(__file__))
+    honest = subprocess.Popen([sys.executable, os.path.join(here, "honest_client.py")],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert honest.stdout.readline() == "ready\n", "the honest client did not begin"
+    files_before, memory_before = open_files(), memory_mib("VmHWM")
+
+    attackers, most_files = asyncio.run(attack())
+    files_after = wait_for_files(files_before + 20)
+    tally = json.loads(honest.communicate(input="stop\n")[0])
+    growth = memory_mib("VmHWM") - memory_before
+
+    print_kinds(attackers)
+    print(f"honest client: {tally['calls']} calls, {len(tally['failures'])} failed, "
+          f"the slowest took {tally['slowest_seconds']:.2f} s")
+    print(f"daemon: {memory_before:.0f} MiB before, at most {growth:.0f} MiB more; "
+          f"{files_before} files open before, {most_files} at most, {files_after} after")
+
+    problems = []
+    opened = sum(attacker.open for attacker in attackers)
+    check(opened >= 0.95 * CONNECTIONS, f"only {opened} connections attacked", problems)
+    check(most_files >= 0.5 * CONNECTIONS, f"never more than {most_files} open at once", problems)
+    left = collections.Counter(a.kind for a in attackers
+                               if a.kind in STALLS and a.seconds_until_closed is None)
+    check(not left, f"stalled and never closed: {dict(left)}", problems)
+    check(tally["calls"] >= 20, "the honest client hardly called", problems)
+    check(not tally["failures"], f"honest calls failed: {tally['failures'][:5]}", problems)
+    check(growth < MAX_GROWTH_MIB, f"memory grew by {growth:.0f} MiB", problems)
+    check(files_after <= files_before + 20, f"{files_after} files stay open", problems)
+    for problem in problems:
+        print(f"hostile_connections.py: {problem}", file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""As much of HTTP/2 (RFC 9113) and of its header coding (RFC 7541) as it takes to break their rules."""
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
+END_STREAM, ACK, END_HEADERS = 1, 1, 4
+MAX_FRAME = 16384
+
+
+def frame(kind, flags, stream, payload=b""):
+    return (len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big")
+            + payload)
+
+
+OPENING = PREFACE + frame(SETTINGS, 0, 0)
+
+
+def _length(value):
+    """An integer after the one bit that says that no Huffman code is used."""
+    if value < 127:
+        return bytes([value])
+    coded, value = bytearray([127]), value - 127
+    while value >= 128:
+        coded.append(value % 128 + 128)
+        value //= 128
+    coded.append(value)
+    return bytes(coded)
+
+
+def header_block(headers):
+    """Literals that no table remembers."""
+    return b"".join(b"\0" + _length(len(name)) + name + _length(len(value)) + value
+                    for name, value in headers)
+
+
+def call_headers(path, *more):
+    return header_block([(b":method", b"POST"), (b":scheme", b"https"), (b":path", path.encode()),
+                         (b":authority", b"localhost"), (b"te", b"trailers"),
+                         (b"content-type", b"application/grpc"), *more])
+
+
+def call(stream, path):
+    """Opens a call."""
+    return frame(HEADERS, END_HEADERS, stream, call_headers(path))
+
+
+def long_headers(stream, block):
+    """A header block of any length, in as many frames as it takes."""
+    parts = [block[i:i + MAX_FRAME] for i in range(0, len(block), MAX_FRAME)]
+    frames = [frame(HEADERS if i == 0 else CONTINUATION,
+                    END_HEADERS if i == len(parts) - 1 else 0, stream, part)
+              for i, part in enumerate(parts)]
+    return b"".join(frames)
+
+
+class Sender:
+    """Sends one stream's data as fast as the peer's windows allow."""
+
+    def __init__(self, reader, writer, stream):
+        self._reader, self._writer, self._stream = reader, writer, stream
+        self._connection_window = self._stream_window = self._initial_window = 65535
+
+    async def send(self, data):
+        """ConnectionError or IncompleteReadError if the peer closes or resets before the end."""
+        data = memoryview(data)
+        while data:
+            room = min(len(data), self._connection_window, self._stream_window, MAX_FRAME)
+            if room <= 0:
+                await self._take_frame()
+                continue
+            self._writer.write(frame(DATA, 0, self._stream, data[:room].tobytes()))
+            await self._writer.drain()
+            self._connection_window -= room
+            self._stream_window -= room
+            data = data[room:]
+
+    async def _take_frame(self):
+        head = await self._reader.readexactly(9)
+        kind, flags = head[3], head[4]
+        stream = int.from_bytes(head[5:9], "big")
+        payload = await self._reader.readexactly(int.from_bytes(head[:3], "big"))
+        if kind == SETTINGS and not flags & ACK:
+            for at in range(0, len(payload), 6):
+                if payload[at:at + 2] == b"\0\4":
+                    window = int.from_bytes(payload[at + 2:at + 6], "big")
+                    self._stream_window += window - self._initial_window
+                    self._initial_window = window
+            self._writer.write(frame(SETTINGS, ACK, 0))
+        elif kind == PING and not flags & ACK:
+            self._writer.write(frame(PING, ACK, 0, payload))
+        elif kind == WINDOW_UPDATE:
+            if stream == 0:
+                self._connection_window += int.from_bytes(payload, "big")
+            else:
+                self._stream_window += int.from_bytes(payload, "big")
+        elif kind == RST_STREAM:
+            raise ConnectionError("the stream was reset")
