@@ -52,6 +52,13 @@ void CheckTicketKey(const Store& store, Findings& findings) {
 
 void CheckManifestKey(const Store& store, Findings& findings) {
   const absl::Status status = ManifestAuthority::CheckStored(store);
+  const auto record = store.Get(kManifestKeyKey);
+  if (record.ok() && !record->has_value() && findings.counts["study"] > 0) {
+    findings.notes.push_back(
+        {.key = std::string(kManifestKeyKey),
+         .what = "is missing: the daemon makes a new one, and devices that trusted the one before "
+                 "refuse until they are given it"});
+  }
   if (status.ok()) return;
   findings.Add({.key = std::string(kManifestKeyKey),
                 .what = absl::StrCat(ReasonOf(status, kManifestKeyKey),
