@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/numbers.h"
+
 namespace coppice {
 namespace {
 
@@ -22,8 +24,8 @@ void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t 
 // A whole batch of reports, or one call would never pass.
 std::string CheckRate(const std::string& text) {
   uint64_t rate = 0;
-  const bool is_number = CLI::detail::lexical_cast(text, rate);
-  return is_number && (rate == 0 || rate >= 1000) ? "" : "wants 0, or at least 1000";
+  return absl::SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? ""
+                                                                      : "wants 0, or at least 1000";
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What a device is offered: the terms' bytes, and a tree with its path to their root. Input: the
 // length of the terms (two bytes), the terms, then the tree.
 
-#include <algorithm>
+#include <string>
 
 #include "common/wire/convert.h"
 #include "common/wire/packed_forest.h"
@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto terms = coppice::ParseTerms(bytes);
   if (!terms.ok()) return 0;
   Require(coppice::ValidateTerms(*terms).ok(), "terms that do not validate were parsed");
-  Require(*coppice::ParseTerms(coppice::SerializeTerms(*terms)) == *terms,
+  const std::string again = coppice::SerializeTerms(*terms);
+  Require(coppice::SerializeTerms(*coppice::ParseTerms(again)) == again,
           "terms changed on the way");
 
   coppice::v1::Tree proto;
