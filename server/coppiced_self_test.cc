@@ -51,6 +51,18 @@ bool RepeatsItself(const Words& words) {
   return false;
 }
 
+// Each of the 32 bits over all words: one is so far from its mean with probability below 2^-62.
+bool HasStuckBit(const Words& words) {
+  const auto size = static_cast<double>(words.size());
+  const double limit = std::sqrt(68 * std::log(2.0) * size / 2);
+  for (int bit = 0; bit < 32; ++bit) {
+    double ones = 0;
+    for (const uint32_t word : words) ones += word >> bit & 1;
+    if (std::abs(ones - size / 2) > limit) return true;
+  }
+  return false;
+}
+
 // A sum of kBits fair bits is this far from its mean with probability below 2^-62 (Hoeffding:
 // 2 exp(-2 t^2 / n)).
 bool LeansTooFar(double ones) {
@@ -176,6 +188,7 @@ absl::Status TestRandomSource(PrivateRandom& random) {
   COPPICE_ASSIGN_OR_RETURN(const Words words, DrawWords(random));
   if (RepeatsItself(words)) return BadSource("repeats itself");
   if (LeansTooFar(OnesOf(words))) return BadSource("has too many ones or zeros");
+  if (HasStuckBit(words)) return BadSource("has a bit with too many ones or zeros");
   if (LeansTooFar(ChangesOf(words))) return BadSource("has bits that depend on each other");
   if (FavoursAByte(words)) return BadSource("favours a byte");
   return absl::OkStatus();

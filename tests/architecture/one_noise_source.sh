@@ -71,7 +71,7 @@ private='imports RAND_priv_bytes'
 client=("$ours" "$private" 'imports RAND_bytes')
 expect coppice_device_example "$(contents "$bin/coppice_device_example")" "${client[@]}"
 expect coppice "$(contents "$bin/coppice")" "${client[@]}" \
-  'environment COPPICE_CA' 'environment COPPICE_SERVER'
+  'environment COPPICE_CA' 'environment COPPICE_SERVER' 'environment COPPICE_TOKEN_FILE'
 expect coppice-lab "$(contents "$bin/coppice-lab")" "$ours" "$private" std::mersenne_twister_engine
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine

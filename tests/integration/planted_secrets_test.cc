@@ -41,13 +41,16 @@ constexpr double kRow = 0.31830988618379067;
 // This process's ends of its connections to `port`, as "127.0.0.1:PORT".
 std::set<std::string> OwnAddresses(int port) {
   std::set<std::string> addresses;
-  std::ifstream table("/proc/self/net/tcp");
-  for (std::string line; std::getline(table, line);) {
-    unsigned local = 0;
-    unsigned remote = 0;
-    if (std::sscanf(line.c_str(), " %*d: %*x:%x %*x:%x", &local, &remote) == 2 &&
-        remote == static_cast<unsigned>(port)) {
-      addresses.insert(absl::StrCat("127.0.0.1:", local));
+  // gRPC's sockets are of IPv6, also for addresses of IPv4.
+  for (const char* name : {"/proc/self/net/tcp", "/proc/self/net/tcp6"}) {
+    std::ifstream table(name);
+    for (std::string line; std::getline(table, line);) {
+      unsigned local = 0;
+      unsigned remote = 0;
+      if (std::sscanf(line.c_str(), " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%x", &local, &remote) == 2 &&
+          remote == static_cast<unsigned>(port)) {
+        addresses.insert(absl::StrCat("127.0.0.1:", local));
+      }
     }
   }
   return addresses;
