@@ -80,6 +80,7 @@ absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) 
     status = change();
     const std::lock_guard lock(mutex_);
     ran = true;
+    finished_.notify_all();
   };
   Enqueue({.batch = {}, .bytes = 0, .change = run});
   std::unique_lock lock(mutex_);
@@ -105,11 +106,8 @@ void Intake::Run() {
     if (queue_.empty()) return;
     std::vector<Item> group = TakeGroup();
     lock.unlock();
-    Complete(group);
+    Complete(std::move(group));
     lock.lock();
-    for (const Item& item : group) queued_bytes_ -= item.bytes;
-    completed_ += group.size();
-    finished_.notify_all();
   }
 }
 
@@ -131,23 +129,26 @@ std::vector<Intake::Item> Intake::TakeGroup() {
   return group;
 }
 
-void Intake::Complete(std::vector<Item>& group) {
-  if (group.front().change != nullptr) {
+void Intake::Complete(std::vector<Item> group) {
+  CommittedGroup committed;
+  size_t bytes = 0;
+  for (Item& item : group) {
+    bytes += item.bytes;
+    if (item.change == nullptr) committed.batches.push_back(std::move(item.batch));
+  }
+  if (committed.batches.empty()) {
     group.front().change();
-    return;
+  } else {
+    committed.status = CommitGroup(absl::MakeSpan(committed.batches), store_);
   }
-  std::vector<Submission> batches;
-  batches.reserve(group.size());
-  for (Item& item : group) batches.push_back(std::move(item.batch));
-  const absl::Status status = CommitGroup(absl::MakeSpan(batches), store_);
-  for (Submission& batch : batches) {
-    const absl::Status& against = batch.refused.ok() ? status : batch.refused;
-    if (against.ok()) {
-      batch.done(std::move(batch.outcomes));
-    } else {
-      batch.done(against);
-    }
-  }
+  // A change has nobody to answer, but is counted in its turn.
+  committed.answered = [this, bytes, items = group.size()] {
+    const std::lock_guard lock(mutex_);
+    queued_bytes_ -= bytes;
+    completed_ += items;
+    finished_.notify_all();
+  };
+  answerer_.Post(std::move(committed));
 }
 
 }  // namespace coppice

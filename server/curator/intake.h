@@ -1,13 +1,14 @@
 // The queue of reports in front of the store, and the one thread that commits them.
 //
-// Guarantee  everything submitted is answered once, from the committer's thread, in the order it
-//            was submitted. Whatever waits is committed together: under load a group grows, and
-//            the cost of making it durable is shared.
+// Guarantee  everything submitted is answered once, from the answerer's thread, in the order it
+//            was submitted, and not before it is durable. Whatever waits is committed together:
+//            under load a group grows, and the cost of making it durable is shared.
 // Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
 //            and a change that must not run beside them (sealing, deleting) takes its turn in the
 //            queue.
 // Bounds     Limits; a batch that does not fit is answered ResourceExhausted, in its turn.
-// Threads    safe to share. A `done` must not wait for anything that the committer does.
+// Threads    safe to share. A `done` must not wait for anything that the committer does,
+//            or that other batches are answered.
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_H_
@@ -25,6 +26,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "server/curator/answerer.h"
 #include "server/curator/submission.h"
 #include "server/storage/store.h"
 
@@ -33,7 +35,7 @@ namespace coppice {
 class Intake {
  public:
   struct Limits {
-    size_t queued_bytes = size_t{64} << 20;  // waiting or being committed
+    size_t queued_bytes = size_t{64} << 20;  // waiting, being committed or being answered
     size_t group_bytes = size_t{4} << 20;    // of one group; a larger batch is a group by itself
     size_t group_reports = 8192;
   };
@@ -73,7 +75,7 @@ class Intake {
   void Enqueue(Item item);
   void Run();
   std::vector<Item> TakeGroup();  // under mutex_
-  void Complete(std::vector<Item>& group);
+  void Complete(std::vector<Item> group);
 
   Store& store_;
   const Limits limits_;
@@ -87,7 +89,8 @@ class Intake {
   uint64_t completed_ = 0;
   bool draining_ = false;
   bool stopping_ = false;
-  std::thread committer_;  // last: starts when all else is there
+  Answerer answerer_;
+  std::thread committer_;  // last: starts when all else is there, and ends before it
 };
 
 }  // namespace coppice

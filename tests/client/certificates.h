@@ -26,7 +26,7 @@ inline std::string TakeText(BIO* bio) {
 
 // For localhost and 127.0.0.1, its own CA; good from now for `seconds`, or expired if negative.
 inline Certificate MakeCertificate(long seconds = 3600) {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
+  EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
   X509* certificate = X509_new();
   X509_set_version(certificate, X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);

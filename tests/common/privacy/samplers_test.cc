@@ -23,8 +23,10 @@ constexpr testing::Walk kWalk = {.cut_off = 1e-7};
 TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
   for (const auto& [numerator, denominator] :
        {std::pair{0, 1}, {1, 3}, {1, 1}, {3, 2}, {7, 2}, {5, 1}}) {
-    const Law<bool> law = WalkAllBranches<bool>(
-        kWalk, [&](PrivateRandom& random) { return BernoulliExp(numerator, denominator, random); });
+    const Law<bool> law =
+        WalkAllBranches<bool>(kWalk, [n = numerator, d = denominator](PrivateRandom& random) {
+          return BernoulliExp(n, d, random);
+        });
     const double expected = std::exp(-static_cast<double>(numerator) / denominator);
     const auto found = law.probability.find(true);
     const double probability = found == law.probability.end() ? 0 : found->second;
@@ -36,8 +38,10 @@ TEST(BernoulliExpTest, HasExactlyTheStatedProbability) {
 
 TEST(DiscreteLaplaceTest, HasExactlyTheStatedLaw) {
   for (const auto& [s, t] : {std::pair{1, 1}, {1, 2}, {3, 2}, {2, 1}}) {
-    const Law<int64_t> law = WalkAllBranches<int64_t>(
-        kWalk, [&](PrivateRandom& random) { return DiscreteLaplace(s, t, random); });
+    const Law<int64_t> law =
+        WalkAllBranches<int64_t>(kWalk, [scale = s, divisor = t](PrivateRandom& random) {
+          return DiscreteLaplace(scale, divisor, random);
+        });
     const double ratio = std::exp(-static_cast<double>(s) / t);
     // Every probability is bounded from above exactly, and what is missing in all is law.cut.
     EXPECT_LE(law.cut, 0.05);

@@ -1,7 +1,9 @@
 #include "server/curator/intake.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,12 +37,18 @@ class IntakeTest : public ::testing::Test {
     study_ = catalog.Find("one");
   }
 
-  std::future<Answer> Submit(Intake& intake, const std::vector<SubmittedReport>& reports) {
+  void SubmitThen(Intake& intake, const std::vector<SubmittedReport>& reports,
+                  Studies::SubmitDone done) {
     Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
                                     *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
-    auto promise = std::make_shared<std::promise<Answer>>();
-    batch.done = [promise](Answer answer) { promise->set_value(std::move(answer)); };
+    batch.done = std::move(done);
     intake.Submit(std::move(batch));
+  }
+
+  std::future<Answer> Submit(Intake& intake, const std::vector<SubmittedReport>& reports) {
+    auto promise = std::make_shared<std::promise<Answer>>();
+    SubmitThen(intake, reports,
+               [promise](Answer answer) { promise->set_value(std::move(answer)); });
     return promise->get_future();
   }
 
@@ -63,6 +71,24 @@ TEST_F(IntakeTest, WhatWaitsIsCommittedInOneBatch) {
   store_.LetWrites();
   for (auto& answer : answers) EXPECT_THAT(*answer.get(), ElementsAre(kAccepted));
   EXPECT_EQ(store_.writes(), writes + 2);
+}
+
+TEST_F(IntakeTest, TheNextGroupIsCommittedWhileTheFormerIsAnswered) {
+  Intake intake(store_, {});
+  std::promise<void> answering, committed;
+  SubmitThen(intake, {reports_[0]}, [&](const Answer&) {
+    answering.set_value();
+    EXPECT_EQ(committed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  });
+  answering.get_future().wait();
+  auto second = Submit(intake, {reports_[1]});
+  EXPECT_OK(intake.RunBetweenGroups([this] {
+    EXPECT_EQ(CountOf(study_->Info(), kAccepted), 2u);
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  committed.set_value();
+  EXPECT_THAT(*second.get(), ElementsAre(kAccepted));
 }
 
 TEST_F(IntakeTest, DuplicateInAnotherBatchOfTheSameGroupIsCountedOnce) {

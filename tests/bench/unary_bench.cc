@@ -1,0 +1,167 @@
+// Reports one a call to a running coppiced, durable, beside a call that does nothing (a list of
+// endpoints that there are none of), in turns, with the same number of calls under way over the
+// same connections. A report waits for the disk, so few calls at once measure the disk alone.
+//
+//   unary_bench --server HOST:PORT --ca FILE --study ID [--calls N] [--at-once N]
+//               [--connections N] [--rounds N]
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "coppice/v1/model.grpc.pb.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "tests/bench/ready_reports.h"
+
+namespace coppice {
+namespace {
+
+struct Flags {
+  std::string server, ca, study;
+  size_t calls = 20'000;  // of each kind and round
+  size_t at_once = 400;
+  size_t connections = 4;
+  int rounds = 7;
+};
+
+// Starts one call; `done` is told whether it did what it should.
+using StartCall = std::function<void(size_t index, std::function<void(bool)> done)>;
+
+// Keeps `at_once` calls under way until `calls` have ended.
+class CallLoop {
+ public:
+  CallLoop(const Flags& flags, StartCall start) : flags_(flags), start_(std::move(start)) {}
+
+  double CallsPerSecond() {
+    const auto begin = std::chrono::steady_clock::now();
+    for (size_t i = 0; i < flags_.at_once; ++i) StartNext();
+    std::unique_lock lock(mutex_);
+    all_ended_.wait(lock, [&] { return ended_ == flags_.calls; });
+    if (failed_ > 0) {
+      std::fprintf(stderr, "unary_bench: %zu of %zu calls failed\n", failed_, flags_.calls);
+      std::exit(1);
+    }
+    return static_cast<double>(flags_.calls) /
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  void StartNext() {
+    size_t index = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (started_ == flags_.calls) return;
+      index = started_++;
+    }
+    start_(index, [this](bool ok) { End(ok); });
+  }
+
+  void End(bool ok) {
+    StartNext();
+    const std::lock_guard lock(mutex_);
+    if (!ok) ++failed_;
+    if (++ended_ == flags_.calls) all_ended_.notify_one();
+  }
+
+  const Flags& flags_;
+  const StartCall start_;
+  std::mutex mutex_;
+  std::condition_variable all_ended_;
+  size_t started_ = 0, ended_ = 0, failed_ = 0;
+};
+
+// One stub a connection, which take turns.
+struct Stubs {
+  std::vector<std::unique_ptr<v1::ModelService::Stub>> models;
+  std::vector<std::unique_ptr<v1::ReportService::Stub>> reports;
+};
+
+StartCall DoNothing(const Stubs& stubs) {
+  return [&stubs](size_t index, std::function<void(bool)> done) {
+    struct Call {
+      grpc::ClientContext context;
+      v1::ListEndpointsRequest request;
+      v1::ListEndpointsResponse response;
+    };
+    auto call = std::make_shared<Call>();
+    call->request.set_page_token("zzzzzzzzzzzzzzzz");
+    stubs.models[index % stubs.models.size()]->async()->ListEndpoints(
+        &call->context, &call->request, &call->response,
+        [call, done = std::move(done)](const grpc::Status& status) { done(status.ok()); });
+  };
+}
+
+StartCall Report(const Stubs& stubs, const std::vector<v1::SubmitReportsRequest>& requests) {
+  return [&stubs, &requests](size_t index, std::function<void(bool)> done) {
+    struct Call {
+      grpc::ClientContext context;
+      v1::SubmitReportsResponse response;
+    };
+    auto call = std::make_shared<Call>();
+    stubs.reports[index % stubs.reports.size()]->async()->SubmitReports(
+        &call->context, &requests[index], &call->response,
+        [call, done = std::move(done)](const grpc::Status& status) {
+          done(status.ok() && call->response.outcomes_size() == 1 &&
+               call->response.outcomes(0) == v1::REPORT_OUTCOME_ACCEPTED);
+        });
+  };
+}
+
+void Measure(const Flags& flags) {
+  Stubs stubs;
+  for (size_t i = 0; i < flags.connections; ++i) {
+    const std::shared_ptr<grpc::Channel> channel = ConnectAlone(flags.server, flags.ca);
+    stubs.models.push_back(v1::ModelService::NewStub(channel));
+    stubs.reports.push_back(v1::ReportService::NewStub(channel));
+  }
+  std::vector<double> empty, report, ratios;
+  for (int round = 0; round < flags.rounds; ++round) {
+    const auto requests = MakeReadyReports(flags.server, flags.ca, flags.study, flags.calls);
+    empty.push_back(CallLoop(flags, DoNothing(stubs)).CallsPerSecond());
+    report.push_back(CallLoop(flags, Report(stubs, requests)).CallsPerSecond());
+    ratios.push_back(report.back() / empty.back());
+  }
+  std::printf(
+      "{\"at_once\":%zu,\"empty_per_second\":%.0f,\"reports_per_second\":%.0f,\"ratio\":%.2f,"
+      "\"least_ratio\":%.2f,\"most_ratio\":%.2f}\n",
+      flags.at_once, Median(empty), Median(report), Median(ratios),
+      *std::min_element(ratios.begin(), ratios.end()),
+      *std::max_element(ratios.begin(), ratios.end()));
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Reports a second, one a call, beside calls that do nothing", "unary_bench");
+  app.add_option("--server", flags.server, "Where coppiced listens, HOST:PORT")->required();
+  app.add_option("--ca", flags.ca, "PEM file of its certificate's CA")->required();
+  app.add_option("--study", flags.study, "Id of an open study")->required();
+  app.add_option("--calls", flags.calls, "Calls of each kind and round")
+      ->check(CLI::Range(100, 10'000'000))
+      ->capture_default_str();
+  app.add_option("--at-once", flags.at_once, "Calls under way at a time")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--connections", flags.connections, "Over so many connections; one takes 128")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--rounds", flags.rounds, "Rounds; medians are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  Measure(flags);
+  return 0;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }
