@@ -64,7 +64,7 @@ uint64_t MovedBy(const SmoothMeasure& measure, const Counts& counts, size_t marg
 TEST(SmoothMeasureTest, IsSmoothAndAddsUpToKappaOfTheRows) {
   for (const auto& [rate, density] : kSettings) {
     const SmoothMeasure measure(rate, density, 2);
-    ForEachTable(2, 2, 6, [&](const Counts& counts) {
+    ForEachTable(2, 2, 6, [&, density = density](const Counts& counts) {
       const std::vector<int64_t> masses = measure.MassByMargin(counts);
       const double rows = static_cast<double>(RowsOf(counts));
       double whole = 0;
@@ -91,7 +91,7 @@ TEST(SmoothMeasureTest, IsTheBregmanProjection) {
     for (uint64_t seed = 1; seed < 50; ++seed) {
       Counts counts(2 * rounds + 1);
       for (size_t m = 0; m < counts.size(); ++m) counts[m] = (seed * 7919 + m * 104729 * seed) % 11;
-      const auto mass = [&](double c, size_t m) {
+      const auto mass = [&, rate = rate](double c, size_t m) {
         return std::min(1.0, c * std::exp(-rate * (static_cast<double>(m) - rounds)));
       };
       double low = 0, high = 1e12;

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What performance.md says of load, measured against a running coppiced with TLS: reports in batches,
+# one a call, one a connection; predictions on an idle daemon, and while a job trains and reports
+# stream in. About ten minutes on two cores that do nothing else.
+#
+#   docs/load.sh [FOLDER]    FOLDER is made, on the disk to measure, and removed; default: a temporary one
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bin="$PWD/build/release/bin"
+folder="${1:-$(mktemp -d)}"
+mkdir -p "$folder"
+stop() {
+  touch "$folder/stop"
+  if [[ -n "${daemon:-}" ]]; then kill "$daemon" 2> /dev/null || true; fi
+  wait || true
+  rm -rf "$folder"
+}
+trap stop EXIT
+
+deploy/make-certs.sh "$folder/certs" > "$folder/log"
+"$bin/coppice-lab" synthesize --output-dir "$folder/rows" --synthetic gamma=0.5,private=20000,public=4000 >> "$folder/log"
+
+echo "# ingest_bench: batches of 250, then single reports, over one stream"
+"$bin/ingest_bench" --certs "$folder/certs" --folder "$folder/ingest"
+"$bin/ingest_bench" --certs "$folder/certs" --folder "$folder/ingest1" --batch 1 --reports 20000
+
+"$bin/coppiced" --data-dir "$folder/store" --listen 127.0.0.1:0 --port-file "$folder/port" --ticket-rate 0 \
+  --tls-cert "$folder/certs/server.crt" --tls-key "$folder/certs/server.key" 2>> "$folder/log" &
+daemon=$!
+until [[ -s "$folder/port" ]]; do sleep 0.1; done
+export COPPICE_SERVER="127.0.0.1:$(cat "$folder/port")" COPPICE_CA="$folder/certs/ca.crt"
+coppice() { "$bin/coppice" "$@" >> "$folder/log" 2>&1; }
+table=(--public "$folder/rows/public.csv" --schema "$folder/rows/schema.json")
+
+coppice study create --study s "${table[@]}" --epsilon 1 --mechanism optimized_unary
+echo "# unary_bench"
+for connections in 1 4 16; do
+  "$bin/unary_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --study s \
+    --at-once $((100 * connections)) --connections "$connections"
+done
+echo "# connect_bench"
+"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 8
+"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 64
+
+coppice study create --study first "${table[@]}" --epsilon 2
+coppice collect simulate --study first --data "$folder/rows/private.csv"
+coppice model build --study first --model m
+predict=("$bin/predict_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --model m)
+echo "# predict_bench: idle, one row and sixteen"
+"${predict[@]}" --rounds 3
+"${predict[@]}" --rounds 3 --rows 16
+echo "# predict_bench: while a job trains and reports stream in"
+coppice dataset create --dataset d --data "$folder/rows/private.csv" --schema "$folder/rows/schema.json" --epsilon-total 1000
+while [[ ! -e "$folder/stop" ]]; do
+  coppice train submit --dataset d --algorithm auto --epsilon 1 --wait || true
+done &
+for ((study = 0; ; ++study)); do
+  [[ ! -e "$folder/stop" ]] || break
+  coppice study create --study "load$study" "${table[@]}" --epsilon 2 || true
+  coppice collect simulate --study "load$study" --data "$folder/rows/private.csv" || true
+done &
+sleep 3
+"${predict[@]}" --rounds 5
+coppice study list
+grep -c "^accepted" "$folder/log" | sed 's/$/ collections beside them/'
