@@ -125,6 +125,7 @@ void ReportStream::AdvanceWriting() {
   if (cancelled_) return Close(grpc::Status::CANCELLED);
   if (answers_.empty() || !answers_.front().ready) return;
   if (answers_.front().last) return Close(ToLoadStatus(context_, answers_.front().status));
+  response_.Clear();  // gRPC has taken the last one, but leaves its bytes here
   bool own = false;
   const grpc::Status written = grpc::SerializationTraits<v1::StreamReportsResponse>::Serialize(
       answers_.front().response, &response_, &own);

@@ -67,6 +67,20 @@ TEST_F(ReportStreamTest, AnswersComeInTheOrderOfTheRequests) {
   EXPECT_THAT(stream_->Finish(), IsGrpcOk());
 }
 
+// Short answers and long ones are handed to gRPC in different ways.
+TEST_F(ReportStreamTest, FullBatchesAreAnsweredOneAfterTheOther) {
+  v1::StreamReportsRequest full = First("1");
+  for (int i = 1; i < 1000; ++i) full.add_reports()->set_ticket("1");
+  for (int batch = 0; batch < 3; ++batch) ASSERT_TRUE(stream_->Write(full));
+  stream_->WritesDone();
+  v1::StreamReportsResponse response;
+  for (int batch = 0; batch < 3; ++batch) {
+    ASSERT_TRUE(stream_->Read(&response));
+    EXPECT_EQ(response.outcomes_size(), 1000);
+  }
+  EXPECT_THAT(stream_->Finish(), IsGrpcOk());
+}
+
 TEST_F(ReportStreamTest, NothingSentIsNoError) {
   stream_->WritesDone();
   EXPECT_EQ(ReadOutcome(), 0);
