@@ -36,8 +36,8 @@ class Intake {
  public:
   struct Limits {
     size_t queued_bytes = size_t{64} << 20;  // waiting, being committed or being answered
-    size_t group_bytes = size_t{4} << 20;    // of one group; a larger batch is a group by itself
-    size_t group_reports = 8192;
+    size_t group_bytes = size_t{16} << 20;   // of one group; a larger batch is a group by itself
+    size_t group_reports = 65536;
   };
 
   Intake(Store& store, const Limits& limits);

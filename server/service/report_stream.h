@@ -44,7 +44,7 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
                            public std::enable_shared_from_this<ReportStream> {
  public:
   static constexpr size_t kWindowRequests = 1024;
-  static constexpr size_t kWindowBytes = size_t{2} << 20;
+  static constexpr size_t kWindowBytes = size_t{8} << 20;
 
   // Belongs to gRPC until OnDone(). `studies` must outlive the server, and so must `load`, where
   // the stream was opened and is closed when it is done.

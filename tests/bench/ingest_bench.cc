@@ -6,6 +6,7 @@
 //   ingest_bench [--reports N] [--batch N] [--rounds N] [--certs DIR] [--folder DIR]
 
 #include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -97,10 +98,25 @@ Server Serve(grpc::Service& service, const std::string& certs) {
   return result;
 }
 
-// Sends all messages over one stream, reading answers beside; reports a second.
-double Stream(v1::ReportService::Stub& stub,
-              const std::vector<v1::StreamReportsRequest>& messages) {
+// Processor time of the whole process, client included, in microseconds.
+double CpuMicroseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto micros = [](const timeval& time) {
+    return 1e6 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec);
+  };
+  return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+struct Speed {
+  double per_second = 0;        // reports
+  double cpu_microseconds = 0;  // a report
+};
+
+// Sends all messages over one stream, reading answers beside.
+Speed Stream(v1::ReportService::Stub& stub, const std::vector<v1::StreamReportsRequest>& messages) {
   const auto start = std::chrono::steady_clock::now();
+  const double cpu_before = CpuMicroseconds();
   grpc::ClientContext context;
   const auto stream = stub.StreamReports(&context);
   size_t accepted = 0;
@@ -126,7 +142,9 @@ double Stream(v1::ReportService::Stub& stub,
                  status.error_message().c_str());
     std::exit(1);
   }
-  return static_cast<double>(reports) / seconds;
+  const auto count = static_cast<double>(reports);
+  return {.per_second = count / seconds,
+          .cpu_microseconds = (CpuMicroseconds() - cpu_before) / count};
 }
 
 // 1000 rows on the unit square: 256 leaves at most.
@@ -184,18 +202,24 @@ void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Serv
   for (int i = 0; i < 1000; ++i) {
     payloads.push_back(privatizer.Privatize({0.001 * i, 0.5}, 1, Ticket{}, random)->payload);
   }
-  std::vector<double> dropped, counted, ratios;
+  std::vector<double> dropped, counted, ratios, dropped_cpu, counted_cpu;
   for (int round = 0; round < flags.rounds; ++round) {
     const auto messages = MakeMessages(studies, study, flags, payloads);
-    dropped.push_back(Stream(*dropping.stub, messages));
-    counted.push_back(Stream(*counting.stub, messages));
+    const Speed drop = Stream(*dropping.stub, messages);
+    const Speed count = Stream(*counting.stub, messages);
+    dropped.push_back(drop.per_second);
+    counted.push_back(count.per_second);
+    dropped_cpu.push_back(drop.cpu_microseconds);
+    counted_cpu.push_back(count.cpu_microseconds);
     ratios.push_back(counted.back() / dropped.back());
   }
   std::printf(
       "{\"mechanism\":\"%s\",\"leaves\":%u,\"payload_bytes\":%zu,\"dropped_per_second\":%.0f,"
-      "\"counted_per_second\":%.0f,\"ratio\":%.2f}\n",
+      "\"counted_per_second\":%.0f,\"ratio\":%.2f,\"dropped_cpu_us\":%.2f,\"counted_cpu_us\":%.2f}"
+      "\n",
       std::string(MechanismName(mechanism)).c_str(), study.forest->front().num_leaves(),
-      payloads[0].size(), Median(dropped), Median(counted), Median(ratios));
+      payloads[0].size(), Median(dropped), Median(counted), Median(ratios), Median(dropped_cpu),
+      Median(counted_cpu));
   std::fflush(stdout);
 }
 
