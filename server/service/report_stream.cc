@@ -3,17 +3,10 @@
 #include <utility>
 
 #include "server/service/status_conversion.h"
+#include "server/service/stream_request.h"
 #include "server/service/submit_request.h"
 
 namespace coppice {
-
-namespace {
-
-// One a thread of gRPC's, however many streams there are: a message that is used again needs no
-// allocation for its reports. What a large one holds is let go.
-constexpr size_t kKeptMessageBytes = size_t{256} << 10;
-
-}  // namespace
 
 ReportStream* ReportStream::Start(Studies& studies, StreamLoad& load,
                                   grpc::CallbackServerContext& context) {
@@ -59,20 +52,12 @@ void ReportStream::OnDone() {
 }
 
 absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
-  thread_local v1::StreamReportsRequest request;
-  const size_t bytes = request_.Length();
-  // Empties the buffer, whatever it returns.
-  const grpc::Status read =
-      grpc::SerializationTraits<v1::StreamReportsRequest>::Deserialize(&request_, &request);
-  absl::StatusOr<SubmitRequest> parsed =
-      absl::InvalidArgumentError("the request is no StreamReportsRequest");
-  if (read.ok()) {
-    if (!request.study().empty()) study_ = request.study();
-    if (!request.fingerprint().empty()) fingerprint_ = request.fingerprint();
-    parsed = ParseSubmitRequest(study_, fingerprint_, request.reports());
-  }
-  if (bytes > kKeptMessageBytes) request = v1::StreamReportsRequest();
-  return parsed;
+  absl::StatusOr<StreamRequest> request = ParseStreamRequest(request_);
+  request_.Clear();
+  if (!request.ok()) return request.status();
+  if (!request->study.empty()) study_ = std::move(request->study);
+  if (!request->fingerprint.empty()) fingerprint_ = std::move(request->fingerprint);
+  return MakeSubmitRequest(study_, fingerprint_, std::move(request->reports));
 }
 
 // Called while reading_ is still set: the next request cannot overtake this one.

@@ -7,9 +7,9 @@
 //            client that does not read its answers is not read from either. It is this wide because
 //            all unanswered requests share one synced write of the store, also single reports. All
 //            streams together are bounded by StreamLoad.
-// Memory     messages are read as bytes and parsed into a message of the thread, so a stream that
-//            is idle holds none.
-// Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
+// Memory     a message is kept as the bytes that came (stream_request.h), and an idle stream holds
+// none. Lifetime   Studies may answer a batch long after the client has gone, so the stream is
+// shared by
 //            gRPC, until OnDone(), and by every batch that is not answered.
 // Threads    reactions and answers come from any thread. One mutex guards all of the state, and
 //            every operation is started under it, never after Finish(). gRPC runs no reaction

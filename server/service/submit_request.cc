@@ -12,7 +12,18 @@ namespace coppice {
 
 absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
-    const google::protobuf::RepeatedPtrField<v1::Report>& reports) {
+    const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
+  ReportBatch reports;
+  size_t bytes = 0;
+  for (const v1::Report& proto : protos) bytes += proto.ticket().size() + proto.payload().size();
+  reports.Reserve(static_cast<size_t>(protos.size()), bytes);
+  for (const v1::Report& proto : protos) reports.Add(proto.ticket(), proto.payload());
+  return MakeSubmitRequest(study_name, fingerprint, std::move(reports));
+}
+
+absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
+                                                const std::string& fingerprint,
+                                                ReportBatch reports) {
   const absl::StatusOr<std::string> study = ParseName(kStudies, study_name);
   if (!study.ok()) return InField("study", study.status());
   if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
@@ -23,13 +34,7 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     return FieldError("reports", absl::StrCat("must be 1 to ", kMaxReportsPerRequest,
                                               " in one request, are ", reports.size()));
   }
-  SubmitRequest request{.study = *study, .fingerprint = fingerprint, .reports = {}};
-  size_t bytes = 0;
-  for (const v1::Report& report : reports)
-    bytes += report.ticket().size() + report.payload().size();
-  request.reports.Reserve(static_cast<size_t>(reports.size()), bytes);
-  for (const v1::Report& report : reports) request.reports.Add(report.ticket(), report.payload());
-  return request;
+  return SubmitRequest{.study = *study, .fingerprint = fingerprint, .reports = std::move(reports)};
 }
 
 void SetOutcomes(absl::Span<const ReportOutcome> outcomes,

@@ -28,6 +28,11 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
     const google::protobuf::RepeatedPtrField<v1::Report>& reports);
 
+// The same for parsed reports.
+absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
+                                                const std::string& fingerprint,
+                                                ReportBatch reports);
+
 void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);
 

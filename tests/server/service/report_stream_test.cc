@@ -128,9 +128,9 @@ TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfRequests) {
 TEST_F(ReportStreamTest, ReadsNoFurtherThanItsWindowOfBytes) {
   studies_.HoldBatches();
   v1::StreamReportsRequest large = First("1");
-  large.mutable_reports(0)->set_payload(std::string(ReportStream::kWindowBytes / 2, 'p'));
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(stream_->Write(large));
-  ExpectNoMoreIsReadThan(2);
+  large.mutable_reports(0)->set_payload(std::string(ReportStream::kWindowBytes / 4, 'p'));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(stream_->Write(large));
+  ExpectNoMoreIsReadThan(4);
 }
 
 TEST_F(ReportStreamTest, ABatchThatCannotBeJudgedEndsTheStreamAfterTheAnswersBeforeIt) {
