@@ -177,7 +177,7 @@ case $table in
       errors "PARA, 10 trees" "${paper[@]}" scheme=para trees=10
       errors "SEQ" "${paper[@]}" scheme=seq
       epsilons=inf
-      errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq
+      errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq filtering=none
       echo
     done
     holdout=0.1
@@ -196,10 +196,13 @@ case $table in
     for set in adult cod-rna mushroom; do
       header "$set, ε =" "$epsilons"
       row "**\`lazybb\`**" lazybb "$set" "$epsilons"
+      row "**\`lazybb\`**, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6
       row "\`literals=bins cuts=9\`" lazybb "$set" "$epsilons" "${bins[@]}"
       appendix "parameters of Appendix B, bins as there" "$set" figure "${bins[@]}"
       appendix "parameters of Appendix B, cuts" "$set" figure
       row "\`learner=top_down\`" lazybb "$set" "$epsilons" --set learner=top_down
+      row "\`learner=top_down\`, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6 \
+        --set learner=top_down
       echo -n "| questions, \`lazybb\` |"
       for epsilon in $epsilons; do echo -n " $(questions "$set" lazybb "$epsilon") |"; done
       echo

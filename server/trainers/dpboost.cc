@@ -33,6 +33,7 @@ enum class Scheme : uint8_t { kEnsembles, kSequential, kParallel };
 // PARA: each tree sees half of the rows that no tree has seen.
 constexpr double kParallelRatio = 0.5;
 constexpr uint32_t kLambdaSteps = 1000;
+constexpr char kNoFiltering[] = "none";
 
 struct Resolved {
   Scheme scheme = Scheme::kEnsembles;
@@ -76,9 +77,10 @@ std::vector<Parameter> Parameters() {
       ChoiceParameter("clipping", {"geometric", "none"}, "geometric",
                       "leaf values of tree t of an ensemble are cut to (1 - learning_rate)^(t - 1) "
                       "of the largest gradient; seq and para never do"),
-      ChoiceParameter("filtering", {"drop", "clamp"}, "clamp",
+      ChoiceParameter("filtering", {"drop", "clamp", kNoFiltering}, "clamp",
                       "rows with a larger gradient than any at the start: left out of the tree, or "
-                      "counted with that of the start"),
+                      "counted with that of the start; none: counted as they are, and no leaf "
+                      "is clipped, which only a run without privacy can do"),
       StructureParameter("0.5"),
       IntegerParameter("cuts", 1, 4096, "31",
                        "public cut points of a numeric feature, from its declared bounds")};
@@ -101,19 +103,24 @@ absl::StatusOr<BoostLoss> LossOf(const CheckedSettings& settings, const Schema& 
   return square ? BoostLoss::kSquare : BoostLoss::kLogistic;
 }
 
+Filtering FilteringOf(const std::string& name) {
+  if (name == kNoFiltering) return Filtering::kNone;
+  return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
+}
+
 absl::StatusOr<Resolved> Read(const CheckedSettings& settings, const Schema& schema) {
   const std::string& scheme = settings.Choice("scheme");
-  Resolved resolved{
-      .scheme = scheme == "seq"    ? Scheme::kSequential
-                : scheme == "para" ? Scheme::kParallel
-                                   : Scheme::kEnsembles,
-      .trees = static_cast<uint32_t>(settings.Integer("trees")),
-      .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
-      .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
-      .rate = settings.Real("learning_rate"),
-      .filtering = settings.Choice("filtering") == "drop" ? Filtering::kDrop : Filtering::kClamp,
-      .selection = settings.Choice("selection") == "exponential" ? SelectionRule::kExponential
-                                                                 : SelectionRule::kPermuteAndFlip};
+  Resolved resolved{.scheme = scheme == "seq"    ? Scheme::kSequential
+                              : scheme == "para" ? Scheme::kParallel
+                                                 : Scheme::kEnsembles,
+                    .trees = static_cast<uint32_t>(settings.Integer("trees")),
+                    .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
+                    .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
+                    .rate = settings.Real("learning_rate"),
+                    .filtering = FilteringOf(settings.Choice("filtering")),
+                    .selection = settings.Choice("selection") == "exponential"
+                                     ? SelectionRule::kExponential
+                                     : SelectionRule::kPermuteAndFlip};
   if (resolved.ensembles > resolved.trees) {
     return absl::InvalidArgumentError(
         absl::StrCat("ensembles: at most as many as there are trees, ", resolved.trees));
@@ -121,8 +128,9 @@ absl::StatusOr<Resolved> Read(const CheckedSettings& settings, const Schema& sch
   if (resolved.ensembles > 1 && resolved.all_rows()) {
     return absl::InvalidArgumentError("ensembles: with scheme=seq there are none; leave it out");
   }
-  resolved.clips =
-      resolved.scheme == Scheme::kEnsembles && settings.Choice("clipping") == "geometric";
+  resolved.clips = resolved.scheme == Scheme::kEnsembles &&
+                   resolved.filtering != Filtering::kNone &&
+                   settings.Choice("clipping") == "geometric";
   COPPICE_ASSIGN_OR_RETURN(resolved.loss, LossOf(settings, schema));
   const Lambda lambda{
       .numerator = static_cast<uint32_t>(std::lround(settings.Real("lambda") * kLambdaSteps)),
@@ -307,6 +315,10 @@ class DpBoostTrainer final : public Trainer {
     COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
                              CheckedSettings::Create(info_.parameters, options.settings));
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Read(settings, schema));
+    if (options.epsilon && resolved.filtering == Filtering::kNone) {
+      return absl::InvalidArgumentError(
+          "filtering=none: noise is for gradients that are held to a bound; take clamp or drop");
+    }
     const uint32_t depth = resolved.tree.depth;
     COPPICE_RETURN_IF_ERROR(CheckSize({.trees = resolved.trees}, depth));
     COPPICE_ASSIGN_OR_RETURN(const Share of_tree,

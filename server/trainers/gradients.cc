@@ -6,6 +6,9 @@
 namespace coppice {
 namespace {
 
+// Of labels in [-1, 1] and scores that follow them.
+constexpr double kAnyDifference = 8;
+
 // To the nearest step, of a residual in units of g*.
 int32_t OnGrid(double residual) {
   if (std::isnan(residual)) return 0;
@@ -20,11 +23,15 @@ Gradients::Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering
   const uint32_t classes = rows.num_classes();
   const size_t outputs = loss == BoostLoss::kLogistic && classes > 2 ? classes : 1;
   scores_.assign(outputs, std::vector<double>(rows.num_rows(), 0.0));
-  if (loss == BoostLoss::kSquare) return;
+  if (loss == BoostLoss::kSquare) {
+    bound_ = step_ = filtering == Filtering::kNone ? kAnyDifference : 1;
+    return;
+  }
   // The second derivative is at most 1/4: four times a residual is a safe step for the log-odds,
   // which differ by that of two outputs.
-  bound_ = 1 - 1.0 / classes;
-  step_ = (classes > 2 ? 4 * bound_ : 4) * bound_;
+  const double at_start = 1 - 1.0 / classes;
+  bound_ = filtering == Filtering::kNone ? 1 : at_start;
+  step_ = (classes > 2 ? 4 * at_start : 4) * bound_;
 }
 
 RowResiduals Gradients::Of(absl::Span<const uint32_t> rows) const {

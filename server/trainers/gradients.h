@@ -10,7 +10,9 @@
 //            most kGradientSteps: the L1 norm is at most twice that, the squared Euclidean norm
 //            twice its square.
 // Filtering  a record whose residual exceeds g* is left out of the tree, or counts with g*. Either
-//            looks at the record alone, after it was assigned to the tree.
+//            looks at the record alone, after it was assigned to the tree. Where nothing is private
+//            there need be none: then g* is so large that none exceeds it, and boosting is
+//            what it is elsewhere.
 // Threads    not safe to share.
 // Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
 
@@ -27,7 +29,7 @@
 namespace coppice {
 
 enum class BoostLoss : uint8_t { kSquare, kLogistic };
-enum class Filtering : uint8_t { kDrop, kClamp };
+enum class Filtering : uint8_t { kDrop, kClamp, kNone };
 
 class Gradients {
  public:

@@ -3,11 +3,12 @@
 // Source     the thesis "Private Boosted Decision Trees via Smooth Re-Weighting", Algorithms 1 to
 //            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
 //            boosting" (COLT 2020). docs/mechanisms.md#lazybb.
-// Guarantee  epsilon-DP, add or remove one row. Each round a weak learner sees the rows by a
+// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Each round a
+// weak learner sees the rows by a
 //            measure that follows from their labels and the votes released before, and releases a
 //            rule; how far a row moves the measure is proved in smooth_measure.h, what a rule costs
-//            in weak_learners.h. Rounds add up. How many there are follows from a noisy number of
-//            rows for a hundredth of epsilon, unless it is set.
+//            in weak_learners.h. Rounds add up as in composition.h. How many there are follows from
+//            a noisy number of rows for a hundredth of epsilon, unless it is set.
 // Classes    with more than two, each against the rest, in turn: all of them share epsilon.
 // Deviates   constants as corrected there; by masses instead of a distribution, so no noise is
 //            scaled by how many rows there are; permute and flip; rounds get epsilon by how far a
@@ -22,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
+#include "server/trainers/composition.h"
 #include "server/trainers/ensemble.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/smooth_measure.h"
@@ -50,6 +52,8 @@ struct Resolved {
   double rate = 0;                  // lambda
   Share count = Share::WithoutPrivacy();
   Share votes = Share::WithoutPrivacy();
+  uint64_t delta_atto = 0;  // of the votes
+  uint32_t selections = 1;  // of a round
   std::vector<FeatureBins> bins;
   std::unique_ptr<WeakLearner> learner;
   std::string rule;  // in words
@@ -60,14 +64,28 @@ struct Size {
   uint32_t density = 0;
 };
 
+// Rounds are worth it while what rows say in one still grows with them: `information` is how much
+// of that there is beside the noise. With a delta it is the noise of rho, where that is less.
+double RoundsFor(double rows, double information, const Resolved& resolved) {
+  const double pure = std::sqrt(information) / resolved.information;
+  if (resolved.delta_atto == 0 || !resolved.votes.is_private()) return pure;
+  const absl::StatusOr<Rho> rho = Rho::Implying(resolved.votes.budget(), resolved.delta_atto);
+  if (!rho.ok()) return pure;
+  const double of_one = rho->ForSelection().epsilon() / kWorthOfPermuteAndFlip *
+                        std::sqrt(resolved.selections / static_cast<double>(resolved.problems));
+  const double concentrated =
+      std::pow(rows * of_one / (resolved.information * resolved.information), 2.0 / 3);
+  return std::max(pure, concentrated);
+}
+
 // What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
 Size SizeFor(double rows, const Resolved& resolved) {
   const Share& votes = resolved.votes;
+  rows = std::max(rows, 0.0);
   // Without privacy as with an epsilon that noise can no longer be seen at.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
-  const double information = std::max(rows, 0.0) * epsilon / resolved.problems;
-  const double rounds =
-      std::min<double>(std::sqrt(information) / resolved.information, kMostRounds);
+  const double information = rows * epsilon / resolved.problems;
+  const double rounds = std::min<double>(RoundsFor(rows, information, resolved), kMostRounds);
   const double odd = 2 * std::round((rounds - 1) / 2) + 1;
   return {
       .rounds = resolved.rounds.value_or(
@@ -75,18 +93,39 @@ Size SizeFor(double rows, const Resolved& resolved) {
       .density = resolved.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
+// How far a row can move the measure of each round of every class: what noise has to be for.
+std::vector<uint64_t> MassChanges(const Resolved& resolved, const SmoothMeasure& measure) {
+  std::vector<uint64_t> changes;
+  for (uint32_t p = 0; p < resolved.problems; ++p) {
+    for (uint32_t t = 0; t < measure.rounds(); ++t) changes.push_back(measure.MassChange(t));
+  }
+  return changes;
+}
+
 // What each of the rounds may spend, the same for every class: the less a row can move a round's
-// measure, the less it needs, so that noise is the same in all. Here epsilon is divided by basic
-// composition; nothing else knows how.
+// measure, the less it needs, so that noise is the same in all.
 absl::StatusOr<std::vector<Share>> SharesOfRounds(const Resolved& resolved,
                                                   const SmoothMeasure& measure) {
-  std::vector<uint64_t> weights;  // of the rounds of every class
-  for (uint32_t p = 0; p < resolved.problems; ++p) {
-    for (uint32_t t = 0; t < measure.rounds(); ++t) weights.push_back(measure.MassChange(t));
-  }
-  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares, ProportionalShares(resolved.votes, weights));
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares,
+                           SelectionShares(resolved.votes, resolved.delta_atto,
+                                           MassChanges(resolved, measure), resolved.selections));
   shares.erase(shares.begin() + measure.rounds(), shares.end());
   return shares;
+}
+
+// Whether rounds can pay, however shares are made of epsilon and delta.
+absl::Status CheckShares(const Resolved& resolved, const SmoothMeasure& measure) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares, SharesOfRounds(resolved, measure));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> pure,
+                           ProportionalShares(resolved.votes, MassChanges(resolved, measure)));
+  shares.insert(shares.end(), pure.begin(), pure.end());
+  for (const Share& share : shares) COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
+  return absl::OkStatus();
+}
+
+// Of a selection that spends all of a share.
+double EpsilonOf(const Share& share) {
+  return (share.is_concentrated() ? share.rho().ForSelection() : share.budget()).epsilon();
 }
 
 // One class against the rest: the rows' margins, and the rules so far.
@@ -168,7 +207,7 @@ class LazyBbTrainer final : public Trainer {
     const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kFewestRounds));
     COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
     const double noise =
-        static_cast<double>(measure.MassChange(0)) / kMassUnit / shares[0].budget().epsilon();
+        static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{absl::StrCat(
@@ -192,7 +231,8 @@ class LazyBbTrainer final : public Trainer {
     releases.Add(rounds ? absl::StrCat(*rounds, " rounds", classes, ", each ", resolved.rule)
                         : absl::StrCat("the rounds", classes, ", at most, each ", resolved.rule,
                                        ": how many follows from the noisy number"),
-                 SelectionName(SelectionRule::kPermuteAndFlip), resolved.votes);
+                 resolved.delta_atto == 0 ? "permute_and_flip" : "permute_and_flip or exponential",
+                 resolved.votes, /*times=*/1, resolved.delta_atto);
     return std::move(releases).Take();
   }
 
@@ -200,6 +240,7 @@ class LazyBbTrainer final : public Trainer {
       .name = "lazybb",
       .summary = "smooth boosting: a vote of a few simple rules, which can be read",
       .source = "Private Boosted Decision Trees via Smooth Re-Weighting, Algorithms 1 to 3",
+      .delta = true,
       .parameters = {
           ChoiceParameter("learner", {kOneRule, kTopDown}, kOneRule,
                           "one_rule: each round adds one question about one feature; top_down: a "
@@ -237,6 +278,7 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
     resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
   }
   resolved.votes = Share::Of(options.epsilon);
+  resolved.delta_atto = options.delta_atto;
   if (settings.Has("rounds")) {
     resolved.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
   } else {
@@ -257,14 +299,14 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
                               .structure = settings.Real("structure")};
     resolved.information = kTreeInformation;
     resolved.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
+    resolved.selections = tree.splits + 1;
     resolved.learner = MakeTopDown(schema, resolved.bins, tree);
   }
   // As many rounds as there may be have to be able to pay. The first has the least, and less of it
   // the smaller kappa is.
   const SmoothMeasure most(resolved.rate, resolved.density.value_or(kDensity),
                            resolved.rounds.value_or(kMostRounds));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, most));
-  for (const Share& share : shares) COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
+  COPPICE_RETURN_IF_ERROR(CheckShares(resolved, most));
   return resolved;
 }
 

@@ -11,10 +11,9 @@
 namespace coppice {
 namespace {
 
-constexpr double kMomentShare = 0.4;   // of what lines get; the rest goes to their gradients
-constexpr double kMostScale = 0x1p40;  // of noise; beyond it, it cannot be drawn
-constexpr double kRidge = 0.5;         // of the noise
-constexpr double kLeastPivot = 0.3;    // of the ridge: below it the noise won
+constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
+constexpr double kRidge = 0.5;        // of the noise
+constexpr double kLeastPivot = 0.3;   // of the ridge: below it the noise won
 
 // The middle of a bin on a scale from -kLineUnit to kLineUnit.
 int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {

@@ -32,7 +32,6 @@ constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
 constexpr uint32_t kCuts = 127;
 constexpr double kCountShare = 0.01;
 constexpr double kMostMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
-constexpr double kMostScale = 0x1p40;     // beyond it nothing can be said, and it cannot be drawn
 constexpr char kTooSmall[] =
     "epsilon is too small for so many features: take a larger one, or fewer features";
 constexpr uint32_t kFewestGroups = 8, kMostGroups = 64;

@@ -68,6 +68,8 @@ struct Measured {
   std::vector<int64_t> sums;
   double scale = 0;
 };
+// Beyond it nothing can be said, and it cannot be drawn in rho.
+inline constexpr double kMostScale = 0x1p40;
 absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& share);
 
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };

@@ -106,6 +106,19 @@ inline void ExpectFoundOut(const WalkedRelease& broken) {
   EXPECT_GT(WorstOf(broken).loss, 1.05 * Budget::Parse(broken.epsilon)->epsilon());
 }
 
+// The largest delta of neighbours, beside the epsilon that the release claims.
+inline double WorstDelta(const WalkedRelease& release) {
+  const double epsilon = Budget::Parse(release.epsilon)->epsilon();
+  std::map<TinyTable, Law<std::string>> laws = LawsOf(release);
+  double worst = 0;
+  for (const auto& [one, other] : NeighbouringTables(release.neighbours, release.rows)) {
+    worst = std::max({worst, ProvenDelta(laws[one], laws[other], epsilon),
+                      ProvenDelta(laws[other], laws[one], epsilon)});
+  }
+  std::printf("%s claims %s, loses a delta of %.3g\n", release.name, release.epsilon, worst);
+  return worst;
+}
+
 // As the name of a test.
 inline std::string NameOf(const WalkedRelease& release) {
   std::string name = release.name;

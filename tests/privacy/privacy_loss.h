@@ -25,6 +25,16 @@ double ProvenLoss(const Law<Output>& p, const Law<Output>& q) {
   return worst;
 }
 
+// The delta that the two laws prove to be lost beside `epsilon`, by the same bounds.
+template <typename Output>
+double ProvenDelta(const Law<Output>& p, const Law<Output>& q, double epsilon) {
+  double delta = -std::exp(epsilon) * q.cut;
+  for (const auto& [output, probability] : p.probability) {
+    delta += std::max(0.0, probability - std::exp(epsilon) * q.at(output));
+  }
+  return delta;
+}
+
 // The Renyi divergence of `order` > 1 that the two laws prove, by the same bounds.
 template <typename Output>
 double ProvenDivergence(const Law<Output>& p, const Law<Output>& q, double order) {

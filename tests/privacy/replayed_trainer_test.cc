@@ -27,7 +27,8 @@ struct Asked {
   uint64_t sensitivity = 0;  // L1, or the square of L2 in rho
   uint64_t amount = 0;       // nano-epsilons, or pico-rhos
   bool in_rho = false;
-  bool selects = false;  // among scores, which are `sums`, with `sensitivity` as their range
+  bool selects = false;      // among scores, which are `sums`, with `sensitivity` as their range
+  bool exponential = false;  // by the exponential mechanism
 };
 
 struct Recorder {
@@ -50,11 +51,12 @@ struct Recorder {
 
   // One of the better candidates.
   absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                uint64_t range) {
+                                uint64_t range, bool exponential) {
     asked.push_back({.sums = {scores.begin(), scores.end()},
                      .sensitivity = range,
                      .amount = epsilon.nanos(),
-                     .selects = true});
+                     .selects = true,
+                     .exponential = exponential});
     if (replaying) {
       if (asked.size() > released.size()) return absl::InternalError("released more often");
       return static_cast<size_t>(released[asked.size() - 1][0]);
@@ -94,12 +96,12 @@ absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
 
 absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
                                       uint64_t range, PrivateRandom&) {
-  return g_recorder->Select(scores, epsilon, range);
+  return g_recorder->Select(scores, epsilon, range, /*exponential=*/false);
 }
 
 absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
                                             uint64_t range, PrivateRandom&) {
-  return g_recorder->Select(scores, epsilon, range);
+  return g_recorder->Select(scores, epsilon, range, /*exponential=*/true);
 }
 
 absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t>, uint64_t, uint64_t, uint64_t,
@@ -135,8 +137,13 @@ struct Spent {
   uint64_t nanos = 0, picos = 0;
 };
 
-Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour,
-               const TrainOptions& options, uint64_t seed) {
+// What both runs asked for.
+struct TwoRuns {
+  std::vector<Asked> first{}, second{};
+};
+
+TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbour,
+                 const TrainOptions& options, uint64_t seed) {
   const Trainer& trainer = **FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
   SeededRandom random(seed);
@@ -144,21 +151,35 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
   recorder.engine.seed(seed);
   g_recorder = &recorder;
   EXPECT_OK(trainer.Train(table, options, random, go_on));
-  const std::vector<Asked> first = std::move(recorder.asked);
+  TwoRuns runs{.first = std::move(recorder.asked)};
   recorder.asked.clear();
   recorder.replaying = true;
   EXPECT_OK(trainer.Train(neighbour, options, random, go_on));
-  EXPECT_EQ(recorder.asked.size(), first.size());
-  Spent spent{.releases = first.size()};
-  size_t moved = 0;  // selections of a level
-  for (size_t i = 0; i < std::min(first.size(), recorder.asked.size()); ++i) {
-    const Asked& one = first[i];
-    const Asked& other = recorder.asked[i];
+  runs.second = std::move(recorder.asked);
+  EXPECT_EQ(runs.first.size(), runs.second.size());
+  runs.second.resize(runs.first.size());
+  for (size_t i = 0; i < runs.first.size(); ++i) {
+    const Asked& one = runs.first[i];
+    Asked& other = runs.second[i];
     EXPECT_EQ(one.sensitivity, other.sensitivity);
     EXPECT_EQ(one.amount, other.amount);
     EXPECT_EQ(one.selects, other.selects);
+    EXPECT_EQ(one.exponential, other.exponential);
     EXPECT_EQ(one.sums.size(), other.sums.size());
-    if (one.sums.size() != other.sums.size()) continue;
+    other.sums.resize(one.sums.size());
+  }
+  return runs;
+}
+
+Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour,
+               const TrainOptions& options, uint64_t seed) {
+  const TwoRuns runs = AskTwice(algorithm, table, neighbour, options, seed);
+  const std::vector<Asked>& first = runs.first;
+  Spent spent{.releases = first.size()};
+  size_t moved = 0;  // selections of a level
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Asked& one = first[i];
+    const Asked& other = runs.second[i];
     const double part = PartOfSensitivity(one, other);
     EXPECT_LE(part, 1) << "release " << i;
     if (i > 0) spent.largest_part = std::max(spent.largest_part, part);
@@ -252,6 +273,51 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
     if (rows > 1000) {
       EXPECT_EQ(spent.releases, (GetParam() == 2 ? 9u : 0u) + 1u + 2u * 19u);
     }
+  }
+}
+
+// Rounds in rho, each a selection of the exponential mechanism, which costs epsilon^2 / 8; the
+// votes of a round's leaves cost one selection together, because a row's mass is spread over them.
+TEST_P(ReplayedTrainerTest, LazyBbInRho) {
+  const auto schema = MixedClasses(GetParam());
+  const TrainOptions options{
+      .epsilon = *Budget::Parse("1"), .delta_atto = 1'000'000'000'000, .settings = {}};
+  for (const size_t splits : {0u, 3u}) {  // none: one rule
+    TrainOptions more = options;
+    more.settings = {{"rounds", "41"}};
+    if (splits > 0) {
+      more.settings["learner"] = "top_down";
+      more.settings["splits"] = std::to_string(splits);
+    }
+    double rho = 0, largest = 0;
+    for (const uint64_t rows : {0u, 30u, 800u}) {
+      const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows);
+      const TwoRuns runs = AskTwice("lazybb", table, WithARow(table, 1, rows > 50), more, rows);
+      rho = 0;
+      const size_t of_round = splits == 0 ? 1 : 2 * splits + 1;
+      ASSERT_EQ(runs.first.size() % of_round, 0u);
+      for (size_t i = 0; i < runs.first.size(); i += of_round) {
+        double of_leaves = 0;
+        for (size_t j = i; j < i + of_round; ++j) {
+          const Asked& asked = runs.first[j];
+          EXPECT_TRUE(asked.exponential);
+          const bool is_leaf = splits > 0 && j >= i + splits;
+          const double part = PartOfSensitivity(asked, runs.second[j]);
+          EXPECT_LE(part, 1);
+          largest = std::max(largest, part);
+          of_leaves += is_leaf ? part : 0;
+          if (is_leaf && j > i + splits) continue;
+          const double epsilon = static_cast<double>(asked.amount) / 1e9;
+          rho += epsilon * epsilon / 8;
+        }
+        EXPECT_LE(of_leaves, 1);
+      }
+      const double whole =
+          static_cast<double>(Rho::Implying(*options.epsilon, options.delta_atto)->picos()) / 1e12;
+      EXPECT_LE(rho, whole);
+      EXPECT_GT(rho, 0.999 * whole) << "wasted";
+    }
+    EXPECT_GT(largest, 0.3);
   }
 }
 

@@ -135,6 +135,42 @@ TEST_P(TrainerEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
   ExpectAsPrivateAsClaimed(GetParam());
 }
 
+// A trainer that takes a delta, walked with one: as large as it is, rounds are then worth more than
+// epsilon divided by them.
+struct WalkedWithDelta {
+  const char* rounds;
+  uint64_t delta_atto;
+  double found;  // the share of delta
+};
+
+class DeltaEnumerationTest : public ::testing::TestWithParam<WalkedWithDelta> {
+ protected:
+  static WalkedRelease Rounds(const char* name, const char* epsilon, uint64_t delta_atto) {
+    return {name,
+            epsilon,
+            kRow,
+            2,
+            1e-9,
+            0,
+            WalkTrainer("lazybb", Nothing(), {{"rounds", GetParam().rounds}, {"kappa", "1"}},
+                        delta_atto)};
+  }
+};
+
+// Two rounds of the exponential mechanism, and three of permute and flip.
+INSTANTIATE_TEST_SUITE_P(LazyBb, DeltaEnumerationTest,
+                         ::testing::Values(WalkedWithDelta{"2", kDeltaOne / 10, 0.5},
+                                           WalkedWithDelta{"3", kDeltaOne / 1000, 0.4}));
+
+TEST_P(DeltaEnumerationTest, RoundsLoseNoMoreThanEpsilonAndDelta) {
+  const WalkedRelease with = Rounds("lazybb with a delta", "1", GetParam().delta_atto);
+  const double delta = WorstDelta(with);
+  EXPECT_LE(delta, static_cast<double>(GetParam().delta_atto) / kDeltaOne);
+  EXPECT_GE(delta, GetParam().found * static_cast<double>(GetParam().delta_atto) / kDeltaOne);
+  EXPECT_GT(WorstOf(with).loss, 1);
+  EXPECT_LE(WorstDelta(Rounds("lazybb without one", "1", 0)), 1e-12);
+}
+
 // Trees grown by a broken rule, without their leaves.
 template <typename Chooser>
 TinyRelease WalkTree(Chooser choose) {

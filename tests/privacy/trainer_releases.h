@@ -76,7 +76,8 @@ inline std::string ModelText(const Model& model) {
   return text;
 }
 
-inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const Settings& more) {
+inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const Settings& more,
+                               uint64_t delta_atto = 0) {
   Settings settings = more;
   const std::pair<const char*, const char*> small[] = {
       {"trees", "1"}, {"depth", "1"}, {"cuts", "1"}, {"vote", "pooled"}};
@@ -86,12 +87,12 @@ inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const S
       if (parameter.name == name) settings.emplace(name, value);
     }
   }
-  return [trainer, schema = std::move(schema), settings](
+  return [trainer, schema = std::move(schema), settings, delta_atto](
              const TinyTable& tiny, const Budget& epsilon,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const absl::StatusOr<Model> model =
-        trainer->Train(schema.ToTable(tiny), {.epsilon = epsilon, .settings = settings}, random,
-                       [](double) { return absl::OkStatus(); });
+    const absl::StatusOr<Model> model = trainer->Train(
+        schema.ToTable(tiny), {.epsilon = epsilon, .delta_atto = delta_atto, .settings = settings},
+        random, [](double) { return absl::OkStatus(); });
     if (!model.ok()) return model.status();
     return ModelText(*model);
   };

@@ -62,6 +62,7 @@ TEST(DpBoostTest, SettingsThatDoNotGoTogetherAreRefused) {
   refused(*numbers, {{"loss", "logistic"}}, "take square");
   refused(*classes, {{"trees", "3"}, {"ensembles", "4"}}, "at most as many as there are trees, 3");
   refused(*classes, {{"ensembles", "2"}, {"scheme", "seq"}}, "with scheme=seq there are none");
+  refused(*classes, {{"filtering", "none"}}, "take clamp or drop");
   EXPECT_OK(DpBoost().Plan(*MixedClasses(2), Options("1", {{"loss", "square"}})));
 }
 
@@ -132,6 +133,28 @@ TEST(DpBoostTest, EveryTreeAddsItsShareOfWhatIsLeft) {
   const double added[] = {0.5 + 0.125, 0.0625, 0.03125};
   for (size_t tree = 0; tree < 3; ++tree) {
     EXPECT_NEAR(model.leaves()[tree][0].probabilities[1], added[tree], 1e-6);
+  }
+}
+
+// Without privacy and without bounds this is gradient boosting as it is elsewhere, which ends where
+// the loss is least: at the classes' frequencies. Held to g*, the rarer class asks for too little.
+TEST(DpBoostTest, WithoutBoundsProbabilitiesGoToTheFrequencies) {
+  for (const uint32_t classes : {2u, 3u}) {
+    const auto schema = MixedClasses(classes);
+    const Row row(schema->num_features(), kMissingValue);
+    Table table(schema);
+    for (int i = 0; i < 20; ++i) table.Append(row, i < 18 ? 0 : i % 2 == 0 ? classes - 1 : 1);
+    const auto of_first = [&](const char* filtering) {
+      const absl::StatusOr<Model> model = Train(table, Options(nullptr, {{"filtering", filtering},
+                                                                         {"scheme", "seq"},
+                                                                         {"trees", "400"},
+                                                                         {"depth", "0"},
+                                                                         {"lambda", "0"}}));
+      EXPECT_OK(model);
+      return model->Predict(row).probabilities[0];
+    };
+    EXPECT_NEAR(of_first("none"), 0.9, 1e-3) << classes;
+    EXPECT_GT(of_first("clamp"), 0.92) << classes;
   }
 }
 

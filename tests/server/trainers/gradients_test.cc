@@ -55,6 +55,21 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   EXPECT_THAT(gradients.ToOutputs({0.3}), ElementsAre(-0.3, 0.3));
 }
 
+TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
+  const BinnedRows rows = Classes(2, {0, 1});
+  Gradients logistic(rows, BoostLoss::kLogistic, Filtering::kNone);
+  logistic.Add({0, 1}, {0.15});  // four times that in log-odds
+  const double p = 1 / (1 + std::exp(-0.6));
+  EXPECT_NEAR(logistic.Of({0}).values[0][0], -kUnit * p, 1);
+  EXPECT_NEAR(logistic.Of({1}).values[0][0], kUnit * (1 - p), 1);
+  EXPECT_THAT(logistic.ToOutputs({0.15}), ElementsAre(-0.3, 0.3));
+  const BinnedRows numbers = Numbers({-2});
+  Gradients square(numbers, BoostLoss::kSquare, Filtering::kNone);
+  square.Add({0}, {0.125});  // the end of the range
+  EXPECT_THAT(square.Of({0}).values, ElementsAre(ElementsAre(-kUnit / 4)));
+  EXPECT_THAT(square.ToOutputs({0.125}), ElementsAre(-0.5, 0.5));
+}
+
 TEST(GradientsTest, TwoClassesBySquaresAreTheEndsOfARange) {
   const BinnedRows rows = Classes(2, {0, 1});
   Gradients gradients(rows, BoostLoss::kSquare, Filtering::kClamp);

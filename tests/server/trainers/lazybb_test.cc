@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/tree/votes.h"
+#include "server/trainers/composition.h"
 #include "server/trainers/trainer.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -17,9 +18,11 @@ namespace {
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 using ::testing::HasSubstr;
 
+constexpr uint64_t kMillionth = 1'000'000'000'000;  // of delta, in 1e-18
+
 absl::StatusOr<Model> Train(const Table& table, const char* epsilon, const Settings& settings,
-                            uint64_t seed = 1) {
-  TrainOptions options{.epsilon = {}, .settings = settings};
+                            uint64_t seed = 1, uint64_t delta_atto = 0) {
+  TrainOptions options{.epsilon = {}, .delta_atto = delta_atto, .settings = settings};
   if (epsilon != nullptr) options.epsilon = *Budget::Parse(epsilon);
   SeededRandom random(seed);
   return (*FindTrainer("lazybb"))->Train(table, options, random, [](double) {
@@ -135,6 +138,49 @@ TEST(LazyBbTest, TheCertificateHasTheRoundsThatThereWere) {
   ASSERT_OK_AND_ASSIGN(const Model model, Train(table, "1", {}));
   EXPECT_THAT(model.certificate().releases[1].what,
               HasSubstr(std::to_string(model.forest().size()) + " rounds"));
+}
+
+// A delta pays for less noise in many rounds, so there are more of them; a few are as without one.
+TEST(LazyBbTest, ADeltaMakesMoreRoundsWhereThereAreMany) {
+  const auto rounds = [](const Table& table, uint64_t delta_atto, const char* learner) {
+    const absl::StatusOr<Model> model =
+        Train(table, "1", {{"learner", learner}, {"splits", "3"}}, 1, delta_atto);
+    EXPECT_OK(model);
+    return static_cast<double>(model->forest().size());
+  };
+  const Table few = RandomTable(MixedClasses(2), {.rows = 50}, 1);
+  const Table many = RandomTable(MixedClasses(2), {.rows = 20'000}, 1);
+  EXPECT_EQ(rounds(few, kMillionth, "one_rule"), rounds(few, 0, "one_rule"));
+  const double of_rho = std::sqrt(8 * 0.0239) / kWorthOfPermuteAndFlip;
+  EXPECT_NEAR(rounds(many, 0, "one_rule"), std::sqrt(19'800) / 6.5, 1.5);
+  EXPECT_NEAR(rounds(many, kMillionth, "one_rule"),
+              std::pow(20'000 * of_rho / (6.5 * 6.5), 2.0 / 3), 1.5);
+  EXPECT_NEAR(rounds(many, 0, "top_down"), std::sqrt(19'800) / 20, 1.5);
+  EXPECT_NEAR(rounds(many, kMillionth, "top_down"),
+              std::pow(20'000 * of_rho * 2 / (20 * 20), 2.0 / 3), 1.5);
+}
+
+TEST(LazyBbTest, AFewRoundsWithADeltaAreThoseWithoutOne) {
+  const Table table = RandomTable(MixedClasses(2), {.rows = 300}, 1);
+  ASSERT_OK_AND_ASSIGN(const Model with, Train(table, "1", {{"rounds", "1"}}, 1, 1));
+  ASSERT_OK_AND_ASSIGN(const Model without, Train(table, "1", {{"rounds", "1"}}));
+  EXPECT_EQ(with.forest(), without.forest());
+  EXPECT_EQ(with.certificate().delta_atto, 1u);
+  EXPECT_THAT(with.certificate().releases[0].mechanism, HasSubstr("exponential"));
+  EXPECT_EQ(without.certificate().releases[0].mechanism, "permute_and_flip");
+}
+
+// Its noise is less, so fewer rows are too few.
+TEST(LazyBbTest, WarnsLessWithADelta) {
+  const auto warnings = [](uint64_t delta_atto) {
+    return (*FindTrainer("lazybb"))
+        ->Warnings(*MixedClasses(2), {.epsilon = *Budget::Parse("1"),
+                                      .delta_atto = delta_atto,
+                                      .settings = {{"rounds", "49"}}})
+        ->size();
+  };
+  EXPECT_EQ(warnings(0), 1u);
+  EXPECT_EQ(warnings(kMillionth), 0u);
 }
 
 // Rows without a label count nowhere: neither in the measure nor in a rule.

@@ -363,7 +363,7 @@ TEST_P(TrainerTest, ADeltaIsPlannedAndReleasedAndNeverMore) {
   EXPECT_EQ(*TotalDelta(plan), options.delta_atto);
   EXPECT_LE(*TotalCost(plan), options.epsilon->nanos());
   ASSERT_OK_AND_ASSIGN(const Model model, Train(table, options));
-  EXPECT_EQ(model.certificate().releases, plan);
+  EXPECT_EQ(Priced(model.certificate().releases), Priced(plan));
   EXPECT_EQ(model.certificate().delta_atto, options.delta_atto);
   ExpectAModel(table, options);
   if (info().regression) ExpectAModel(RandomTable(MixedRegression(), {.rows = 500}, 16), options);
