@@ -70,8 +70,8 @@ grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServer
 }
 
 grpc::ServerReadReactor<v1::UploadRowsRequest>* DatasetServiceImpl::UploadRows(
-    grpc::CallbackServerContext*, v1::UploadRowsResponse* response) {
-  return UploadStream::Start(datasets_, pool_, *response);
+    grpc::CallbackServerContext* context, v1::UploadRowsResponse* response) {
+  return UploadStream::Start(datasets_, pool_, *context, *response);
 }
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::GetDataset(grpc::CallbackServerContext* context,

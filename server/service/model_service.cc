@@ -147,8 +147,8 @@ grpc::ServerUnaryReactor* ModelServiceImpl::Predict(grpc::CallbackServerContext*
 }
 
 grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>*
-ModelServiceImpl::StreamPredictions(grpc::CallbackServerContext* /*context*/) {
-  return PredictionStream::Start(models_, endpoints_, pool_);
+ModelServiceImpl::StreamPredictions(grpc::CallbackServerContext* context) {
+  return PredictionStream::Start(models_, endpoints_, pool_, *context);
 }
 
 grpc::ServerUnaryReactor* ModelServiceImpl::SetServingModel(

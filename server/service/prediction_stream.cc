@@ -2,14 +2,16 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
+#include "server/service/load_limits.h"
 #include "server/service/predict_rows.h"
 #include "server/service/status_conversion.h"
 
 namespace coppice {
 
 PredictionStream* PredictionStream::Start(const Models& models, const Endpoints& endpoints,
-                                          WorkerPool& pool) {
-  auto* stream = new PredictionStream(models, endpoints, pool);
+                                          WorkerPool& pool,
+                                          grpc::CallbackServerContext& context) {
+  auto* stream = new PredictionStream(models, endpoints, pool, context);
   stream->StartRead(&stream->request_);
   return stream;
 }
@@ -20,7 +22,7 @@ void PredictionStream::OnReadDone(bool ok) {
   if (!quick.ok()) return Finish(ToGrpcStatus(quick.status()));
   if (*quick) return AnswerAndGoOn();
   const absl::Status queued = pool_.Run([this] { AnswerAndGoOn(); });
-  if (!queued.ok()) Finish(ToGrpcStatus(queued));
+  if (!queued.ok()) Finish(ToLoadStatus(context_, queued));
 }
 
 absl::StatusOr<bool> PredictionStream::Begin() {

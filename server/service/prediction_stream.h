@@ -4,7 +4,8 @@
 // Model      the one that is served when the first request comes answers all of the stream; after a
 //            switch the next stream is answered by the new one.
 // Order      one response a request, in order. The first request that is refused ends the stream,
-//            after the answers to those before it.
+//            after the answers to those before it. One that the pool has no room for is refused
+//            with a hint when to come again (load_limits.h).
 // Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
 //            seen by ThreadSanitizer, which does not see how gRPC hands the stream from thread to
 //            thread. What takes long runs on the worker pool.
@@ -31,17 +32,18 @@ namespace coppice {
 class PredictionStream final
     : public grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse> {
  public:
-  // All must outlive the server.
-  static PredictionStream* Start(const Models& models, const Endpoints& endpoints,
-                                 WorkerPool& pool);
+  // All must outlive the server; the context is the call's.
+  static PredictionStream* Start(const Models& models, const Endpoints& endpoints, WorkerPool& pool,
+                                 grpc::CallbackServerContext& context);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
-  PredictionStream(const Models& models, const Endpoints& endpoints, WorkerPool& pool)
-      : models_(models), endpoints_(endpoints), pool_(pool) {}
+  PredictionStream(const Models& models, const Endpoints& endpoints, WorkerPool& pool,
+                   grpc::CallbackServerContext& context)
+      : models_(models), endpoints_(endpoints), pool_(pool), context_(context) {}
 
   // Checks the request, and finds the model at the first one. Whether it is quickly answered.
   absl::StatusOr<bool> Begin();
@@ -50,6 +52,7 @@ class PredictionStream final
   const Models& models_;
   const Endpoints& endpoints_;
   WorkerPool& pool_;
+  grpc::CallbackServerContext& context_;
   v1::StreamPredictionsRequest request_;
   v1::StreamPredictionsResponse response_;
   std::mutex mutex_;

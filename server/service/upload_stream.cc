@@ -4,13 +4,15 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/service/central_messages.h"
+#include "server/service/load_limits.h"
 #include "server/service/status_conversion.h"
 
 namespace coppice {
 
 UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool,
+                                  grpc::CallbackServerContext& context,
                                   v1::UploadRowsResponse& response) {
-  auto* stream = new UploadStream(datasets, pool, response);
+  auto* stream = new UploadStream(datasets, pool, context, response);
   stream->StartRead(&stream->request_);
   return stream;
 }
@@ -18,7 +20,7 @@ UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool,
 void UploadStream::OnReadDone(bool ok) {
   if (!ok) return Finish(ToGrpcStatus(End()));
   const absl::Status queued = pool_.Run([this] { StoreAndGoOn(); });
-  if (!queued.ok()) Finish(ToGrpcStatus(queued));
+  if (!queued.ok()) Finish(ToLoadStatus(context_, queued));
 }
 
 void UploadStream::StoreAndGoOn() {

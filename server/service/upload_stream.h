@@ -2,10 +2,11 @@
 // read, so a client that sends faster than the disk writes has to wait.
 //
 // Order      messages are stored in the order they arrive. The first that is refused ends the
-//            stream; those before it stay.
+//            stream; those before it stay. One that the pool has no room for is refused with a hint
+//            when to come again (load_limits.h).
 // Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
-// seen by
-//            ThreadSanitizer, which does not see how gRPC hands the stream from thread to thread.
+//            seen by ThreadSanitizer, which does not see how gRPC hands the stream from thread to
+//            thread.
 // Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
 
 #ifndef COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
@@ -26,16 +27,18 @@ namespace coppice {
 
 class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest> {
  public:
-  // `datasets` and `pool` must outlive the server.
+  // `datasets` and `pool` must outlive the server; the rest is the call's.
   static UploadStream* Start(Datasets& datasets, WorkerPool& pool,
+                             grpc::CallbackServerContext& context,
                              v1::UploadRowsResponse& response);
 
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
-  UploadStream(Datasets& datasets, WorkerPool& pool, v1::UploadRowsResponse& response)
-      : datasets_(datasets), pool_(pool), response_(response) {}
+  UploadStream(Datasets& datasets, WorkerPool& pool, grpc::CallbackServerContext& context,
+               v1::UploadRowsResponse& response)
+      : datasets_(datasets), pool_(pool), context_(context), response_(response) {}
 
   void StoreAndGoOn();
   absl::Status StoreRows();
@@ -43,6 +46,7 @@ class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest>
 
   Datasets& datasets_;
   WorkerPool& pool_;
+  grpc::CallbackServerContext& context_;
   v1::UploadRowsResponse& response_;
   v1::UploadRowsRequest request_;
   std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "server/service/dataset_service.h"
 
 #include "tests/server/service/central_service_fixture.h"
+#include "tests/server/service/load.h"
 
 namespace coppice {
 namespace {
@@ -68,6 +69,18 @@ TEST_F(DatasetServiceTest, AnUploadGoesOnAfterABrokenStream) {
   ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
   ASSERT_THAT(Upload({Rows("datasets/d", dataset_.rows(), 5, true)}), IsGrpcOk());
   EXPECT_EQ(dataset_.rows(), 25u);
+}
+
+TEST_F(DatasetServiceTest, AnUploadThatTheFullPoolRefusesSaysWhenToComeAgain) {
+  ASSERT_THAT(Create(CreateRequest("d")), IsGrpcOk());
+  const FullPool full(pool_);
+  grpc::ClientContext context;
+  v1::UploadRowsResponse response;
+  const auto writer = datasets_->UploadRows(&context, &response);
+  writer->Write(Rows("datasets/d", 0, 3));
+  EXPECT_THAT(writer->Finish(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("busy")));
+  EXPECT_EQ(PushbackOf(context), "1000");
+  EXPECT_EQ(central_.datasets->Get("d")->rows, 0u);
 }
 
 TEST_F(DatasetServiceTest, WhatIsRefusedEndsTheStreamAndWhatCameBeforeStays) {

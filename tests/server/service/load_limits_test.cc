@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "tests/server/service/load.h"
 #include "tests/server/service/service_fixture.h"
 
 namespace coppice {
@@ -17,14 +18,9 @@ namespace {
 
 using ::coppice::testing::GrpcStatusIs;
 using ::coppice::testing::IsGrpcOk;
+using ::coppice::testing::PushbackOf;
 using ::coppice::testing::ServiceTest;
 using ::testing::HasSubstr;
-
-std::string PushbackOf(const grpc::ClientContext& context) {
-  const auto found = context.GetServerTrailingMetadata().find("grpc-retry-pushback-ms");
-  if (found == context.GetServerTrailingMetadata().end()) return "";
-  return {found->second.data(), found->second.size()};
-}
 
 // A stream of its own context, cancelled when it goes.
 class OpenStream {

@@ -8,15 +8,18 @@
 #include <thread>
 
 #include "server/service/predict_rows.h"
+#include "tests/server/service/load.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FullPool;
 using ::coppice::testing::GrpcStatusIs;
 using ::coppice::testing::IsGrpcOk;
 using ::coppice::testing::MakeServiceSchema;
+using ::coppice::testing::PushbackOf;
 using ::coppice::testing::ServiceTest;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -238,6 +241,17 @@ TEST_F(ServingTest, ABatchThatIsRefusedEndsTheStreamAfterTheAnswersBeforeIt) {
     EXPECT_THAT(stream->Finish(), GrpcStatusIs(grpc::INVALID_ARGUMENT,
                                                AllOf(HasSubstr(message), Not(HasSubstr("4711")))));
   }
+}
+
+TEST_F(ServingTest, AStreamThatTheFullPoolRefusesSaysWhenToComeAgain) {
+  const FullPool full(pool_);
+  grpc::ClientContext context;
+  const std::unique_ptr<Stream> stream = stub_->StreamPredictions(&context);
+  stream->Write(Batch("models/m1", 2000, 1));
+  v1::StreamPredictionsResponse response;
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_THAT(stream->Finish(), GrpcStatusIs(grpc::RESOURCE_EXHAUSTED, HasSubstr("busy")));
+  EXPECT_EQ(PushbackOf(context), "1000");
 }
 
 TEST_F(ServingTest, AStreamWithoutAModelOrWithoutAMessageEnds) {
