@@ -21,6 +21,7 @@ constexpr char kDescription[] =
 
 constexpr char kFooter[] = R"(
 Example:
+  umask 077                      # what follows is for nobody else to read
   coppiced token --name ops --role admin > new
   head -n 1 new > ops.token      # coppice --token-file ops.token
   tail -n 1 new                  # into "tokens" of policy.json, then: kill -HUP the daemon

@@ -223,7 +223,7 @@ absl::Status IssueTokens(const TokensFlags& flags) {
     tokens.insert(tokens.end(), response.tokens().begin(), response.tokens().end());
   }
   COPPICE_RETURN_IF_ERROR(
-      WriteFileAtomically(flags.output_file, WriteTokenList(tokens), flags.force));
+      WriteSecretAtomically(flags.output_file, WriteTokenList(tokens), flags.force));
   PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
   return absl::OkStatus();
 }

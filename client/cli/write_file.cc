@@ -23,16 +23,15 @@ absl::Status AlreadyThere(const std::string& path) {
       absl::StrCat(path, " exists already; name another file, or give --force to replace it"));
 }
 
-absl::Status WriteAndSync(int descriptor, const std::string& path, absl::string_view bytes) {
+absl::Status WriteAndSync(int descriptor, const std::string& path, absl::string_view bytes,
+                          mode_t mode) {
   while (!bytes.empty()) {
     const ssize_t count = write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return WriteError(path, errno);
     bytes.remove_prefix(static_cast<size_t>(count));
   }
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) != 0 || fsync(descriptor) != 0) {
+  if (fchmod(descriptor, mode) != 0 || fsync(descriptor) != 0) {
     return WriteError(path, errno);
   }
   return absl::OkStatus();
@@ -48,17 +47,27 @@ absl::Status GiveName(const std::string& temporary, const std::string& path, boo
   return errno == EEXIST ? AlreadyThere(path) : WriteError(path, errno);
 }
 
-}  // namespace
-
-absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes, bool replace) {
+absl::Status Write(const std::string& path, absl::string_view bytes, bool replace, mode_t mode) {
   std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const int descriptor = mkstemp(temporary.data());
+  const int descriptor = mkstemp(temporary.data());  // its owner's alone so far
   if (descriptor < 0) return WriteError(path, errno);
-  absl::Status status = WriteAndSync(descriptor, path, bytes);
+  absl::Status status = WriteAndSync(descriptor, path, bytes, mode);
   close(descriptor);
   if (status.ok()) status = GiveName(temporary, path, replace);
   unlink(temporary.c_str());  // Gone already after rename().
   return status;
+}
+
+}  // namespace
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes, bool replace) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return Write(path, bytes, replace, 0666 & ~mask);
+}
+
+absl::Status WriteSecretAtomically(const std::string& path, absl::string_view bytes, bool replace) {
+  return Write(path, bytes, replace, 0600);
 }
 
 }  // namespace coppice

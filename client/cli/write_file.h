@@ -14,6 +14,9 @@ namespace coppice {
 // one and not `replace`; Unavailable if the file system says no.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes, bool replace);
 
+// The same, readable and writable by its owner alone, at every moment.
+absl::Status WriteSecretAtomically(const std::string& path, absl::string_view bytes, bool replace);
+
 }  // namespace coppice
 
 #endif  // COPPICE_CLIENT_CLI_WRITE_FILE_H_

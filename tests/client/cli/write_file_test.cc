@@ -1,5 +1,7 @@
 #include "client/cli/write_file.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -42,6 +44,21 @@ TEST(WriteFileTest, ReplacesOnlyWhenToldTo) {
   ASSERT_OK(WriteFileAtomically(path, "new", /*replace=*/true));
   EXPECT_EQ(ReadFile(path), "new");
   EXPECT_EQ(FilesIn(dir), 1);
+}
+
+TEST(WriteFileTest, SecretsAreForTheOwnerAloneWhateverTheMaskAllows) {
+  const TempDir dir;
+  const mode_t mask = umask(0);
+  const absl::Status open = WriteFileAtomically(dir.path() + "/open", "text", /*replace=*/false);
+  const absl::Status secret = WriteSecretAtomically(dir.path() + "/secret", "text", false);
+  umask(mask);
+  ASSERT_OK(open);
+  ASSERT_OK(secret);
+  const auto mode = [&](const char* name) {
+    return std::filesystem::status(dir.path() + name).permissions();
+  };
+  EXPECT_EQ(mode("/open"), static_cast<std::filesystem::perms>(0666));
+  EXPECT_EQ(mode("/secret"), static_cast<std::filesystem::perms>(0600));
 }
 
 TEST(WriteFileTest, FolderThatIsNotThereIsNamed) {
