@@ -64,8 +64,8 @@ class Place:
                               (r"/[\w/.-]*(?:server|tls)\.key", "certs/server.key"),
                               (r"/[\w/.-]*(?:clients|ca)\.crt", "certs/ca.crt"),
                               (r"/[\w/.-]*policy\.json", "policy.json"),
-                              (r"/var/lib/coppice", "data"),
-                              (r"/var/backups/coppice", "backups")):
+                              (r"/var/lib/coppice-backups", "backups"),
+                              (r"/var/lib/coppice", "data")):
             moved = re.sub(pattern, os.path.join(self.folder, file), moved)
         path = os.path.join(self.folder, "coppiced.toml")
         with open(path, "w", encoding="utf-8") as file:
@@ -127,6 +127,16 @@ class DeployTest(unittest.TestCase):
         self.assertNotRegex(verified.stderr, r"coppiced\.service:\d+: ", verified.stderr)
         rated = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
         self.assertEqual(rated.returncode, 0, rated.stdout)
+
+    def test_the_unit_lets_the_daemon_write_where_the_full_configuration_says(self):
+        unit = read("systemd", "coppiced.service")
+        self.assertIn("ProtectSystem=strict", unit)  # so nothing else can be written
+        states = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1).split()
+        writable = {"/var/lib/" + state for state in states}
+        toml = read("config", "full.toml")
+        for key in ("data-dir", "backup-dir"):
+            with self.subTest(key):
+                self.assertIn(re.search(rf'^{key} = "(.*)"$', toml, re.MULTILINE).group(1), writable)
 
     def test_every_shared_library_is_of_a_package(self):
         packages = run(os.path.join(DEPLOY, "container", "runtime-packages.sh"), COPPICED)
