@@ -7,6 +7,16 @@
 
 namespace coppice {
 
+namespace render_internal {
+
+absl::Status TooLarge() {
+  return absl::OutOfRangeError(
+      absl::StrCat("the drawing would take more than ", kMaxDrawingBytes >> 20,
+                   " MiB; explain single rows instead, or export the model"));
+}
+
+}  // namespace render_internal
+
 absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name) {
   if (name == "text") return RenderFormat::kText;
   if (name == "dot") return RenderFormat::kDot;

@@ -3,6 +3,9 @@
 //
 // The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
 // for the format. Thresholds are printed with the fewest digits that read back to the same double.
+//
+// Bound      a tree of a model file may have a million nodes, 512 levels and names as long as the
+//            file: what would take more than kMaxDrawingBytes is refused, and not begun in full.
 
 #ifndef COPPICE_COMMON_TREE_RENDER_H_
 #define COPPICE_COMMON_TREE_RENDER_H_
@@ -18,11 +21,13 @@ namespace coppice {
 
 enum class RenderFormat { kText, kDot, kSvg, kVotes };
 
+inline constexpr size_t kMaxDrawingBytes = size_t{64} << 20;
+
 // "text", "dot", "svg" or "votes"; InvalidArgument names them.
 absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
 
 // Tree number `tree` of the model; of votes, all of them. InvalidArgument if there is no such tree,
-// or the model is no vote.
+// or the model is no vote. OutOfRange if the drawing would be too large.
 absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
 
 }  // namespace coppice

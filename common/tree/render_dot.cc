@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/tree/render.h"
 #include "common/tree/render_formats.h"
 
 namespace coppice::render_internal {
@@ -24,13 +25,14 @@ std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
 
 }  // namespace
 
-std::string RenderDot(const TreeView& view) {
+absl::StatusOr<std::string> RenderDot(const TreeView& view) {
   std::string out = absl::StrCat("digraph tree {\n  label=", Quote(Title(view)),
                                  ";\n  labelloc=t;\n  rankdir=LR;\n"
                                  "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
                                  "  edge [fontname=\"sans-serif\", color=\"#8a939c\"];\n");
   const absl::Span<const Node> nodes = view.tree().nodes();
   for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (out.size() > kMaxDrawingBytes) return TooLarge();
     if (nodes[i].kind == SplitKind::kLeaf) {
       absl::StrAppend(&out, "  n", i, " [", LeafAttributes(view, view.tree().first_leaf(i)),
                       "];\n");

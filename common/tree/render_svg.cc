@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
+#include "common/tree/render.h"
 #include "common/tree/render_formats.h"
 
 namespace coppice::render_internal {
@@ -85,9 +87,10 @@ Box QuestionBox(const TreeView& view, uint32_t node) {
 }
 
 // A column a depth, as wide as its widest box; a leaf in its row, a parent between its children.
-std::vector<Box> Layout(const TreeView& view) {
+absl::StatusOr<std::vector<Box>> Layout(const TreeView& view) {
   const Tree& tree = view.tree();
   std::vector<Box> boxes(tree.nodes().size());
+  size_t bytes = 0;
   std::vector<double> widths(tree.depth() + 1, 0);
   for (uint32_t i = static_cast<uint32_t>(boxes.size()); i-- > 0;) {
     const Node& node = tree.nodes()[i];
@@ -98,6 +101,8 @@ std::vector<Box> Layout(const TreeView& view) {
       boxes[i] = QuestionBox(view, i);
       boxes[i].y = (boxes[node.left].y + boxes[node.right].y) / 2;
     }
+    bytes += boxes[i].text.size() + boxes[i].hover.size();
+    if (bytes > kMaxDrawingBytes) return TooLarge();
     double& width = widths[tree.node_depth(i)];
     width = std::max(width, boxes[i].width);
   }
@@ -169,8 +174,8 @@ constexpr absl::string_view kStyle =
 
 }  // namespace
 
-std::string RenderSvg(const TreeView& view) {
-  const std::vector<Box> boxes = Layout(view);
+absl::StatusOr<std::string> RenderSvg(const TreeView& view) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Box> boxes, Layout(view));
   const std::string title = Title(view), privacy = PrivacyLine(view.model);
   std::string body;
   double right = std::max(
@@ -178,6 +183,7 @@ std::string RenderSvg(const TreeView& view) {
   std::string edges;
   const absl::Span<const Node> nodes = view.tree().nodes();
   for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (body.size() + edges.size() > kMaxDrawingBytes) return TooLarge();
     const bool leaf = nodes[i].kind == SplitKind::kLeaf;
     right = std::max(right, boxes[i].x + boxes[i].width);
     absl::StrAppend(&body, DrawBox(boxes[i], leaf ? LeafAttributes(view, view.tree().first_leaf(i))

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "tests/common/tree/trees.h"
 #include "tests/support/status_matchers.h"
@@ -60,6 +61,42 @@ TEST(RenderTest, FormatsHaveNames) {
 TEST(RenderTest, RefusesATreeThatTheModelDoesNotHave) {
   EXPECT_THAT(Render(IncomeModel(), 1, RenderFormat::kText),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 to 0")));
+}
+
+// A chain of 512 levels, and below it a full tree: a file of a few megabytes whose text would take
+// gigabytes.
+Model DeepModel() {
+  constexpr uint32_t kChain = 490;
+  constexpr uint32_t kLeaves = 1u << 16;
+  const Schema schema = *Schema::Create({Numeric("x", 0, 1)}, "y", {"a", "b"});
+  std::vector<Node> nodes;
+  for (uint32_t i = 0; i < kChain; ++i) {
+    nodes.push_back(NumericSplit(0, 0.5, 2 * i + 1, 2 * i + 2));
+    nodes.emplace_back();
+  }
+  const auto base = static_cast<uint32_t>(nodes.size());  // of the full tree, level by level
+  for (uint32_t i = 0; i < kLeaves - 1; ++i) {
+    nodes.push_back(NumericSplit(0, 0.5, base + 2 * i + 1, base + 2 * i + 2));
+  }
+  nodes.resize(nodes.size() + kLeaves);
+  Tree tree = *Tree::Create(std::move(nodes), schema);
+  std::vector<LeafPrediction> leaves;
+  for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+    leaves.push_back(Leaf({1, 0}, 0, 0, tree.leaf_node(leaf)));
+  }
+  return *Model::Create(schema, {std::move(tree)}, {std::move(leaves)}, {});
+}
+
+TEST(RenderTest, WhatWouldBeTooLargeIsRefusedEarly) {
+  const Model deep = DeepModel();
+  EXPECT_THAT(Render(deep, 0, RenderFormat::kText),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("64 MiB")));
+  EXPECT_OK(Render(deep, 0, RenderFormat::kDot));
+  const Model wordy = NamedModel(std::string(kMaxDrawingBytes + 1, 'n'), "a");
+  for (const RenderFormat format : {RenderFormat::kText, RenderFormat::kDot, RenderFormat::kSvg}) {
+    EXPECT_THAT(Render(wordy, 0, format),
+                StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("64 MiB")));
+  }
 }
 
 TEST(RenderTest, TextIsAnIndentedTree) {
