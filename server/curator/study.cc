@@ -142,6 +142,7 @@ void Study::Advance(StudyLife life) {
   const std::lock_guard lock(mutex_);
   if (life.state < progress_.life.state) return;
   progress_.life = std::move(life);
+  if (progress_.life.state != StudyState::kOpen) spent_ = SpentTickets();
   if (progress_.life.retired) progress_.sums.clear();
 }
 

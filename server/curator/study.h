@@ -107,7 +107,8 @@ class Study {
 
   // Replaces the sums of the trees where `sums` is not null, and adds to the counts.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
-  // To the next life (study_life.h), once that is stored. One that is retired has no sums.
+  // To the next life (study_life.h), once that is stored. One that is sealed keeps no spent tickets,
+  // one that is retired no sums.
   void Advance(StudyLife life);
   void MarkDeleted();
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "server/curator/study.h"
+#include "server/curator/study_request.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
@@ -36,6 +38,18 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
   EXPECT_EQ(Built(built, "other"), built);
   EXPECT_EQ(Sealed(built, 9), built);
   EXPECT_EQ(Expired(built, 9), built);
+}
+
+// A third of a gigabyte for ten million of them, for as long as the daemon runs.
+TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
+  absl::StatusOr<StudyFacts> facts = MakeStudyFacts(Spec("one"), "one", 1000);
+  ASSERT_OK(facts);
+  StudyProgress progress = NoProgress(*facts);
+  Study study(*std::move(facts), std::move(progress));
+  study.spent().insert(TicketId{1});
+  study.Advance(Sealed(study.Life(), 5));
+  EXPECT_EQ(study.spent().size(), 0u);
+  EXPECT_EQ(study.spent().capacity(), 0u);
 }
 
 class StudyLifeTest : public ::testing::Test {
