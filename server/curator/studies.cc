@@ -1,6 +1,7 @@
 #include "server/curator/studies.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -145,6 +146,7 @@ class StoredStudies final : public Studies {
               SubmitDone done) override {
     const int64_t now = clock_();
     std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) done = CountingUnknown(std::move(done));
     Submission batch;
     if (study != nullptr && reports_per_second_ > 0 &&
         !study->rate().Take(reports.size(), reports_per_second_, now)) {
@@ -182,6 +184,7 @@ class StoredStudies final : public Studies {
     absl::Status status;
     for (const std::shared_ptr<Study>& study : catalog_.All()) {
       status.Update(SealIfOver(*study));
+      study->LookForAlarms();
       if (study->IsToRetire(clock_())) status.Update(Retire(*study));
     }
     status.Update(intake_.RunBetweenGroups([this] { return StoreCounts(); }));
@@ -192,6 +195,8 @@ class StoredStudies final : public Studies {
     return intake_.RunBetweenGroups([this] { return ReconcileAll(); });
   }
 
+  uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
+
   size_t QueuedBytes() const override { return intake_.QueuedBytes(); }
 
   void Drain() override {
@@ -201,6 +206,13 @@ class StoredStudies final : public Studies {
   }
 
  private:
+  SubmitDone CountingUnknown(SubmitDone done) {
+    return [this, done = std::move(done)](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+      if (outcomes.ok()) of_no_study_ += outcomes->size();
+      done(std::move(outcomes));
+    };
+  }
+
   static absl::Status CheckTokenCount(const StudyFacts& facts, size_t tickets, size_t tokens) {
     const size_t wanted = facts.require_submission_token ? tickets : 0;
     if (tokens == wanted) return absl::OkStatus();
@@ -412,6 +424,7 @@ class StoredStudies final : public Studies {
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.
   std::mutex change_mutex_;
+  std::atomic<uint64_t> of_no_study_{0};
   mutable Intake intake_;  // last: its thread ends before what it uses
 };
 

@@ -14,6 +14,10 @@
 //            answered. Accepted and duplicate are kept with the sums; rejections are written beside
 //            the next of these, at Sweep() and Drain(), so that a crash may forget rejections and
 //            nothing else. Failed: their call failed as a whole, since the process started.
+// Alarms     Sweep() looks at a study's sums when its reports have grown by half since the last
+// look,
+//            and once more when it is sealed: so a study of a billion reports is looked at some
+//            fifty times, and no look is more likely to raise a false alarm than another.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store
 //            returns otherwise.
 // Threads    safe to share.
@@ -94,6 +98,8 @@ struct StudyInfo {
   uint64_t failed = 0;
   uint64_t in_sums = 0;
   std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
+  // As Sweep() found them; null before the first look.
+  std::shared_ptr<const std::vector<Alarm>> alarms_at_last_look{};
   uint64_t min_reports = 0;
   int64_t expires_unix_seconds = 0;
   int64_t sealed_unix_seconds = 0;  // 0 while it is open
@@ -121,7 +127,8 @@ class Studies {
   virtual ~Studies() = default;
 
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
-  // With its alarms, so at the cost of an estimate; no other call computes them.
+  // With its alarms, so at the cost of an estimate. None below the study's minimum of reports: they
+  // tell of the mean label, as a model would.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
@@ -170,13 +177,18 @@ class Studies {
                                                const EstimatorOptions& options) = 0;
 
   // Does what time alone brings about: seals studies whose time is over, retires those whose
-  // retention is, and writes the rejections that were counted since the last time. To be called
-  // every second or so. The first error; what failed is tried again the next time.
+  // retention is, writes the rejections that were counted since the last time, and looks for
+  // alarms. To be called every second or so. The first error; what failed is tried again the next
+  // time.
   virtual absl::Status Sweep() = 0;
 
   // Whether what was counted at different places agrees. Internal names the study and the numbers
   // that do not. Waits for a turn between two groups of reports.
   virtual absl::Status Reconcile() const = 0;
+
+  // Reports that were answered "unknown study", since the process started. Of a study that was
+  // deleted while they waited they are not: those were the study's.
+  virtual uint64_t ReportsOfNoStudy() const = 0;
 
   // Memory of the reports that are queued or being stored.
   virtual size_t QueuedBytes() const = 0;

@@ -116,18 +116,34 @@ StudyInfo Study::Info() const {
   info.retired = life.retired;
   info.outcomes = progress_.counts.outcomes;
   info.failed = progress_.counts.failed;
+  info.alarms_at_last_look = last_alarms_;
   for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
   info.received = received();  // after what was answered, so never below it
   return info;
 }
 
-std::vector<Alarm> Study::Alarms() const {
-  const StudyProgress progress = Progress();
+std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
+  if (progress.counts.of(ReportOutcome::kAccepted) < facts_.min_reports) return {};
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
     trees.push_back({facts_.mechanisms[tree].get(), progress.sums[tree].get()});
   }
   return ComputeAlarms(trees);
+}
+
+std::vector<Alarm> Study::Alarms() const { return AlarmsOf(Progress()); }
+
+void Study::LookForAlarms() {
+  const StudyProgress progress = Progress();
+  const uint64_t reports = progress.counts.of(ReportOutcome::kAccepted);
+  const bool at_end = progress.life.state != StudyState::kOpen;
+  const bool has_grown = reports > looked_at_reports_ + looked_at_reports_ / 2;
+  if (progress.life.retired || looked_at_end_ || !(at_end || has_grown)) return;
+  auto alarms = std::make_shared<const std::vector<Alarm>>(AlarmsOf(progress));
+  looked_at_reports_ = reports;
+  looked_at_end_ = at_end;
+  const std::lock_guard lock(mutex_);
+  last_alarms_ = std::move(alarms);
 }
 
 void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {

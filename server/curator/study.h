@@ -96,8 +96,12 @@ class Study {
   Counts CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
-  // Of the sums as they are now; see alarms.h for what it costs. Holds no lock while it computes.
+  // Of the sums as they are now, if there are enough reports; see alarms.h for what it costs. Holds
+  // no lock while it computes.
   std::vector<Alarm> Alarms() const;
+  // Computes them if a look is due (studies.h), and shows them in Info() from then on. One at a
+  // time.
+  void LookForAlarms();
 
   // At the entrance: that so many reports were taken in. All else is counted when they are
   // answered.
@@ -107,8 +111,8 @@ class Study {
 
   // Replaces the sums of the trees where `sums` is not null, and adds to the counts.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
-  // To the next life (study_life.h), once that is stored. One that is sealed keeps no spent tickets,
-  // one that is retired no sums.
+  // To the next life (study_life.h), once that is stored. One that is sealed keeps no spent
+  // tickets, one that is retired no sums.
   void Advance(StudyLife life);
   void MarkDeleted();
 
@@ -121,9 +125,15 @@ class Study {
   bool counts_are_behind = false;
 
  private:
+  std::vector<Alarm> AlarmsOf(const StudyProgress& progress) const;
+
   const StudyFacts facts_;
   mutable std::mutex mutex_;
-  StudyProgress progress_;  // guarded by mutex_
+  StudyProgress progress_;                                 // guarded by mutex_
+  std::shared_ptr<const std::vector<Alarm>> last_alarms_;  // guarded by mutex_
+  // Of LookForAlarms() alone: what the last look saw.
+  uint64_t looked_at_reports_ = 0;
+  bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;
   ReportRate rate_;
   SpentTickets spent_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <string>
 
 #include "server/metrics/all_pages.h"
 
@@ -40,6 +41,32 @@ std::vector<Reading> Reports(const Studies& studies) {
               for (size_t i = 0; i < others.size(); ++i) others[i] += info.outcomes[i];
             });
   if (named > kMaxNamed) AddLines("_other", others, lines);
+  lines.push_back({.labels = {{"study", "_unknown"}, {"outcome", "unknown_study"}},
+                   .value = static_cast<double>(studies.ReportsOfNoStudy())});
+  return lines;
+}
+
+std::vector<Reading> RaisedAlarms(const Studies& studies) {
+  std::vector<Reading> lines;
+  std::map<std::string, double> others;
+  size_t named = 0;
+  ForEachOf([&](const Page& page) { return studies.List(page); },
+            [&](const StudyInfo& info) {
+              const bool is_named = named++ < kMaxNamed;
+              if (info.alarms_at_last_look == nullptr) return;
+              for (const Alarm& alarm : *info.alarms_at_last_look) {
+                const double raised = alarm.raised ? 1 : 0;
+                if (is_named) {
+                  lines.push_back(
+                      {.labels = {{"study", info.id}, {"alarm", alarm.name}}, .value = raised});
+                } else {
+                  others[alarm.name] += raised;
+                }
+              }
+            });
+  for (const auto& [alarm, raised] : others) {
+    lines.push_back({.labels = {{"study", "_other"}, {"alarm", alarm}}, .value = raised});
+  }
   return lines;
 }
 
@@ -86,6 +113,9 @@ Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
 void AddStudyReadings(const Studies& studies, Readings& readings) {
   readings.AddCounters("coppice_reports_total", "Reports received, by study and outcome.",
                        [&studies] { return Reports(studies); });
+  readings.AddGauges("coppice_study_alarms",
+                     "Whether a study raised an alarm at the last look: 1 or 0, by alarm.",
+                     [&studies] { return RaisedAlarms(studies); });
   readings.AddGauges("coppice_studies", "Studies, by state.",
                      [&studies] { return StudiesByState(studies); });
   readings.AddGauge("coppice_intake_queued_bytes",

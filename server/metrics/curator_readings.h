@@ -4,7 +4,8 @@
 //            not here. Names are those that operators and owners chose.
 // Bound      the first kMaxNamed studies and datasets in the order of their ids have a line each;
 //            the other studies are added up as study "_other", which no id can be, and the other
-//            datasets are left out.
+//            datasets are left out. Reports to studies that there are not are one, "_unknown":
+//            their names are the senders' and are not shown.
 
 #ifndef COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
 #define COPPICE_SERVER_METRICS_CURATOR_READINGS_H_

@@ -65,6 +65,15 @@ TEST_F(CountsTest, CrashForgetsRejectionsThatNothingWroteAndNothingElse) {
   ExpectCounts(3, 0);
 }
 
+TEST_F(CountsTest, ReportsOfNoStudyAreCountedTogether) {
+  EXPECT_EQ(studies_->ReportsOfNoStudy(), 0u);
+  EXPECT_THAT(*Send(*studies_, "none", Bytes(study_.fingerprint), {{"a", "b"}, {"c", "d"}}).get(),
+              Each(ReportOutcome::kUnknownStudy));
+  SendGood(1);
+  EXPECT_EQ(studies_->ReportsOfNoStudy(), 2u);
+  ExpectCounts(1, 0);
+}
+
 TEST_F(CountsTest, SweepKeepsRejections) {
   SendGood(3);
   SendBad(2);

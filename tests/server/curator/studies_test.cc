@@ -193,6 +193,42 @@ TEST_F(StudiesTest, ChoosingAmongTicketsRaisesAnAlarm) {
   EXPECT_TRUE(studies_->List({})[0].alarms.empty());
 }
 
+TEST_F(StudiesTest, SweepsLookForAlarmsAsReportsGrowAndOnceMoreAtTheEnd) {
+  StudySpec spec = Spec("one");
+  spec.mechanism = MechanismKind::kSignedHadamard;
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
+  const auto look = [&] {
+    EXPECT_OK(studies_->Sweep());
+    return studies_->List({})[0].alarms_at_last_look;
+  };
+  EXPECT_EQ(look(), nullptr);
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 10)));
+  const auto first = look();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->size(), 2u);
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 5)));
+  EXPECT_EQ(look(), first);
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
+  const auto second = look();
+  EXPECT_NE(second, first);
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
+  ASSERT_OK(studies_->Seal("one"));
+  const auto last = look();
+  EXPECT_NE(last, second);
+  EXPECT_EQ(look(), last);
+}
+
+// They tell the mean label of so few devices that no model may.
+TEST_F(StudiesTest, NoAlarmsBelowTheMinimumOfReports) {
+  StudySpec spec = Spec("one");
+  spec.min_reports = 3;
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 2)));
+  EXPECT_TRUE(studies_->Get("one")->alarms.empty());
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
+  EXPECT_FALSE(studies_->Get("one")->alarms.empty());
+}
+
 TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(Spec("one")));
   ASSERT_OK_AND_ASSIGN(const Studies::Offered offered, studies_->MakeOffer("one", 7));

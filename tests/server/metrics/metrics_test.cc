@@ -80,6 +80,40 @@ TEST(StudyReadingsTest, ShowEachStudyAndOutcome) {
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"sealed\"} 0"));
 }
 
+TEST(StudyReadingsTest, ReportsToStudiesThatThereAreNotAreOneLine) {
+  const FakeStudies studies;
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  EXPECT_THAT(TextOf(readings),
+              HasSubstr("coppice_reports_total{study=\"_unknown\",outcome=\"unknown_study\"} 3"));
+}
+
+// Of "a", of the last that has lines of its own, and of two that are added up.
+TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
+  FakeStudies studies;
+  Alarm tree;
+  tree.name = "tree";
+  tree.raised = true;
+  Alarm margin;
+  margin.name = "margin";
+  const auto alarms = std::make_shared<const std::vector<Alarm>>(std::vector<Alarm>{tree, margin});
+  for (size_t i = 0; i < kMaxNamed + 2; ++i) {
+    StudyInfo info;
+    info.id = absl::StrCat("s", 1000 + i);
+    if (i != 1) info.alarms_at_last_look = alarms;
+    studies.AddStudy(info);
+  }
+  Readings readings;
+  AddStudyReadings(studies, readings);
+  const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1000\",alarm=\"tree\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1000\",alarm=\"margin\"} 0"));
+  EXPECT_THAT(text, Not(HasSubstr("coppice_study_alarms{study=\"s1001\"")));
+  EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"s1499\",alarm=\"tree\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"_other\",alarm=\"tree\"} 2"));
+  EXPECT_THAT(text, HasSubstr("coppice_study_alarms{study=\"_other\",alarm=\"margin\"} 0"));
+}
+
 TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   FakeStudies studies;
   for (size_t i = 0; i < kMaxNamed + 30; ++i) {

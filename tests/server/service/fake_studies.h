@@ -183,6 +183,7 @@ class FakeStudies final : public Studies {
     return status_;
   }
   absl::Status Reconcile() const override { return absl::OkStatus(); }
+  uint64_t ReportsOfNoStudy() const override { return 3; }
   size_t QueuedBytes() const override { return 0; }
   void Drain() override {}
 
