@@ -9,8 +9,7 @@
 namespace coppice {
 
 PredictionStream* PredictionStream::Start(const Models& models, const Endpoints& endpoints,
-                                          WorkerPool& pool,
-                                          grpc::CallbackServerContext& context) {
+                                          WorkerPool& pool, grpc::CallbackServerContext& context) {
   auto* stream = new PredictionStream(models, endpoints, pool, context);
   stream->StartRead(&stream->request_);
   return stream;
