@@ -20,7 +20,8 @@ namespace {
 
 struct Dataset {
   DatasetFacts facts;
-  // A deletion failed, and may be on the disk: it has to be repeated before anything else.
+  // A deletion failed, and may be on the disk: it has to be repeated before
+  // anything else.
   bool deleting = false;
   // Held by everyone who uses the dataset, beside this.
   std::shared_ptr<const int> pin = std::make_shared<const int>(0);
@@ -136,6 +137,7 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::Status Delete(absl::string_view id) override {
+    if (absl::IsNotFound(FactsOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
     COPPICE_ASSIGN_OR_RETURN(const DatasetFacts gone, RemoveRows(id));
     if (gone.purged) return absl::OkStatus();
     return EndDeletion(id, gone);
@@ -242,14 +244,16 @@ class StoredDatasets final : public Datasets {
             : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
   }
 
-  // A creation that failed may be found in the store once that works again: it then counts.
+  // A creation that failed may be found in the store once that works again: it
+  // then counts.
   absl::Status SettleDoubts() {
     while (!doubts_.empty()) {
       const Doubt& doubt = doubts_.back();
       const std::string key = DatasetKey(doubt.id);
       COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
       if (bytes.has_value()) {
-        // The account came with it, so this opens none; it makes the ledger look.
+        // The account came with it, so this opens none; it makes the ledger
+        // look.
         const absl::Status opened = ledger_.OpenAccount(doubt.id, doubt.cap, {});
         if (!absl::IsAlreadyExists(opened)) return opened;
         COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, *bytes));
@@ -296,7 +300,8 @@ class StoredDatasets final : public Datasets {
       if (dataset.pin.use_count() > 1) {
         return absl::FailedPreconditionError(
             absl::StrCat("jobs on the dataset ", id,
-                         " are queued or running: cancel them, or wait until they have ended"));
+                         " are queued or running: cancel them, or wait until "
+                         "they have ended"));
       }
       dataset.deleting = true;
     }
@@ -308,6 +313,24 @@ class StoredDatasets final : public Datasets {
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     Show(std::string(id), facts);
     return facts;
+  }
+
+  // The rows of a dataset whose record is lost: nobody can use them, or make
+  // another of its name. Written anew each time, so that one that was cut short
+  // is ended by another.
+  absl::Status RemoveOrphans(absl::string_view id) {
+    {
+      const std::lock_guard change(change_mutex_);
+      COPPICE_RETURN_IF_ERROR(SettleDoubts());
+      if (FactsOf(id).ok()) {
+        return absl::UnavailableError(
+            absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
+      }
+      StoreBatch batch;
+      batch.DeletePrefix(ChunkPrefix(id));
+      COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    }
+    return store_.Purge(ChunkPrefix(id));
   }
 
   // May take a while: other datasets go on meanwhile.

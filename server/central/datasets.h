@@ -89,7 +89,9 @@ class Datasets {
   virtual absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
                                                     const Sha256Digest& head) = 0;
 
-  // FailedPrecondition while it is in use. Deleting again is not an error.
+  // FailedPrecondition while it is in use. Deleting again is not an error. Also takes away the rows
+  // of a dataset whose record a repair has put aside, which is else not there: its ledger stays,
+  // and keeps its name.
   virtual absl::Status Delete(absl::string_view id) = 0;
 
   // FailedPrecondition unless it is ready.

@@ -120,8 +120,8 @@ class CentralCheck {
       const std::string id = IdInKey(key);
       if (datasets_.contains(id) || !told.insert(id).second) return;
       const std::string what =
-          "is of a dataset without a record: private rows that nobody can use "
-          "or delete";
+          "is of a dataset without a record: private rows that nobody can use; "
+          "coppice dataset delete takes them away";
       if (IsInQuarantine(store_, DatasetKey(id))) {
         findings_.notes.push_back({.key = std::string(key), .what = what});
       } else {

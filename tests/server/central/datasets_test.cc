@@ -227,6 +227,28 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
   EXPECT_OK(datasets().Load("d-more"));
 }
 
+// As a repair leaves it whose record was damaged.
+TEST_F(DatasetsTest, TheRowsOfADatasetWithoutARecordCanBeDeletedAndItsBudgetStaysSpent) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  ASSERT_OK(datasets().Upload("d", 0, Block(5), /*complete=*/true));
+  StoreBatch quarantine;
+  quarantine.Delete(DatasetKey("d"));
+  ASSERT_OK(store_.Apply(quarantine));
+  Reopen();
+  EXPECT_THAT(datasets().Get("d"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("d")));
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_OK(datasets().Delete("d"));
+    EXPECT_OK(store_.Scan(ChunkPrefix("d"), [](absl::string_view, absl::string_view) {
+      return absl::InternalError("a row is left");
+    }));
+  }
+  EXPECT_THAT(store_.purged(), ElementsAre(ChunkPrefix("d"), ChunkPrefix("d")));
+  EXPECT_OK(central_.ledger->Get("d"));
+  EXPECT_THAT(datasets().Create(SpecOf("d")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("ledger")));
+  EXPECT_THAT(datasets().Delete("e"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("e")));
+}
+
 TEST_F(DatasetsTest, ADatasetInUseIsNotDeleted) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
   {
