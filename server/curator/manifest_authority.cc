@@ -150,18 +150,22 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
   };
   if (stored.has_value() && given.next.has_value() &&
       given.next->public_key() == stored->public_key) {
-    return opened(*given.next, *stored);  // rotated at an earlier start
+    // Rotated at an earlier start, which may have ended before the old key was off the disk.
+    COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
+    return opened(*given.next, *stored);
   }
   const bool breaks = stored.has_value() && given.break_chain && given.key.has_value() &&
                       given.key->public_key() != stored->public_key;
   if (!stored.has_value() || breaks) {
     COPPICE_ASSIGN_OR_RETURN(stored, FirstKey(given));
     COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
+    if (breaks) COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
   }
   COPPICE_ASSIGN_OR_RETURN(const SigningKey holder, HolderOf(*stored, given));
   if (!given.next.has_value()) return opened(holder, *stored);
   COPPICE_ASSIGN_OR_RETURN(stored, Rotate(*stored, holder, *given.next, now_unix_seconds));
   COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
+  COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
   return opened(*given.next, *stored);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 using ::coppice::testing::MemoryStore;
 using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -108,6 +109,16 @@ TEST_F(ManifestAuthorityTest, TheStoresKeyEndorsesTheFirstFromAFileAndIsForgotte
   EXPECT_EQ(keys.key, Public(2));
   EXPECT_OK(FollowChain(first, keys.endorsements, Public(2), kNow));
   EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--signing-key")));
+}
+
+// What is replaced stays in the files of a log-structured store until it is taken out.
+TEST_F(ManifestAuthorityTest, TheStoresKeyIsTakenOutOfItsFilesAlsoIfTheFirstTryWasCutShort) {
+  KeysWith();
+  EXPECT_THAT(store_.purged(), IsEmpty());
+  KeysWith({.key = {}, .next = KeyNumber(2)});
+  EXPECT_THAT(store_.purged(), ElementsAre("meta/manifest_key"));
+  KeysWith({.key = {}, .next = KeyNumber(2)});
+  EXPECT_THAT(store_.purged(), SizeIs(2));
 }
 
 TEST_F(ManifestAuthorityTest, KeepsTheLastEightEndorsements) {
