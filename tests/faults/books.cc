@@ -25,6 +25,8 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
     if (!parsed.ParseFromString(*record)) return Unreadable("study/");
     books.exists = true;
     books.sealed = parsed.state() != v1::STUDY_STATE_OPEN;
+    books.sealed_at = parsed.sealed_unix_seconds();
+    books.retired = parsed.retired();
     ++books.keys;
   }
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counts, store.Get(CountsKey(study)));
@@ -33,8 +35,6 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
     if (!parsed.ParseFromString(*counts)) return Unreadable("count/");
     books.accepted = parsed.accepted();
     books.duplicates = parsed.duplicate();
-    // Not its bytes: refusals are counted there too, and go on.
-    books.counted = absl::StrCat(books.accepted, " ", books.duplicates, " ");
     ++books.keys;
   }
   COPPICE_RETURN_IF_ERROR(
@@ -58,12 +58,14 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
         ++books.keys;
         return absl::OkStatus();
       }));
-  for (const std::string& prefix : {RowsKey(study), absl::StrCat("model/", study, "/")}) {
-    COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view, absl::string_view) {
-      ++books.keys;
-      return absl::OkStatus();
-    }));
-  }
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> rows, store.Get(RowsKey(study)));
+  books.has_rows = rows.has_value();
+  if (books.has_rows) ++books.keys;
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(absl::StrCat("model/", study, "/"), [&](absl::string_view, absl::string_view) {
+        ++books.keys;
+        return absl::OkStatus();
+      }));
   return books;
 }
 

@@ -17,12 +17,15 @@ namespace coppice::testing {
 struct Books {
   bool exists = false;
   bool sealed = false;
+  int64_t sealed_at = 0;  // in seconds since 1970
+  bool retired = false;
   uint64_t accepted = 0;
   uint64_t duplicates = 0;
   uint64_t reports = 0;            // that the sums say they hold
   std::vector<int64_t> sums;       // of the study's one tree; empty if it has no report
   std::vector<std::string> spent;  // ids of tickets
-  std::string counted;             // its accepted and duplicates; all bytes of sums and tickets
+  std::string counted;             // all bytes of sums and tickets
+  bool has_rows = false;           // public ones
   size_t keys = 0;                 // of the study, of any kind, but for its tombstone
 
   int64_t sum(size_t cell) const { return cell < sums.size() ? sums[cell] : 0; }

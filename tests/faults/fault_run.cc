@@ -27,7 +27,7 @@ struct Options {
 };
 
 Bug BugNamed(const std::string& name) {
-  for (const Bug bug : kAllBugs) {
+  for (const Bug bug : AllBugs()) {
     if (BugName(bug) == name) return bug;
   }
   return Bug::kNone;
@@ -36,11 +36,14 @@ Bug BugNamed(const std::string& name) {
 void Print(const std::string& text) { std::printf("%s\n", text.c_str()), std::fflush(stdout); }
 
 std::string Summary(const Tally& tally) {
-  return absl::StrCat(tally.steps, " steps, ", tally.crashes, " crashes, ", tally.failed_starts,
-                      " starts that failed, ", tally.submitted,
-                      " reports received: ", tally.accepted, " accepted, ", tally.duplicates,
-                      " duplicates, ", tally.refused, " refused, ", tally.failed,
-                      " messages failed, ", tally.lost, " unanswered");
+  return absl::StrCat(
+      tally.steps, " steps, ", tally.crashes, " crashes, ", tally.failed_starts,
+      " starts that failed, ", tally.submitted, " reports received: ", tally.accepted,
+      " accepted, ", tally.duplicates, " duplicates, ", tally.refused, " refused, ", tally.failed,
+      " messages failed, ", tally.lost, " unanswered, ", tally.forged, " forged; ",
+      tally.key_changes, " changes of the key, ", tally.declined, " offers declined; ",
+      tally.retired, " studies retired; ", tally.backups, " backups, ", tally.failed_backups,
+      " that failed, ", tally.restores, " restored");
 }
 
 int ShowFailure(const Schedule& schedule, const std::string& folder, Bug bug,

@@ -5,7 +5,7 @@
 //            in the operating system's cache; beside them this keeps how much of each file was
 //            synced, and which names were. A crash of the process keeps all that was written; a
 //            power cut cuts every file back to what was synced, or to somewhere after it, and takes
-//            back the last names that no sync of the folder has covered.
+//            back the last names that no sync of their folder has covered.
 // Crash      Stop() or StopAfter(): from then on nothing reaches the disk, whatever the process
 //            still tries. Destroy the store, then call Kill() or CutPower(), and open it again.
 // Not shown  blocks that a power cut leaves as zeros or as garbage, and removed files that come
@@ -20,7 +20,9 @@
 #include <rocksdb/env.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace coppice::testing {
 
@@ -33,6 +35,8 @@ enum class LogFault : uint8_t {
 
 // What becomes of bytes and names that were not synced when the power goes.
 enum class Unsynced : uint8_t { kLost, kTorn, kKept };
+
+class DiskState;
 
 class FaultyDisk {
  public:
@@ -49,6 +53,8 @@ class FaultyDisk {
   void Fill(bool full);
   // The log's write after the next `skipped` ones fails; one write.
   void FailLogWrite(LogFault fault, uint32_t skipped);
+  // Whether that write is still to come.
+  bool will_fail_log() const;
   // Syncs return OK and do nothing: a planted bug.
   void LieAboutSyncs();
   // All of the above off, but for lies.
@@ -63,8 +69,13 @@ class FaultyDisk {
   // After the store was destroyed: what a new process finds. Both end Stop().
   void Kill();
   void CutPower(Unsynced unsynced, uint64_t seed);
-  // Likewise: the folder's files are others now, all of them synced.
-  void FilesReplaced();
+  // Likewise: what is in `folder` is another's now, or gone; all of it is synced.
+  void FilesReplaced(const std::string& folder);
+
+  // Calls `meet` once, in the thread that makes it, before the change after the next `changes` ones
+  // of a table or of a file below `folder`. RocksDB holds no lock then, unless it is being opened.
+  // Null: no longer.
+  void MeetIn(const std::string& folder, uint32_t changes, std::function<void()> meet);
 
   // Returns when RocksDB's threads have nothing to do.
   void AwaitIdle();
@@ -74,11 +85,10 @@ class FaultyDisk {
   uint64_t changes() const;
 
  private:
-  class State;
   class Files;
   class Environment;
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<DiskState> state_;
   std::unique_ptr<Environment> environment_;
 };
 

@@ -2,10 +2,13 @@
 
 #include "tests/faults/faulty_disk.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "server/storage/backups.h"
 #include "server/storage/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -128,6 +131,58 @@ TEST_F(FaultyDiskTest, ABatchWhoseWriteFailedIsNotThereAfterwards) {
       CutPower(Unsynced::kLost);
     }
   }
+}
+
+TEST_F(FaultyDiskTest, ASyncOfOneFolderKeepsNoNamesOfAnother) {
+  const std::string path = folder_.path() + "/elsewhere";
+  std::filesystem::create_directory(path);
+  std::unique_ptr<rocksdb::WritableFile> file;
+  std::unique_ptr<rocksdb::Directory> other, own;
+  ASSERT_TRUE(disk_.env()->NewDirectory(folder_.path(), &other).ok());
+  ASSERT_TRUE(disk_.env()->NewDirectory(path, &own).ok());
+  for (const bool synced : {false, true}) {
+    ASSERT_TRUE(disk_.env()->NewWritableFile(path + "/file", &file, {}).ok());
+    ASSERT_TRUE(file->Sync().ok());
+    ASSERT_TRUE((synced ? own : other)->Fsync().ok());
+    file.reset();
+    CutPower(Unsynced::kLost);
+    EXPECT_EQ(std::filesystem::exists(path + "/file"), synced);
+  }
+}
+
+TEST_F(FaultyDiskTest, ABackupIsMetWhileItIsMade) {
+  const std::string folder = folder_.path() + "/backups";
+  ASSERT_OK(Put("before", "value"));
+  bool met = false;
+  disk_.MeetIn(folder, /*changes=*/2, [&] {
+    met = true;
+    EXPECT_OK(Put("meanwhile", "value"));
+  });
+  ASSERT_OK(store_->Backup({.folder = folder}));
+  EXPECT_TRUE(met);
+  EXPECT_THAT(Get("meanwhile"), Optional(Eq("value")));
+}
+
+TEST_F(FaultyDiskTest, ABackupThatIsCutShortAnywhereHarmsNoOther) {
+  const std::string folder = folder_.path() + "/backups";
+  for (uint32_t changes = 0; changes < 200; ++changes) {
+    ASSERT_OK(Put("key", std::to_string(changes)));
+    ASSERT_OK_AND_ASSIGN(const StoreBackup good, store_->Backup({.folder = folder, .keep = 2}));
+    ASSERT_OK(Put("more", std::to_string(changes)));
+    disk_.StopAfter(changes);
+    const bool made = store_->Backup({.folder = folder, .keep = 2}).ok();
+    disk_.AwaitIdle();
+    if (made && !disk_.stopped()) return;  // no change was left to stop at
+    CutPower(static_cast<Unsynced>(changes % 3), changes);
+    ASSERT_OK_AND_ASSIGN(const std::vector<StoreBackup> there, ListBackups(folder));
+    bool found = false;
+    for (const StoreBackup& backup : there) {
+      EXPECT_OK(VerifyBackup(folder, backup.id)) << changes;
+      found |= backup.id == good.id;
+    }
+    EXPECT_TRUE(found) << changes;
+  }
+  FAIL() << "a backup has fewer changes than that";
 }
 
 }  // namespace

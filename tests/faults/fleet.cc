@@ -6,10 +6,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/responder.h"
+#include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
 #include "common/privacy/private_random.h"
 #include "common/wire/convert.h"
+#include "common/wire/manifest.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {
@@ -18,6 +20,9 @@ namespace {
 // Eight values of x, eight leaves, two classes: sixteen cells, for the twelve devices of a slot.
 constexpr uint32_t kLeaves = 8;
 static_assert(kDevices / kSlots <= 2 * kLeaves);
+
+constexpr uint64_t kMinReports = 2;
+constexpr absl::string_view kCurator = "curator:1";
 
 class NoNoise final : public PrivateRandom {
  public:
@@ -58,21 +63,26 @@ absl::StatusOr<Privatizer> PrivatizerFor(const Studies::Offered& offer) {
 
 }  // namespace
 
-StudySpec FleetStudy(const std::string& id) {
+StudySpec FleetStudy(const std::string& id, uint32_t slot) {
   static const std::shared_ptr<const Table> rows = EightRows();
   return {.id = id,
           .request_id = "request of " + id,
           .public_rows = rows,
           .partition = {.max_depth = 3},
           .epsilon = *Budget::FromEpsilon(1),
-          .mechanism = MechanismKind::kLaplaceJoint};
+          .mechanism = MechanismKind::kLaplaceJoint,
+          .min_reports = kMinReports,
+          .retention_days = slot == kTokenSlot ? 0 : slot + 1,
+          .require_submission_token = slot == kTokenSlot};
 }
 
-Fleet::Fleet(std::string folder)
+Fleet::Fleet(std::string folder, bool trusting)
     : folder_(std::move(folder)),
+      trusting_(trusting),
       policy_{.max_epsilon = *Budget::FromEpsilon(1), .max_total_epsilon = std::nullopt} {
   for (uint32_t gateway = 0; gateway < kGateways; ++gateway) {
     journals_[gateway] = *Journal::Open(JournalPath(gateway));
+    offers_[gateway].min_reports = kMinReports;
   }
 }
 
@@ -84,6 +94,17 @@ absl::Status Fleet::RestartGateway(uint32_t gateway) {
   journals_[gateway].reset();
   COPPICE_ASSIGN_OR_RETURN(journals_[gateway], Journal::Open(JournalPath(gateway)));
   return absl::OkStatus();
+}
+
+absl::Status Fleet::Admit(uint32_t device, const std::string& study, const Studies::Offered& offer,
+                          const SignedManifest& manifest, int64_t now, bool always) {
+  if (trusting_) return absl::OkStatus();
+  const uint32_t gateway = GatewayOf(device);
+  Trust trust(offers_[gateway], *journals_[gateway], [now] { return now; });
+  COPPICE_ASSIGN_OR_RETURN(const Terms terms, ParseTerms(*offer.terms_bytes));
+  std::optional<SignedManifest> sent = manifest;
+  if (!always && trust.Known(kCurator, study) == Sha256({manifest.bytes})) sent.reset();
+  return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ParseManifest);
 }
 
 absl::Status Fleet::Answer(uint32_t device, const Studies::Offered& offer) {
@@ -106,13 +127,17 @@ std::optional<JournalEntry> Fleet::Find(uint32_t device, const std::string& stud
   return journals_[GatewayOf(device)]->Find(SubjectOf(device), study);
 }
 
-std::vector<uint32_t> Fleet::Undelivered(uint32_t gateway, const std::string& study) const {
+std::vector<uint32_t> Fleet::Answered(uint32_t gateway, const std::string& study) const {
   std::vector<uint32_t> devices;
   for (uint32_t device = 0; device < kDevices; ++device) {
-    if (GatewayOf(device) != gateway) continue;
-    const std::optional<JournalEntry> entry = Find(device, study);
-    if (entry.has_value() && !entry->delivered) devices.push_back(device);
+    if (GatewayOf(device) == gateway && Find(device, study).has_value()) devices.push_back(device);
   }
+  return devices;
+}
+
+std::vector<uint32_t> Fleet::Undelivered(uint32_t gateway, const std::string& study) const {
+  std::vector<uint32_t> devices = Answered(gateway, study);
+  std::erase_if(devices, [&](uint32_t device) { return Find(device, study)->delivered; });
   return devices;
 }
 

@@ -3,6 +3,7 @@
 // Device     d answers the studies of slot d % kSlots through gateway d / kSlots % kGateways. Its
 //            row and label are such that, without noise, its report by laplace_joint is 1 in one
 //            cell, and no other device of the slot has that cell.
+// Curator    each gateway decides by its pin and its memory of manifests, as client/trust.h does.
 // Noise      none: the random source says 0 whenever it is asked. Nothing here is private.
 // Errors     what Responder and Journal return.
 
@@ -29,16 +30,30 @@ namespace coppice::testing {
 inline uint32_t SlotOf(uint32_t device) { return device % kSlots; }
 inline uint32_t GatewayOf(uint32_t device) { return device / kSlots % kGateways; }
 
-// What all studies of this world are made from; `id` tells them apart.
-StudySpec FleetStudy(const std::string& id);
+// Studies of this slot end some time after they are made; of that one, they ask for tokens.
+inline constexpr uint32_t kExpiringSlot = 1;
+inline constexpr uint32_t kTokenSlot = 2;
+
+// Its neighbour whose studies ask for tokens.
+inline uint32_t TokenDevice(uint32_t device) { return device - SlotOf(device) + kTokenSlot; }
+
+// What the studies of a slot are made from; `id` tells them apart. They need two reports for a
+// model, and but for those with tokens they are retired a day or two after they are sealed.
+StudySpec FleetStudy(const std::string& id, uint32_t slot);
 
 class Fleet {
  public:
-  // Journals in `folder`.
-  explicit Fleet(std::string folder);
+  // Journals in `folder`. Whoever is `trusting` believes any manifest: what no device must.
+  Fleet(std::string folder, bool trusting);
 
   // The gateway's process ends and another one opens its journal.
   absl::Status RestartGateway(uint32_t gateway);
+
+  void Pin(uint32_t gateway, const PublicKey& key) { offers_[gateway].curator_key = key; }
+  // Whether its gateway accepts an offer with this manifest. One that it has already is not sent
+  // again, unless `always`.
+  absl::Status Admit(uint32_t device, const std::string& study, const Studies::Offered& offer,
+                     const SignedManifest& manifest, int64_t now, bool always = false);
 
   // Answers the study if the device has not yet: then its report is in the journal.
   absl::Status Answer(uint32_t device, const Studies::Offered& offer);
@@ -46,6 +61,8 @@ class Fleet {
   absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device, const Studies::Offered& offer) const;
 
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
+  // The gateway's devices that have answered the study; or those of them that are not delivered.
+  std::vector<uint32_t> Answered(uint32_t gateway, const std::string& study) const;
   std::vector<uint32_t> Undelivered(uint32_t gateway, const std::string& study) const;
   absl::Status MarkDelivered(uint32_t device, const std::string& study);
 
@@ -56,7 +73,9 @@ class Fleet {
   std::string JournalPath(uint32_t gateway) const;
 
   std::string folder_;
+  const bool trusting_;
   Policy policy_;
+  std::array<OfferPolicy, kGateways> offers_{};
   std::array<std::unique_ptr<Journal>, kGateways> journals_;
 };
 

@@ -66,6 +66,33 @@ std::string CheckCounts(const Books& books, const StudyTruth& truth) {
   return "";
 }
 
+// Of what it has counted there is but the number.
+std::string CheckRetired(const Books& books, const StudyTruth& truth) {
+  if (!books.retired) return truth.retired ? "the study is no longer retired" : "";
+  const std::optional<int64_t> at = RetiresAt(books, truth);
+  if (!at.has_value() || truth.latest < *at) return "the study is retired before its time";
+  if (books.has_rows || !books.sums.empty() || !books.spent.empty()) {
+    return "the retired study has kept rows, sums or tickets";
+  }
+  uint64_t least = 0, most = 0;
+  for (const auto& [device, claim] : truth.claims) {
+    if (claim.promised) ++least;
+    if (claim.submitted > claim.refused) ++most;
+  }
+  if (least <= books.accepted && books.accepted <= most) return "";
+  return absl::StrCat("the retired study has counted ", books.accepted, " reports, not ", least,
+                      " to ", most);
+}
+
+std::string CheckUnchanged(const Books& books, StudyTruth& truth) {
+  if (!truth.sealed_as.has_value()) truth.sealed_as = books;
+  const Books& before = *truth.sealed_as;
+  const bool same = books.accepted == before.accepted && books.duplicates == before.duplicates &&
+                    books.sealed_at == before.sealed_at &&
+                    (books.retired || books.counted == before.counted);
+  return same ? "" : "what a sealed study has counted has changed";
+}
+
 }  // namespace
 
 void Settle(const Books& books, StudyTruth& truth) {
@@ -74,16 +101,21 @@ void Settle(const Books& books, StudyTruth& truth) {
   if (books.exists) Settle(books.sealed, truth.sealed);
 }
 
+std::optional<int64_t> RetiresAt(const Books& books, const StudyTruth& truth) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  if (!books.sealed || truth.retention_days == 0) return std::nullopt;
+  return books.sealed_at + kDay * truth.retention_days;
+}
+
 std::string FindViolation(const Books& books, StudyTruth& truth) {
-  for (const auto& check : {CheckState, CheckDevices, CheckCounts}) {
-    if (truth.deleted == Done::kYes && check != CheckState) continue;
+  if (std::string violation = CheckState(books, truth); !violation.empty()) return violation;
+  if (truth.deleted == Done::kYes) return "";
+  for (const auto& check : {CheckRetired, CheckDevices, CheckCounts}) {
+    if (books.retired && check != CheckRetired) continue;
     if (std::string violation = check(books, truth); !violation.empty()) return violation;
   }
-  if (truth.deleted != Done::kYes && truth.sealed == Done::kYes) {
-    if (!truth.counted.has_value()) truth.counted = books.counted;
-    if (*truth.counted != books.counted) return "a sealed study's counts have changed";
-  }
-  return "";
+  truth.retired = books.retired;
+  return truth.sealed == Done::kYes ? CheckUnchanged(books, truth) : "";
 }
 
 }  // namespace coppice::testing

@@ -12,7 +12,7 @@
 //               tickets of those devices and all different
 //            5  duplicates in the store are at least those that were answered
 //            6  a ticket is answered "accepted" at most once
-//            7  once sealed, no byte of counts, sums and tickets changes, and it stays sealed
+//            7  once sealed, no count and no byte of sums and tickets changes, and it stays sealed
 //            8  of a deleted study there is nothing, and it does not come back; a study that was
 //               made is there
 //            9  a refusal is one that the study's state allows; an error is one that says "send the
@@ -20,12 +20,29 @@
 //           10  the store opens after every crash and power cut, with space on the disk
 //           11  what the curator answers about counts is what is on disk; a model rests on exactly
 //               the accepted reports, and its leaves are those of the sums
+//           12  a study is retired only once it was sealed for its retention, by the clock; whoever
+//               sweeps after that finds it done. Then its sums, rows and tickets are gone, its
+//               counts are those it was sealed with, it stays so, and it gives no further model
+//           13  the same token has the same ticket of a study, across restarts and restores;
+//           without
+//               a token that is good for it there is none. What is answered with that ticket, be it
+//               another randomization, is counted once: it is one of 1 to 6
+//           14  a report that is no device's (another study's, an altered ticket, a token for a
+//               ticket, another length) is refused with the reason that says so, and changes
+//               nothing
+//           15  every offer has a manifest under the curator's key of now, about the study's terms,
+//               with what its owner asked for; it takes back nothing of any offer before, and has
+//               the same bytes under the same key
+//           16  a device accepts an offer if its pin, or the key that it saw first, leads to the
+//               signer by endorsements of a time that has come; and no other offer
+//           17  a backup that was acknowledged is there and whole, whatever happens afterwards, and
+//               the store that is restored of it has no fault
 // At the end everything works again, all devices go on, and each one of an open study is counted.
 // Unclear    a change (make, seal, delete) that was answered with an error may be found done after
 //            the next start, and not before. Then it stays as it was found.
-// Restored   a copy knows what was answered before it was made. What was answered after that is as
-//            if it had not been sent: it may be missing, and is counted at most once when it comes
-//            again.
+// Restored   a copy, a backup too, knows what was answered before its making began. What was
+//            answered after that is lost with the old store, and is as if it had not been sent: it
+//            may be missing, counts once when it comes again, and does when all is sent again.
 
 #ifndef COPPICE_TESTS_FAULTS_INVARIANTS_H_
 #define COPPICE_TESTS_FAULTS_INVARIANTS_H_
@@ -58,15 +75,22 @@ struct StudyTruth {
   Done sealed = Done::kNo;
   Done deleted = Done::kNo;
   int64_t expires = 0;                 // when it seals itself; 0: never
+  uint32_t retention_days = 0;         // as in StudySpec
+  int64_t latest = 0;                  // that the clock has said since it was sealed
+  bool retired = false;                // was seen so
   uint64_t duplicates = 0;             // answered
-  std::optional<std::string> counted;  // Books::counted when it was first seen sealed
-  std::map<uint32_t, Claim> claims;    // by device
+  std::optional<Books> sealed_as;      // when it was first seen sealed
+  std::map<uint32_t, Claim> claims{};  // by device
 };
+
+// When a sealed study is to be retired; empty: never.
+std::optional<int64_t> RetiresAt(const Books& books, const StudyTruth& truth);
 
 // Settles what was unclear by what was found after a start.
 void Settle(const Books& books, StudyTruth& truth);
 
-// Empty, or what is wrong. Notes in `truth` what a sealed study has counted.
+// Empty, or what is wrong. Notes in `truth` what a sealed study has counted, and that it is
+// retired.
 std::string FindViolation(const Books& books, StudyTruth& truth);
 
 }  // namespace coppice::testing

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tests/faults/forgeries.h"
 
 namespace coppice::testing {
 namespace {
@@ -29,8 +30,8 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"arrive", 20, false, {8}},
     {"slow", 10, true, {}},
     {"flow", 10, false, {}},
-    {"kill", 20, true, {24}},
-    {"cut", 20, true, {24, 3, 1000}},
+    {"kill", 20, true, {40}},
+    {"cut", 20, true, {40, 3, 1000}},
     {"start", 15, false, {}},
     {"stop", 4, true, {}},
     {"low", 5, true, {}},
@@ -38,19 +39,32 @@ constexpr std::array<KindFacts, kNumStepKinds> kKinds = {{
     {"space", 12, false, {}},
     {"short_write", 10, true, {4}},
     {"failed_sync", 10, true, {4}},
-    {"clock", 5, true, {6}},
-    {"seal", 3, true, {kSlots}},
+    {"clock", 12, true, {7}},
+    {"seal", 5, true, {kSlots}},
     {"remake", 3, true, {kSlots}},
     {"model", 5, true, {kSlots}},
     {"gateway", 6, true, {kGateways}},
-    {"backup", 4, true, {}},
-    {"restore", 2, true, {}},
+    {"snapshot", 4, true, {}},
+    {"put_back", 2, true, {}},
+    {"backup", 8, true, {}},
+    {"backup_busy", 8, true, {kDevices, 8, 24}},
+    {"restore", 4, true, {2}},
+    {"resend", 6, true, {kGateways, kSlots}},
+    {"anew", 10, true, {kDevices}},
+    {"forged", 14, true, {kDevices, kReportForgeries}},
+    {"bad_token", 5, true, {kDevices, kTokenMistakes}},
+    {"impostor", 8, true, {kDevices, kManifestForgeries}},
+    {"rotate", 6, true, {2}},
+    {"break", 1, true, {2}},
+    {"stranger", 2, true, {}},
+    {"pin", 5, true, {kGateways}},
 }};
 
 const KindFacts& FactsOf(StepKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
 bool StopsCurator(StepKind kind) {
-  return kind == StepKind::kKill || kind == StepKind::kCut || kind == StepKind::kStop;
+  return kind == StepKind::kKill || kind == StepKind::kCut || kind == StepKind::kStop ||
+         kind == StepKind::kStranger;
 }
 
 class Maker {

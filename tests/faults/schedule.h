@@ -23,9 +23,9 @@
 
 namespace coppice::testing {
 
-inline constexpr uint32_t kDevices = 24;
+inline constexpr uint32_t kDevices = 36;
 inline constexpr uint32_t kGateways = 4;
-inline constexpr uint32_t kSlots = 2;
+inline constexpr uint32_t kSlots = 3;
 
 // In the order of the table in schedule.cc.
 enum class StepKind : uint8_t {
@@ -54,10 +54,23 @@ enum class StepKind : uint8_t {
   kRemake,       // slot: its study is deleted, and another one made
   kModel,        // slot: a model is built
   kGateway,      // gateway: crashes, and opens its journal again
-  kBackup,       // the folder is copied
-  kRestore,      // the curator stops, the copy takes the folder's place, the curator starts
+  kSnapshot,     // the folder is copied
+  kPutBack,      // the curator stops, the copy takes the folder's place, the curator starts
+  kBackup,       // an online backup
+  kBackupBusy,   // device, how many, changes: likewise, and after so many changes of it that many
+                 // devices are answered
+  kRestore,      // 0 newest, 1 oldest: the curator stops, and starts on that backup in a new folder
+  kResend,       // gateway, slot: sends all that it ever answered once more, delivered or not
+  kAnew,         // device: forgets its answer; its token gives it the ticket to answer with again
+  kForged,       // device, which: somebody sends a report that is no device's (forgeries.h)
+  kBadToken,     // device, which: somebody asks for a ticket without a token that is good for it
+  kImpostor,     // device, which: gets an offer that its curator has not signed (forgeries.h)
+  kRotate,       // 1: now, 0: at the next start, the curator signs with a new key, endorsed
+  kBreak,        // likewise, not endorsed
+  kStranger,     // the curator is started with a key that is not its own
+  kPin,          // gateway: its owner pins the key that signs now
 };
-inline constexpr size_t kNumStepKinds = 27;
+inline constexpr size_t kNumStepKinds = 39;
 
 struct Step {
   StepKind kind = StepKind::kOffer;

@@ -5,36 +5,68 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/storage/backups.h"
 #include "server/storage/store.h"
 
 namespace coppice::testing {
 
 enum class Bug : uint8_t {
   kNone,
-  kLyingDisk,         // syncs do nothing, so an answer comes before its batch is durable
-  kEarlyAnswer,       // the store says OK and writes with the next batch
-  kForgottenTickets,  // now and then the tickets of a group are not written
-  kHalvedBatch,       // a batch is written in two halves
-  kFreshAnswer,       // a device that heard nothing takes a new ticket and randomizes anew
-  kForgetfulDevice,   // a device that heard nothing takes its report for delivered
+  kLyingDisk,           // syncs do nothing, so an answer comes before its batch is durable
+  kEarlyAnswer,         // the store says OK and writes with the next batch
+  kForgottenTickets,    // now and then the tickets of a group are not written
+  kHalvedBatch,         // a batch is written in two halves
+  kFreshAnswer,         // a device that heard nothing takes a new ticket and randomizes anew
+  kForgetfulDevice,     // a device that heard nothing takes its report for delivered
+  kStaleBackup,         // where there is a backup, none is made
+  kTornBackup,          // a backup lacks the newest tickets
+  kForgottenKey,        // the key of manifests is not written, so each start has another
+  kLooserManifest,      // a restart forgets how many reports a model needs
+  kBrokenChain,         // a rotation is not endorsed
+  kTrustingDevice,      // a device believes any manifest
+  kFreshTokenTicket,    // a token gets a new ticket each time
+  kForgottenTicketKey,  // the key of tickets is not written
+  kLaxTickets,          // a ticket's MAC is not looked at
+  kNeverRetired,        // retiring says OK and does nothing
+  kKeptTickets,         // retiring leaves the tickets there
 };
-inline constexpr Bug kAllBugs[] = {Bug::kLyingDisk,   Bug::kEarlyAnswer, Bug::kForgottenTickets,
-                                   Bug::kHalvedBatch, Bug::kFreshAnswer, Bug::kForgetfulDevice};
+inline constexpr absl::string_view kBugNames[] = {"none",
+                                                  "lying_disk",
+                                                  "early_answer",
+                                                  "forgotten_tickets",
+                                                  "halved_batch",
+                                                  "fresh_answer",
+                                                  "forgetful_device",
+                                                  "stale_backup",
+                                                  "torn_backup",
+                                                  "forgotten_key",
+                                                  "looser_manifest",
+                                                  "broken_chain",
+                                                  "trusting_device",
+                                                  "fresh_token_ticket",
+                                                  "forgotten_ticket_key",
+                                                  "lax_tickets",
+                                                  "never_retired",
+                                                  "kept_tickets"};
+inline constexpr size_t kNumBugs = std::size(kBugNames) - 1;  // without kNone
 
-inline absl::string_view BugName(Bug bug) {
-  constexpr absl::string_view kNames[] = {
-      "none",         "lying_disk",   "early_answer",    "forgotten_tickets",
-      "halved_batch", "fresh_answer", "forgetful_device"};
-  return kNames[static_cast<size_t>(bug)];
+inline absl::string_view BugName(Bug bug) { return kBugNames[static_cast<size_t>(bug)]; }
+inline std::vector<Bug> AllBugs() {
+  std::vector<Bug> bugs;
+  for (size_t i = 1; i <= kNumBugs; ++i) bugs.push_back(static_cast<Bug>(i));
+  return bugs;
 }
 
 // A Store with the bug, if it is one of a store.
@@ -47,15 +79,45 @@ class TwinStore final : public Store {
   }
   absl::Status Apply(const StoreBatch& batch) override {
     ++writes_;
-    if (bug_ == Bug::kEarlyAnswer) return ApplyLate(batch);
-    if (bug_ == Bug::kForgottenTickets && writes_ % 3 == 0) return ApplyWithoutTickets(batch);
-    if (bug_ == Bug::kHalvedBatch) return ApplyHalves(batch);
-    return store_.Apply(batch);
+    switch (bug_) {
+      case Bug::kEarlyAnswer:
+        return ApplyLate(batch);
+      case Bug::kForgottenTickets:
+        return writes_ % 3 == 0 ? ApplyWithout(batch, "spent/") : store_.Apply(batch);
+      case Bug::kHalvedBatch:
+        return ApplyHalves(batch);
+      case Bug::kForgottenKey:
+        return ApplyWithout(batch, "meta/manifest_key");
+      case Bug::kForgottenTicketKey:
+        return ApplyWithout(batch, "meta/ticket_key");
+      case Bug::kNeverRetired:
+        return Retires(batch) ? absl::OkStatus() : store_.Apply(batch);
+      case Bug::kKeptTickets:
+        return Retires(batch) ? ApplyWithout(batch, "spent/") : store_.Apply(batch);
+      default:
+        return store_.Apply(batch);
+    }
   }
   absl::Status Scan(absl::string_view prefix,
                     absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
                         visit) const override {
-    return store_.Scan(prefix, visit);
+    return store_.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+      v1::StudyRecord record;
+      if (bug_ != Bug::kLooserManifest || !absl::StartsWith(key, "study/") ||
+          !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+        return visit(key, value);
+      }
+      record.clear_min_reports();
+      return visit(key, record.SerializeAsString());
+    });
+  }
+  absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
+    if (bug_ == Bug::kTornBackup) return BackupTorn(options);
+    if (bug_ == Bug::kStaleBackup) {
+      const auto there = ListBackups(options.folder);
+      if (there.ok() && !there->empty()) return there->back();
+    }
+    return store_.Backup(options);
   }
   absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
 
@@ -64,14 +126,25 @@ class TwinStore final : public Store {
     const std::optional<StoreBatch> before = std::exchange(late_, batch);
     return before.has_value() ? store_.Apply(*before) : absl::OkStatus();
   }
-  absl::Status ApplyWithoutTickets(const StoreBatch& batch) {
+  absl::Status ApplyWithout(const StoreBatch& batch, absl::string_view prefix) {
     StoreBatch rest;
-    for (const std::string& prefix : batch.deleted_prefixes()) rest.DeletePrefix(prefix);
+    for (const std::string& deleted : batch.deleted_prefixes()) {
+      if (!absl::StartsWith(deleted, prefix)) rest.DeletePrefix(deleted);
+    }
     for (const std::string& key : batch.deleted_keys()) rest.Delete(key);
     for (const auto& [key, value] : batch.puts()) {
-      if (!absl::StartsWith(key, "spent/")) rest.Put(key, value);
+      if (!absl::StartsWith(key, prefix)) rest.Put(key, value);
     }
     return store_.Apply(rest);
+  }
+  static bool Retires(const StoreBatch& batch) {
+    for (const auto& [key, value] : batch.puts()) {
+      v1::StudyRecord record;
+      if (absl::StartsWith(key, "study/") && record.ParseFromString(value) && record.retired()) {
+        return true;
+      }
+    }
+    return false;
   }
   absl::Status ApplyHalves(const StoreBatch& batch) {
     StoreBatch first, second;
@@ -83,6 +156,23 @@ class TwinStore final : public Store {
     }
     const absl::Status status = store_.Apply(first);
     return status.ok() ? store_.Apply(second) : status;
+  }
+
+  absl::StatusOr<StoreBackup> BackupTorn(const BackupOptions& options) {
+    std::pair<std::string, std::string> newest;
+    static_cast<void>(store_.Scan("spent/", [&](absl::string_view key, absl::string_view value) {
+      newest = {std::string(key), std::string(value)};
+      return absl::OkStatus();
+    }));
+    if (newest.first.empty()) return store_.Backup(options);
+    StoreBatch out, back;
+    out.Delete(newest.first);
+    back.Put(newest.first, newest.second);
+    const absl::Status torn = store_.Apply(out);
+    if (!torn.ok()) return torn;
+    const absl::StatusOr<StoreBackup> made = store_.Backup(options);
+    const absl::Status mended = store_.Apply(back);
+    return mended.ok() ? made : mended;
   }
 
   Store& store_;

@@ -1,7 +1,9 @@
 // A whole curator and its devices in one process, driven step by step by a schedule.
 //
-// Real       Studies with its committer, RocksDB, the devices' journals and responders.
-// Simulated  the disk (faulty_disk.h), the network, the clock, and what a crash leaves.
+// Real       Studies with its committer, RocksDB, the devices' journals and responders, gateways
+//            that decide by their pins and their memory of manifests; backups, and their restoring.
+// Simulated  the disk (faulty_disk.h), the network, the clock, and what a crash leaves. Restoring
+//            itself meets no faults.
 // Repeatable one schedule, one run: steps follow each other, a step waits for the committer and for
 //            RocksDB's threads before the next begins, and nothing depends on time.
 // Slow       while writes wait, messages queue up at the curator and their senders give up waiting.
@@ -11,25 +13,10 @@
 #ifndef COPPICE_TESTS_FAULTS_WORLD_H_
 #define COPPICE_TESTS_FAULTS_WORLD_H_
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
-#include "server/curator/studies.h"
-#include "server/models/models.h"
-#include "server/storage/store.h"
-#include "tests/faults/faulty_disk.h"
-#include "tests/faults/fleet.h"
-#include "tests/faults/gated_store.h"
-#include "tests/faults/invariants.h"
 #include "tests/faults/schedule.h"
 #include "tests/faults/twins.h"
 
@@ -44,8 +31,15 @@ struct Tally {
   uint64_t accepted = 0;
   uint64_t duplicates = 0;
   uint64_t refused = 0;
-  uint64_t failed = 0;  // answered with an error
-  uint64_t lost = 0;    // the curator died before it answered
+  uint64_t failed = 0;    // answered with an error
+  uint64_t lost = 0;      // the curator died before it answered
+  uint64_t forged = 0;    // reports of nobody that were answered
+  uint64_t declined = 0;  // offers, by devices that do not trust the key
+  uint64_t key_changes = 0;
+  uint64_t retired = 0;  // studies
+  uint64_t backups = 0;
+  uint64_t failed_backups = 0;
+  uint64_t restores = 0;  // of these
 
   void Add(const Tally& other);
 };

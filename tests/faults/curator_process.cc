@@ -1,0 +1,42 @@
+#include "tests/faults/curator_process.h"
+
+#include "common/base/status_macros.h"
+#include "server/storage/rocksdb_store.h"
+
+namespace coppice::testing {
+
+absl::Status CuratorProcess::StartWith(const std::string& data, const SigningKeys& keys) {
+  End();
+  COPPICE_ASSIGN_OR_RETURN(disk_store_, OpenRocksDbStore(data, disk_.env()));
+  twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
+  gate_ = std::make_unique<GatedStore>(*twin_);
+  models_.emplace();
+  COPPICE_ASSIGN_OR_RETURN(studies_, Studies::Open(*gate_, *models_, clock_, keys));
+  const absl::Status loaded = models_->Load(*gate_);
+  if (!loaded.ok()) studies_.reset();
+  return loaded;
+}
+
+absl::Status CuratorProcess::Start(const std::string& data, const KeyHistory& keys) {
+  size_t key = keys.size() - 1;
+  absl::Status started = StartWith(data, keys.GivenFor(key));
+  while (absl::IsFailedPrecondition(started) && key > 0) {
+    started = StartWith(data, keys.GivenFor(--key));
+  }
+  while (started.ok() && key + 1 < keys.size()) {
+    started = StartWith(data, keys.GivenFor(++key));
+  }
+  return started;
+}
+
+void CuratorProcess::End() {
+  if (gate_ != nullptr) gate_->Hold(false);
+  studies_.reset();
+  models_.reset();
+  gate_.reset();
+  twin_.reset();
+  disk_store_.reset();
+  disk_.AwaitIdle();
+}
+
+}  // namespace coppice::testing

@@ -1,0 +1,59 @@
+// The curator's process: the real Studies on the real store, over the disk that fails.
+//
+// Keys       Start() does what an operator does who gives the last key's flags and, if they are
+//            refused, those of each key in turn (key_history.h).
+// Threads    for one.
+
+#ifndef COPPICE_TESTS_FAULTS_CURATOR_PROCESS_H_
+#define COPPICE_TESTS_FAULTS_CURATOR_PROCESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/curator/studies.h"
+#include "server/models/models.h"
+#include "server/storage/store.h"
+#include "tests/faults/faulty_disk.h"
+#include "tests/faults/gated_store.h"
+#include "tests/faults/key_history.h"
+#include "tests/faults/twins.h"
+
+namespace coppice::testing {
+
+class CuratorProcess {
+ public:
+  CuratorProcess(FaultyDisk& disk, Bug bug, std::function<int64_t()> clock)
+      : disk_(disk), bug_(bug), clock_(std::move(clock)) {}
+
+  // After an error it is not up, but what it was made of is there until End().
+  absl::Status Start(const std::string& data, const KeyHistory& keys);
+  absl::Status StartWith(const std::string& data, const SigningKeys& keys);
+  // Whatever it still wanted to do is not done.
+  void End();
+
+  bool up() const { return studies_ != nullptr; }
+  Studies& studies() { return *studies_; }
+  // What is on disk, and the same as the curator's other half uses it.
+  Store& disk_store() { return *disk_store_; }
+  Store& twin() { return *twin_; }
+  GatedStore& gate() { return *gate_; }
+
+ private:
+  FaultyDisk& disk_;
+  const Bug bug_;
+  const std::function<int64_t()> clock_;
+  std::unique_ptr<Store> disk_store_;
+  std::unique_ptr<TwinStore> twin_;
+  std::unique_ptr<GatedStore> gate_;
+  std::optional<Models> models_;
+  std::unique_ptr<Studies> studies_;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_CURATOR_PROCESS_H_

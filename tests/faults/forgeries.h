@@ -1,0 +1,67 @@
+// What nobody honest sends: reports that a curator must refuse for a reason that it names, requests
+// for tickets that it must not give, and offers that a device must not believe.
+
+#ifndef COPPICE_TESTS_FAULTS_FORGERIES_H_
+#define COPPICE_TESTS_FAULTS_FORGERIES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/privatizer.h"
+#include "common/study/manifest.h"
+#include "server/curator/studies.h"
+
+namespace coppice::testing {
+
+// Of a device's report to its study; `other` is another study that is there.
+enum class ReportForgery : uint8_t {
+  kOtherStudy,    // replayed to the other study, as it is
+  kOtherTerms,    // likewise, with the fingerprint of that one
+  kAlteredMac,    // of its ticket
+  kTokenForMac,   // a submission token in the ticket's place
+  kOtherPayload,  // with its own ticket, of another length
+};
+inline constexpr uint32_t kReportForgeries = 5;
+constexpr bool IsToOther(ReportForgery forgery) {
+  return forgery == ReportForgery::kOtherStudy || forgery == ReportForgery::kOtherTerms;
+}
+struct ForgedReport {
+  Fingerprint fingerprint{};
+  PrivateReport report;
+  ReportOutcome refusal;  // that names what is wrong with it
+};
+ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fingerprint& other,
+                   const std::string& token);
+
+// Ways to ask for a ticket of a study that asks for tokens, but for the last.
+enum class TokenMistake : uint8_t {
+  kNone,      // no token
+  kAltered,   // one bit of it
+  kTicket,    // a ticket in its place
+  kTwice,     // the same one for two tickets
+  kUncalled,  // a good one, for a study that asks for none
+};
+inline constexpr uint32_t kTokenMistakes = 5;
+struct BadTokens {
+  std::vector<std::string> tokens;
+  uint32_t tickets = 1;
+  absl::StatusCode refusal;
+};
+BadTokens Make(TokenMistake mistake, const std::string& token, const Ticket& ticket);
+
+// An offer's manifest, from the real one; each is to be refused by whoever has a key to begin with.
+enum class ManifestForgery : uint8_t {
+  kStranger,         // signed by a stranger
+  kEndorsesItself,   // likewise, and endorsed by the stranger in the name of the real key
+  kStrangersChain,   // likewise, endorsed by another stranger
+  kAlteredPromise,   // fewer reports, under the real signature
+  kAlteredEndorser,  // a stranger's, at the end of the real endorsements with a bit changed
+};
+inline constexpr uint32_t kManifestForgeries = 5;
+SignedManifest Forge(ManifestForgery forgery, const SignedManifest& real, int64_t now);
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_FAULTS_FORGERIES_H_

@@ -1,0 +1,50 @@
+#include "tests/faults/offer_watch.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+
+namespace coppice::testing {
+
+std::string OfferWatch::CheckPromises(const Manifest& manifest, const StudySpec& asked) {
+  if (manifest.study != asked.id || manifest.epsilon != asked.epsilon ||
+      manifest.expires_unix_seconds != asked.expires_unix_seconds ||
+      manifest.min_reports != asked.min_reports) {
+    return "a manifest says other things than its study was made with";
+  }
+  const auto [last, first_seen] = last_.try_emplace(asked.id, manifest);
+  if (const absl::Status looser = RefuseLooser(last->second, manifest); !looser.ok()) {
+    return absl::StrCat("a manifest loosens: ", looser.message());
+  }
+  last->second = manifest;
+  return "";
+}
+
+std::string OfferWatch::FindWrong(const Studies::Offered& offer, const StudySpec& asked,
+                                  const PublicKey& signer) {
+  if (offer.manifest == nullptr) return "an offer without a manifest";
+  const SignedManifest& said = *offer.manifest;
+  if (said.key != signer) return "an offer is signed by another key than the one given last";
+  if (!IsSignedBy(said.key, kManifestDomain, said.bytes, said.signature)) {
+    return "the signature of a manifest does not check";
+  }
+  const absl::StatusOr<Manifest> manifest = ParseManifest(said.bytes);
+  const absl::StatusOr<Terms> terms = ParseTerms(*offer.terms_bytes);
+  if (!manifest.ok() || !terms.ok()) return "an offer does not parse";
+  const absl::Status fits = CheckManifestIsOf(*manifest, *terms, offer.fingerprint);
+  if (!fits.ok()) return absl::StrCat("a manifest is about others: ", fits.message());
+  const auto [bytes, first_seen] = bytes_.try_emplace({asked.id, signer}, said.bytes);
+  if (bytes->second != said.bytes) return "a manifest has other bytes under the same key";
+  return CheckPromises(*manifest, asked);
+}
+
+std::string OfferWatch::FindWrong(const Studies::Offered& offer, const std::string& study,
+                                  uint32_t device) {
+  if (offer.tickets.size() != 1) return "an offer has another number of tickets than asked for";
+  const std::string ticket = offer.tickets[0].ToBytes();
+  const auto [known, first_seen] = tickets_.try_emplace({study, device}, ticket);
+  if (known->second == ticket) return "";
+  return absl::StrCat("the token of device ", device, " has another ticket than before");
+}
+
+}  // namespace coppice::testing
