@@ -3,9 +3,7 @@
 #include <utility>
 
 namespace coppice {
-namespace {
-
-void Answer(CommittedGroup& group) {
+void AnswerGroup(CommittedGroup& group) {
   for (Submission& batch : group.batches) {
     const absl::Status& against = batch.refused.ok() ? group.status : batch.refused;
     if (against.ok()) {
@@ -17,8 +15,6 @@ void Answer(CommittedGroup& group) {
   group.batches.clear();  // before their bytes count as free
   group.answered();
 }
-
-}  // namespace
 
 Answerer::~Answerer() {
   {
@@ -45,7 +41,7 @@ void Answerer::Run() {
     CommittedGroup group = std::move(groups_.front());
     groups_.pop_front();
     lock.unlock();
-    Answer(group);
+    AnswerGroup(group);
     lock.lock();
   }
 }

@@ -27,6 +27,9 @@ struct CommittedGroup {
   std::function<void()> answered;  // called when all of them are
 };
 
+// On this thread.
+void AnswerGroup(CommittedGroup& group);
+
 class Answerer {
  public:
   Answerer() : thread_([this] { Run(); }) {}

@@ -148,7 +148,11 @@ void Intake::Complete(std::vector<Item> group) {
     completed_ += items;
     finished_.notify_all();
   };
-  answerer_.Post(std::move(committed));
+  if (limits_.answer_beside_commits) {
+    answerer_.Post(std::move(committed));
+  } else {
+    AnswerGroup(committed);
+  }
 }
 
 }  // namespace coppice

@@ -38,6 +38,7 @@ class Intake {
     size_t queued_bytes = size_t{64} << 20;  // waiting, being committed or being answered
     size_t group_bytes = size_t{16} << 20;   // of one group; a larger batch is a group by itself
     size_t group_reports = 65536;
+    bool answer_beside_commits = true;  // see StudiesLimits
   };
 
   Intake(Store& store, const Limits& limits);

@@ -50,7 +50,8 @@ class StoredStudies final : public Studies {
         authority_(std::move(authority)),
         manifests_(std::move(manifests)),
         reports_per_second_(limits.reports_per_second),
-        intake_(store, {.queued_bytes = limits.queued_bytes}) {}
+        intake_(store, {.queued_bytes = limits.queued_bytes,
+                        .answer_beside_commits = limits.answer_beside_commits}) {}
 
   absl::Status Load() { return catalog_.Load(store_); }
 

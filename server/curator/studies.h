@@ -113,6 +113,9 @@ struct StudyInfo {
 struct StudiesLimits {
   size_t queued_bytes = size_t{64} << 20;  // of reports that wait to be committed
   uint64_t reports_per_second = 0;         // of one study, at least 1000; 0: no limit
+  // Answers go out while the next reports are made durable. Without, one thing follows the other,
+  // as a simulation wants it that is to run the same way again.
+  bool answer_beside_commits = true;
 };
 
 class Studies {

@@ -11,7 +11,8 @@ absl::Status CuratorProcess::StartWith(const std::string& data, const SigningKey
   twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
   gate_ = std::make_unique<GatedStore>(*twin_);
   models_.emplace();
-  COPPICE_ASSIGN_OR_RETURN(studies_, Studies::Open(*gate_, *models_, clock_, keys));
+  COPPICE_ASSIGN_OR_RETURN(
+      studies_, Studies::Open(*gate_, *models_, clock_, keys, {.answer_beside_commits = false}));
   const absl::Status loaded = models_->Load(*gate_);
   if (!loaded.ok()) studies_.reset();
   return loaded;
