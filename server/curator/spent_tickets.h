@@ -30,8 +30,8 @@ struct FirstBytes {
   }
 };
 
-using SpentTickets = absl::flat_hash_set<TicketId, FirstBytes, std::equal_to<TicketId>,
-                                         HugePageAllocator<TicketId>>;
+using SpentTickets =
+    absl::flat_hash_set<TicketId, FirstBytes, std::equal_to<TicketId>, HugePageAllocator<TicketId>>;
 
 }  // namespace coppice
 
