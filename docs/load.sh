@@ -36,11 +36,11 @@ coppice study create --study s "${table[@]}" --epsilon 1 --mechanism optimized_u
 echo "# unary_bench"
 for connections in 1 4 16; do
   "$bin/unary_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --study s \
-    --at-once $((100 * connections)) --connections "$connections"
+    --at-once $((100 * connections)) --connections "$connections" --rounds 5
 done
 echo "# connect_bench"
-"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 8
-"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 64
+"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 8 --devices 1000 --rounds 3
+"$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 64 --devices 1000 --rounds 3
 
 coppice study create --study first "${table[@]}" --epsilon 2
 coppice collect simulate --study first --data "$folder/rows/private.csv"
