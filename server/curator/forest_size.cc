@@ -27,8 +27,8 @@ constexpr std::array<Size, 7> kSizes = {{{kMaxDepth, 1},
 
 constexpr uint32_t kOneTreeDepth = 8;
 constexpr uint32_t kManyRowsTrees = 16;
-constexpr uint32_t kManyRowsMinLeaf = 20;
-constexpr uint32_t kManyRowsMaxLeaves = 64;
+constexpr uint32_t kManyRowsMinLeaf = 8;
+constexpr uint32_t kManyRowsMaxLeaves = 128;
 
 // Leaves grown by the widest spread hold one to two times their least number of rows.
 constexpr double kSpreadLeafRows = 1.5;

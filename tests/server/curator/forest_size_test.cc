@@ -66,8 +66,8 @@ TEST(ForestSizeTest, ManyRowsMakeFewShortTrees) {
   ASSERT_OK_AND_ASSIGN(const PartitionOptions options,
                        ChooseForestSize(Rows(kManyPublicRows + 1, 0.5, 1), base, 1000));
   EXPECT_EQ(options.trees, 16u);
-  EXPECT_EQ(options.max_leaves, 64u);
-  EXPECT_EQ(options.min_leaf, 20u);
+  EXPECT_EQ(options.max_leaves, 128u);
+  EXPECT_EQ(options.min_leaf, 8u);
 }
 
 TEST(ForestSizeTest, WithoutLabelsTheyDecideNothing) {
