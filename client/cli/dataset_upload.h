@@ -1,8 +1,7 @@
 // The rows of a table on their way to a dataset, in blocks, from where the dataset is.
 //
 // Guarantee  every row arrives once and in order, whatever breaks: after a broken stream the
-// curator
-//            is asked how many rows it has, and the next block begins there.
+//            curator is asked how many rows it has, and the next block begins there.
 // Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no rows any more,
 //            or somebody else uploads to it; InvalidArgument if it has more rows than the table;
 //            what the curator answers otherwise, once several tries in a row brought it no row.

@@ -6,8 +6,7 @@
 // of
 //            --timeout has passed, so that each batch has the other half to be answered.
 // Errors     what the curator says; DataLoss if an answer has another number of rows, or classes
-// that
-//            the schema does not have.
+//            that the schema does not have.
 // Threads    one at a time.
 
 #ifndef COPPICE_CLIENT_CLI_MODEL_SOURCE_H_

@@ -8,8 +8,7 @@
 //            exp(epsilon), e = ExpLowerBound(epsilon). So epsilon-LDP. Neighbours: any value of the
 //            row for any other.
 // Payload    the w cells, increasing, as numbers of the bits that D - 1 has, if those are fewer
-// than
-//            D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say.
+//            than D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say.
 // Cost       of a device: one draw a member of the set, not one a cell.
 // Source     Ye and Barg 2018; Wang and others 2016 (k-subset); sampling by Floyd's algorithm
 //            (Bentley and Floyd 1987); docs/mechanisms.md#subset_selection.

@@ -10,8 +10,7 @@
 // Exact      whole numbers only; a sum that does not fit into 64 bits is held at its bound, which
 //            is post-processing.
 // Errors     InvalidArgument for a sensitivity of 0 or a scale of 2^48 (Laplace), 2^40 (Gaussian)
-// and more; what the
-//            PrivateRandom returns otherwise, and then nothing may be released.
+//            and more; what the PrivateRandom returns otherwise, and then nothing may be released.
 
 #ifndef COPPICE_COMMON_PRIVACY_NOISY_SUMS_H_
 #define COPPICE_COMMON_PRIVACY_NOISY_SUMS_H_

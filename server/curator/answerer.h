@@ -2,8 +2,7 @@
 // durable meanwhile: an answer of gRPC costs more than a report's whole way through the store.
 //
 // Guarantee  groups are answered one after the other in the order they were posted, each batch
-// once,
-//            and every group that was posted before the end.
+//            once, and every group that was posted before the end.
 // Threads    Post() from one thread at a time.
 
 #ifndef COPPICE_SERVER_CURATOR_ANSWERER_H_

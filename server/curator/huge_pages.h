@@ -1,8 +1,7 @@
 // An allocator that puts large tables on huge pages, where the system gives them to who asks.
 //
 // Why        a table that is looked up at random misses the processor's table of pages at each
-// look-up:
-//            with pages of 4 KiB, walking to the entry takes longer than reading it.
+//            look-up: with pages of 4 KiB, walking to the entry takes longer than reading it.
 // Errors     none of its own: without huge pages the memory is ordinary.
 
 #ifndef COPPICE_SERVER_CURATOR_HUGE_PAGES_H_

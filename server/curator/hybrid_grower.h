@@ -3,9 +3,8 @@
 //
 // Labels     a cell whose labels are mixed is cut where the entropy falls most, over all features.
 // Spread     where no cut lowers it (the cell is pure, or labels are not used), the feature with
-// the
-//            widest spread of public ranks within the cell is cut at the gap nearest its median.
-//            Ranks (mid-ranks over all public rows, divided by their number) make features
+//            the widest spread of public ranks within the cell is cut at the gap nearest its
+//            median. Ranks (mid-ranks over all public rows, divided by their number) make features
 //            comparable without a scale. A category is a column of 0 and 1, with spread one half.
 // Missing    a missing number is below every number, a missing category is a category: rows go
 //            left and with "the rest". Where the cell shows no missing value, with the most rows.

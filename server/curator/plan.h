@@ -1,11 +1,10 @@
 // What accuracy to expect of a study before any report is collected, from public data alone.
 //
 // Method     the public labels give a posterior over the class margin (smooth_model.h, beta = 1:
-// public
-//            labels like the private ones). Margins are drawn from it; for each, reports are drawn
-//            in coordinates, as many and as noisy as asked about, and what the estimate makes of
-//            them is scored against the margin at the public rows. That gives the gain over public
-//            labels alone. The level is the estimator's on public rows held out, in turns.
+//            public labels like the private ones). Margins are drawn from it; for each, reports are
+//            drawn in coordinates, as many and as noisy as asked about, and what the estimate makes
+//            of them is scored against the margin at the public rows. That gives the gain over
+//            public labels alone. The level is the estimator's on public rows held out, in turns.
 // Interval   90 % for the accuracy on rows like the public ones: the level's (few public rows say
 //            little of it) and the gain's spread. docs/accuracy.md has how often it held.
 // Not seen   private rows of another population than the public ones; then reports are worth more

@@ -7,13 +7,11 @@
 //            how noisy they are is averaged over a fixed grid, each point by how well it explains
 //            both.
 // Result     an ordinary forest: values at the leaves that add up, as class probabilities whose
-// mean
-//            over the trees is the prediction (Model::additive()), and their standard errors with
-//            the privacy noise in them.
+//            mean over the trees is the prediction (Model::additive()), and their standard errors
+//            with the privacy noise in them.
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
 // Cost       linear in the rank of the basis for each of the 96 grid points, plus once the square
-// of
-//            the public rows for the standard errors.
+//            of the public rows for the standard errors.
 // Errors     InvalidArgument when shapes do not match.
 // Source     docs/mechanisms.md#smooth.
 

@@ -2,9 +2,8 @@
 // depend on any report.
 //
 // Model      rows that share leaves are alike. P = Z Z' / T is the share of trees in which two
-// public
-//            rows are in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and
-//            eigenvalues lambda. A function on the public rows is held by its coordinates in Q.
+//            public rows are in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q
+//            and eigenvalues lambda. A function on the public rows is held by its coordinates in Q.
 // Shapes     n public rows, r = rank(); labels as columns: one of +-1 for two classes, else one a
 //            class, scale() * (1{label = k} - 1/K).
 // Cost       one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above that of

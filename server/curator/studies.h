@@ -15,9 +15,8 @@
 //            the next of these, at Sweep() and Drain(), so that a crash may forget rejections and
 //            nothing else. Failed: their call failed as a whole, since the process started.
 // Alarms     Sweep() looks at a study's sums when its reports have grown by half since the last
-// look,
-//            and once more when it is sealed: so a study of a billion reports is looked at some
-//            fifty times, and no look is more likely to raise a false alarm than another.
+//            look, and once more when it is sealed: so a study of a billion reports is looked at
+//            some fifty times, and no look is more likely to raise a false alarm than another.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store
 //            returns otherwise.
 // Threads    safe to share.

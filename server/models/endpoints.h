@@ -5,9 +5,8 @@
 //            change too: it brings back the model of an earlier version. The newest kMaxVersions
 //            are kept.
 // Guarantee  a change is durable, in one record, before anybody sees it. Serving() gives a
-// snapshot:
-//            a call that holds it is answered by one model from beginning to end, whatever is
-//            switched meanwhile. What is served is not deleted (models.h).
+//            snapshot: a call that holds it is answered by one model from beginning to end,
+//            whatever is switched meanwhile. What is served is not deleted (models.h).
 // Retries    Set() with what is served already changes nothing.
 // Errors     NotFound: the endpoint, the version or the model. FailedPrecondition: another version
 //            is served than was expected; another schema; no version to go back to.

@@ -3,10 +3,10 @@
 // costs more than counting a report of one bit a leaf.
 //
 // Guarantee  what protobuf's parser takes is read to the same values, unknown fields are skipped,
-// and
-//            what it refuses is refused; but text that is no UTF-8 is left to who reads the name.
+//            and what it refuses is refused; but text that is no UTF-8 is left to who reads the
+//            name.
 // Errors     InvalidArgument: the bytes are no such message, or hold more reports than a request
-// may.
+//            may.
 
 #ifndef COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
 #define COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_

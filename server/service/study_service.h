@@ -3,8 +3,7 @@
 //
 // Wire       offers are compressed by gRPC: public, so their length tells nothing that they do not.
 // Limits     tickets for callers without submission tokens: ResourceExhausted, with the time to
-// wait
-//            in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
+//            wait in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
 // Errors     those of Studies, and InvalidArgument that names the field.
 // Threads    safe to share. `studies`, `pool` and `limiter` must outlive the server.
 

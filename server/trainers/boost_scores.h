@@ -1,8 +1,7 @@
 // Every split that a level of a boosted tree could make, and how good each is at each node.
 //
 // Score      u = sum over the children and outputs of |sum of residuals|. A record's residuals are
-// in
-//            one child, so u moves by at most their L1 norm, up or down.
+//            in one child, so u moves by at most their L1 norm, up or down.
 // Public     the candidates are the same for all nodes and all data. A split into all categories at
 //            once is offered while nodes are few, which is released; what its score is reduced by
 //            is a public number.

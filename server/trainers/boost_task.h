@@ -4,8 +4,7 @@
 // Scores     of a row: what the trees so far answered it, summed. They follow from its features and
 //            from released values; with its own label, so does what it asks for next, its
 //            residuals. No row's residuals depend on another row's label.
-// Bounds     whole multiples of 1 / unit, whatever floating point did before: two classes, |y -
-// p|,
+// Bounds     whole multiples of 1 / unit, whatever floating point did before: two classes, |y - p|,
 //            at most half a unit; more classes, an L1 norm of at most one unit; numbers, (1 + q) /
 //            2 and (1 - q) / 2, one unit together.
 // Threads    not safe to share.

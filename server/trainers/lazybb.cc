@@ -4,11 +4,11 @@
 //            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
 //            boosting" (COLT 2020). docs/mechanisms.md#lazybb.
 // Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Each round a
-// weak learner sees the rows by a
-//            measure that follows from their labels and the votes released before, and releases a
-//            rule; how far a row moves the measure is proved in smooth_measure.h, what a rule costs
-//            in weak_learners.h. Rounds add up as in composition.h. How many there are follows from
-//            a noisy number of rows for a hundredth of epsilon, unless it is set.
+//            weak learner sees the rows by a measure that follows from their labels and the votes
+//            released before, and releases a rule; how far a row moves the measure is proved in
+//            smooth_measure.h, what a rule costs in weak_learners.h. Rounds add up as in
+//            composition.h. How many there are follows from a noisy number of rows for a hundredth
+//            of epsilon, unless it is set.
 // Classes    with more than two, each against the rest, in turn: all of them share epsilon.
 // Deviates   constants as corrected there; by masses instead of a distribution, so no noise is
 //            scaled by how many rows there are; permute and flip; rounds get epsilon by how far a

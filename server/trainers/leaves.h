@@ -1,9 +1,8 @@
 // What a leaf knows: sums over its rows, released.
 //
 // Outputs    a class' count; or, for regression, the rows' distances from the two ends of the
-// range:
-//            sum (1 - v) and sum v of targets v in [0, 1], from which the mean follows. As weights
-//            of a model (LeafKind::kWeights) they are in rows.
+//            range: sum (1 - v) and sum v of targets v in [0, 1], from which the mean follows. As
+//            weights of a model (LeafKind::kWeights) they are in rows.
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together.
 //            Add or remove a row: it moves one leaf, one class by 1, or the two distances by 1
 //            together (the half-sum encoding). Change a label: two counts move by 1, so the noise

@@ -2,8 +2,7 @@
 // step. world.h says what each step does.
 //
 // Text       steps with their numbers, separated by commas: "offer 3, send_unheard 3, kill 2,
-// start".
-//            What is printed can be parsed, so one line is enough to see a failure again.
+//            start". What is printed can be parsed, so one line is enough to see a failure again.
 // Seeds      the same seed makes the same schedule. Each leaves out half of the kinds of faults, at
 //            random, so that the others are tried together more often.
 
