@@ -221,10 +221,13 @@ absl::StatusOr<TicketSeam> TicketsOf(Store& store) {
   return TicketSeam{
       .issue = [authority](const Fingerprint& fingerprint,
                            size_t count) { return authority->Issue(fingerprint, count); },
-      .recognize =
-          [authority](absl::Span<const Ticket> tickets, const Fingerprint& fingerprint) {
-            return authority->Recognize(tickets, fingerprint);
-          }};
+      .recognize = [authority](absl::Span<const Ticket> tickets, const Fingerprint& fingerprint)
+          -> absl::StatusOr<std::vector<bool>> {
+        COPPICE_ASSIGN_OR_RETURN(const auto serials, authority->Recognize(tickets, fingerprint));
+        std::vector<bool> known;
+        for (const auto& serial : serials) known.push_back(serial.has_value());
+        return known;
+      }};
 }
 
 absl::Status TestTicketKey(const TicketSeam& tickets) {

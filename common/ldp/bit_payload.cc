@@ -1,24 +1,11 @@
 #include "common/ldp/bit_payload.h"
 
+#include <bit>
 #include <cstring>
 
+#include "common/ldp/widest_registers.h"
+
 namespace coppice {
-namespace {
-
-constexpr size_t kWordBytes = sizeof(uint64_t);
-
-// The payload's bytes from `byte` on, zeros after its last.
-uint64_t WordAt(absl::string_view payload, size_t byte) {
-  uint64_t word = 0;
-  if (payload.size() - byte >= kWordBytes) {
-    std::memcpy(&word, payload.data() + byte, kWordBytes);
-  } else {
-    std::memcpy(&word, payload.data() + byte, payload.size() - byte);
-  }
-  return word;
-}
-
-}  // namespace
 
 uint32_t GetNumber(absl::string_view payload, size_t width, size_t index) {
   const size_t bit = index * width;
@@ -47,20 +34,17 @@ absl::Status CheckBits(absl::string_view payload, size_t bits) {
   return absl::OkStatus();
 }
 
+COPPICE_WIDEST_REGISTERS
 size_t CountOnes(absl::string_view payload) {
-  // Counts in pairs of bits, then fours, then bytes: without the processor's own instruction, which
-  // the oldest of its kind lack, that is faster than std::popcount().
-  constexpr uint64_t kPairs = 0x5555555555555555;
-  constexpr uint64_t kFours = 0x3333333333333333;
-  constexpr uint64_t kBytes = 0x0f0f0f0f0f0f0f0f;
-  constexpr uint64_t kSumOfBytes = 0x0101010101010101;
-  uint64_t ones = 0;
-  for (size_t byte = 0; byte < payload.size(); byte += kWordBytes) {
-    uint64_t word = WordAt(payload, byte);
-    word -= (word >> 1) & kPairs;
-    word = (word & kFours) + ((word >> 2) & kFours);
-    word = (word + (word >> 4)) & kBytes;
-    ones += (word * kSumOfBytes) >> 56;
+  size_t ones = 0;
+  uint64_t word = 0;
+  size_t byte = 0;
+  for (; byte + sizeof(word) <= payload.size(); byte += sizeof(word)) {
+    std::memcpy(&word, payload.data() + byte, sizeof(word));
+    ones += static_cast<size_t>(std::popcount(word));
+  }
+  for (; byte < payload.size(); ++byte) {
+    ones += static_cast<size_t>(std::popcount(static_cast<unsigned char>(payload[byte])));
   }
   return ones;
 }

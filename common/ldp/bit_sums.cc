@@ -8,16 +8,7 @@
 #include <vector>
 
 #include "common/ldp/bit_payload.h"
-
-// One binary for every x86-64, with the wide registers of those that have them. A sanitizer's
-// start-up does not bear the resolver that this needs.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__clang__)
-#define COPPICE_WIDEST_REGISTERS \
-  __attribute__((target_clones("default", "avx2", "arch=skylake-avx512")))
-#else
-#define COPPICE_WIDEST_REGISTERS
-#endif
+#include "common/ldp/widest_registers.h"
 
 namespace coppice {
 namespace {

@@ -1,6 +1,5 @@
 #include "server/curator/group_commit.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,9 +15,6 @@
 namespace coppice {
 namespace {
 
-// How far ahead tickets are looked up: as many cache misses as a core has under way at once.
-constexpr size_t kLookAhead = 8;
-
 // What a group adds to one study.
 struct Tally {
   struct Tree {
@@ -26,7 +22,7 @@ struct Tally {
     std::shared_ptr<TreeSums> sums;     // with them; null if there are none
   };
   std::vector<Tree> trees;
-  std::vector<TicketId> spent;  // in the study's set already
+  std::vector<TicketSerial> spent;  // in the study's set already
   Counts counts;
   bool expires = false;  // the study is open and its time is over: the group seals it
 };
@@ -54,14 +50,7 @@ class Group {
     Tally& tally = TallyOf(*batch.study);
     // The study may have been sealed or deleted since its reports were judged.
     const ReportOutcome standing = StandingNow(batch, tally);
-    SpentTickets& spent = batch.study->spent();
-    const size_t size = batch.candidates.size();
-    for (size_t i = 0; i < std::min(kLookAhead, size); ++i) {
-      spent.prefetch(batch.candidates[i].ticket);
-    }
-    for (size_t i = 0; i < size; ++i) {
-      if (i + kLookAhead < size) spent.prefetch(batch.candidates[i + kLookAhead].ticket);
-      const Submission::Candidate& candidate = batch.candidates[i];
+    for (const Submission::Candidate& candidate : batch.candidates) {
       batch.outcomes[candidate.report] =
           standing == ReportOutcome::kAccepted ? Count(batch, candidate, tally) : standing;
     }
@@ -81,7 +70,7 @@ class Group {
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
                              Tally& tally) {
-    if (!batch.study->spent().insert(candidate.ticket).second) return ReportOutcome::kDuplicate;
+    if (!batch.study->spent().Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
     tally.trees[candidate.tree].reports.push_back(
         {.payload = batch.reports.payload(candidate.report), .column = candidate.column});
@@ -105,7 +94,7 @@ class Group {
       const Counts before = study->CountsSoFar();
       if (!tally.spent.empty() || study->store_is_behind) {
         writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
-                   EncodeTicketIds(tally.spent));
+                   EncodeSpent(tally.spent));
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
@@ -149,7 +138,7 @@ class Group {
 
   void TakeBack() {
     for (auto& [study, tally] : tallies_) {
-      for (const TicketId& ticket : tally.spent) study->spent().erase(ticket);
+      for (const TicketSerial ticket : tally.spent) study->spent().Erase(ticket);
       study->store_is_behind = true;
       study->Publish({}, {.failed = tally.counts.answered});
     }

@@ -1,10 +1,11 @@
 #include "server/curator/study_record.h"
 
-#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -158,16 +159,39 @@ absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view
   return progress;
 }
 
+absl::Status SpendStored(absl::string_view key, TicketSerial ticket, SpentTickets& spent) {
+  return spent.Insert(ticket) ? absl::OkStatus() : CorruptRecord(key, "counts a ticket twice");
+}
+
+absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::SpentRecord record, ParseRecord<v1::SpentRecord>(key, bytes));
+  for (const v1::SpentRecord::Run& run : record.runs()) {
+    uint64_t low = 0;
+    for (const int64_t step : run.steps()) {
+      low += static_cast<uint64_t>(step);
+      COPPICE_RETURN_IF_ERROR(SpendStored(key, absl::MakeUint128(run.run(), low), spent));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Before format 3 ids were kept, of tickets that this version no longer knows. It reads them as
+// serials: what matters is that they are as many as the reports.
+absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+  if (bytes.size() % kTicketIdBytes != 0) return CorruptRecord(key, "ends inside a ticket");
+  for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
+    TicketSerial ticket;
+    std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
+    COPPICE_RETURN_IF_ERROR(SpendStored(key, ticket, spent));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_view id) {
   SpentTickets spent;
   const auto add = [&](absl::string_view key, absl::string_view bytes) {
-    if (bytes.size() % kTicketIdBytes != 0) return CorruptRecord(key, "ends inside a ticket");
-    for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
-      TicketId ticket;
-      std::copy_n(bytes.begin(), kTicketIdBytes, ticket.begin());
-      if (!spent.insert(ticket).second) return CorruptRecord(key, "counts a ticket twice");
-    }
-    return absl::OkStatus();
+    return absl::EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
+                                               : DecodeOldSpent(key, bytes, spent);
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
   return spent;
@@ -237,12 +261,21 @@ std::string EncodeSums(const TreeSums& sums) {
   return record.SerializeAsString();
 }
 
-// The ids, one after the other. Once a group, so without the cost of a message.
-std::string EncodeTicketIds(absl::Span<const TicketId> ids) {
-  std::string bytes;
-  bytes.reserve(ids.size() * kTicketIdBytes);
-  for (const TicketId& id : ids) bytes.append(id.begin(), id.end());
-  return bytes;
+std::string EncodeSpent(absl::Span<const TicketSerial> tickets) {
+  v1::SpentRecord record;
+  v1::SpentRecord::Run* run = nullptr;
+  uint64_t before = 0;
+  for (const TicketSerial ticket : tickets) {
+    const uint64_t low = absl::Uint128Low64(ticket);
+    if (run == nullptr || run->run() != absl::Uint128High64(ticket)) {
+      run = record.add_runs();
+      run->set_run(absl::Uint128High64(ticket));
+      before = 0;
+    }
+    run->add_steps(static_cast<int64_t>(low - before));
+    before = low;
+  }
+  return record.SerializeAsString();
 }
 
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds) {

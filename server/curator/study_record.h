@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,7 @@
 #include "absl/types/span.h"
 #include "common/data/table.h"
 #include "server/curator/study.h"
+#include "server/curator/ticket_authority.h"
 #include "server/storage/store.h"
 
 namespace coppice {
@@ -24,7 +26,7 @@ std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);
-std::string EncodeTicketIds(absl::Span<const TicketId> ids);
+std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
 
 // `key` is the record's.

@@ -1,7 +1,9 @@
 #include "server/curator/submission.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -25,14 +27,17 @@ ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes
   return same ? ReportOutcome::kAccepted : ReportOutcome::kStaleFingerprint;
 }
 
-// The tickets of all reports. One of another length than a ticket's is left empty: ids are random,
-// so no curator issued that.
+// The tickets of all reports. One of another length than a ticket's is left all zeros, which no
+// curator issues but with probability 2^-256.
 std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
   std::vector<Ticket> tickets;
   tickets.reserve(reports.size());
   for (size_t i = 0; i < reports.size(); ++i) {
-    const absl::StatusOr<Ticket> ticket = Ticket::FromBytes(reports.ticket(i));
-    tickets.push_back(ticket.ok() ? *ticket : Ticket());
+    const absl::string_view bytes = reports.ticket(i);
+    Ticket& ticket = tickets.emplace_back();
+    if (bytes.size() != kTicketIdBytes + kTicketMacBytes) continue;
+    std::memcpy(ticket.id.data(), bytes.data(), kTicketIdBytes);
+    std::memcpy(ticket.mac.data(), bytes.data() + kTicketIdBytes, kTicketMacBytes);
   }
   return tickets;
 }
@@ -60,7 +65,7 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   if (batch.reports.empty() || batch.outcomes[0] != ReportOutcome::kAccepted) return batch;
 
   const std::vector<Ticket> tickets = TicketsOf(batch.reports);
-  const absl::StatusOr<std::vector<bool>> issued =
+  const absl::StatusOr<std::vector<std::optional<TicketSerial>>> issued =
       authority.Recognize(tickets, batch.study->facts().fingerprint);
   if (!issued.ok()) {
     Submission refused;
@@ -71,7 +76,8 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   const bool drawn = DrawsMatter(mechanisms);
   batch.candidates.reserve(batch.reports.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
-    if (!(*issued)[i]) {
+    const std::optional<TicketSerial>& serial = (*issued)[i];
+    if (!serial.has_value()) {
       batch.outcomes[i] = ReportOutcome::kBadTicket;
       continue;
     }
@@ -82,10 +88,8 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
       batch.outcomes[i] = ReportOutcome::kBadPayload;
       continue;
     }
-    batch.candidates.push_back({.report = i,
-                                .tree = tree,
-                                .column = draw.Column(mechanism.columns()),
-                                .ticket = tickets[i].id});
+    batch.candidates.push_back(
+        {.report = i, .tree = tree, .column = draw.Column(mechanism.columns()), .ticket = *serial});
   }
   return batch;
 }

@@ -24,7 +24,7 @@ struct Submission {
     uint32_t report = 0;  // position in `reports`
     uint32_t tree = 0;    // that its ticket fixes
     uint32_t column = 0;  // of the tree's mechanism, likewise
-    TicketId ticket{};
+    TicketSerial ticket = 0;
   };
 
   std::shared_ptr<Study> study;  // null: there is none of that name

@@ -1,34 +1,36 @@
 #include "server/curator/ticket_authority.h"
 
+#include <endian.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "server/curator/store_keys.h"
 
 namespace coppice {
 namespace {
 
-using Key = std::array<uint8_t, 32>;
-
 // Each keeps its use of the curator's key apart from every other one.
 constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
 constexpr absl::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
-constexpr absl::string_view kTokenTicketPrefix = "coppice.v1.token_ticket";
 
-static_assert(kTicketIdBytes == 16 && kTicketMacBytes == 16, "one block of AES");
+constexpr size_t kBlock = 16;  // of AES
+static_assert(kTicketIdBytes == kBlock && kTicketMacBytes == kBlock &&
+              sizeof(TicketSerial) == kBlock);
+
+// The runs of tokens have it, those of tickets have not.
+constexpr uint64_t kTokenRun = uint64_t{1} << 63;
 
 absl::Status FillRandom(absl::Span<uint8_t> out) {
   // Only 1 is success; 0 and -1 are not.
@@ -36,70 +38,44 @@ absl::Status FillRandom(absl::Span<uint8_t> out) {
   return absl::UnavailableError("the system random source failed");
 }
 
-absl::string_view ViewOf(absl::Span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
 
-// HMAC-SHA-256 of the parts, one after another.
-absl::StatusOr<Key> Derive(const Key& key, std::initializer_list<absl::string_view> parts) {
-  const std::string message = absl::StrJoin(parts, "");
-  Key derived;
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-           reinterpret_cast<const unsigned char*>(message.data()), message.size(), derived.data(),
-           &size) == nullptr ||
-      size != derived.size()) {
-    return absl::InternalError("OpenSSL cannot compute HMAC-SHA-256");
-  }
-  return derived;
-}
-
-// The MACs of ids that stand in a row, 16 bytes each.
-absl::StatusOr<std::vector<uint8_t>> MacsOf(const std::vector<uint8_t>& ids, const Key& key) {
+// Each block by itself.
+absl::Status TransformBlocks(Direction direction, absl::Span<const uint8_t> key,
+                             std::vector<uint8_t>& blocks) {
   const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
       EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
-  std::vector<uint8_t> macs(ids.size());
   int size = 0;
-  const bool done =
-      context != nullptr &&
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_ecb(), nullptr, key.data(), nullptr) == 1 &&
-      EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
-      EVP_EncryptUpdate(context.get(), macs.data(), &size, ids.data(),
-                        static_cast<int>(ids.size())) == 1 &&
-      static_cast<size_t>(size) == macs.size();
-  if (!done) return absl::InternalError("OpenSSL cannot compute AES-256");
-  return macs;
+  const bool done = context != nullptr &&
+                    EVP_CipherInit_ex(context.get(), EVP_aes_256_ecb(), nullptr, key.data(),
+                                      nullptr, static_cast<int>(direction)) == 1 &&
+                    EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
+                    EVP_CipherUpdate(context.get(), blocks.data(), &size, blocks.data(),
+                                     static_cast<int>(blocks.size())) == 1 &&
+                    static_cast<size_t>(size) == blocks.size();
+  return done ? absl::OkStatus() : absl::InternalError("OpenSSL cannot compute AES-256");
 }
 
-// Each id with its MAC.
-absl::StatusOr<std::vector<Ticket>> Sign(const std::vector<uint8_t>& ids, const Key& key) {
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<uint8_t> macs, MacsOf(ids, key));
-  std::vector<Ticket> signed_ids(ids.size() / kTicketIdBytes);
-  for (size_t i = 0; i < signed_ids.size(); ++i) {
-    std::copy_n(&ids[i * kTicketIdBytes], kTicketIdBytes, signed_ids[i].id.begin());
-    std::copy_n(&macs[i * kTicketMacBytes], kTicketMacBytes, signed_ids[i].mac.begin());
+// Big-endian, so that ids mean the same on every machine.
+void WriteSerial(TicketSerial serial, uint8_t* block) {
+  const std::array<uint64_t, 2> halves = {htobe64(absl::Uint128High64(serial)),
+                                          htobe64(absl::Uint128Low64(serial))};
+  std::memcpy(block, halves.data(), kBlock);
+}
+
+TicketSerial ReadSerial(const uint8_t* block) {
+  std::array<uint64_t, 2> halves;
+  std::memcpy(halves.data(), block, kBlock);
+  return absl::MakeUint128(be64toh(halves[0]), be64toh(halves[1]));
+}
+
+// As tickets have them, one after the other.
+std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
+  std::vector<uint8_t> ids(tickets.size() * kBlock);
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    std::copy_n(tickets[i].id.begin(), kBlock, &ids[i * kBlock]);
   }
-  return signed_ids;
-}
-
-absl::StatusOr<std::vector<Ticket>> SignRandom(size_t count, const Key& key) {
-  std::vector<uint8_t> ids(count * kTicketIdBytes);
-  COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(ids)));
-  return Sign(ids, key);
-}
-
-// Which of them have the MAC that belongs to their id.
-absl::StatusOr<std::vector<bool>> Verify(absl::Span<const Ticket> signed_ids, const Key& key) {
-  std::vector<uint8_t> ids;
-  ids.reserve(signed_ids.size() * kTicketIdBytes);
-  for (const Ticket& ticket : signed_ids) ids.insert(ids.end(), ticket.id.begin(), ticket.id.end());
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<uint8_t> macs, MacsOf(ids, key));
-  std::vector<bool> good(signed_ids.size());
-  for (size_t i = 0; i < signed_ids.size(); ++i) {
-    good[i] =
-        CRYPTO_memcmp(&macs[i * kTicketMacBytes], signed_ids[i].mac.data(), kTicketMacBytes) == 0;
-  }
-  return good;
+  return ids;
 }
 
 // As the tickets that they are shaped like. InvalidArgument for another length, and for twins.
@@ -122,6 +98,9 @@ absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> to
 }  // namespace
 
 absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
+  std::array<uint8_t, sizeof(uint64_t)> run{};
+  COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(run)));
+  const uint64_t run_number = std::bit_cast<uint64_t>(run) & ~kTokenRun;
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> stored, store.Get(kTicketKeyKey));
   Key key;
   if (stored.has_value()) {
@@ -129,33 +108,87 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
       return absl::DataLossError("the ticket key in the store does not have 32 bytes");
     }
     std::copy(stored->begin(), stored->end(), key.begin());
-    return TicketAuthority(key);
+    return TicketAuthority(key, run_number);
   }
   COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(key)));
   StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), std::string(key.begin(), key.end()));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  return TicketAuthority(key);
+  return TicketAuthority(key, run_number);
 }
 
-absl::StatusOr<TicketAuthority::Key> TicketAuthority::TicketKey(
+// HMAC-SHA-512 of prefix and terms.
+absl::StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(
+    absl::string_view prefix, absl::Span<const uint8_t> terms) const {
+  std::string message(prefix);
+  message.append(terms.begin(), terms.end());
+  std::array<uint8_t, 2 * sizeof(Key)> derived{};
+  unsigned size = 0;
+  if (HMAC(EVP_sha512(), key_.data(), static_cast<int>(key_.size()),
+           reinterpret_cast<const unsigned char*>(message.data()), message.size(), derived.data(),
+           &size) == nullptr ||
+      size != derived.size()) {
+    return absl::InternalError("OpenSSL cannot compute HMAC-SHA-512");
+  }
+  return std::bit_cast<Keys>(derived);
+}
+
+absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TicketKeys(
     const Fingerprint& fingerprint) const {
-  return Derive(key_, {kTicketPrefix, ViewOf(fingerprint)});
+  return Derive(kTicketPrefix, fingerprint);
 }
 
-absl::StatusOr<TicketAuthority::Key> TicketAuthority::TokenKey() const {
-  return Derive(key_, {kSubmissionTokenPrefix});
+absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TokenKeys() const {
+  return Derive(kSubmissionTokenPrefix, {});
+}
+
+std::vector<TicketSerial> TicketAuthority::NextSerials(uint64_t run, size_t count) const {
+  const uint64_t first = issued_->fetch_add(count, std::memory_order_relaxed);
+  std::vector<TicketSerial> serials(count);
+  for (size_t i = 0; i < count; ++i) serials[i] = absl::MakeUint128(run, first + i);
+  return serials;
+}
+
+absl::StatusOr<std::vector<Ticket>> TicketAuthority::Sign(absl::Span<const TicketSerial> serials,
+                                                          const Keys& keys) {
+  std::vector<Ticket> tickets(serials.size());
+  std::vector<uint8_t> blocks(serials.size() * kBlock);
+  for (size_t i = 0; i < serials.size(); ++i) WriteSerial(serials[i], &blocks[i * kBlock]);
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.id, blocks));
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    std::copy_n(&blocks[i * kBlock], kBlock, tickets[i].id.begin());
+  }
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, blocks));
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    std::copy_n(&blocks[i * kBlock], kBlock, tickets[i].mac.begin());
+  }
+  return tickets;
+}
+
+absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Verify(
+    absl::Span<const Ticket> tickets, const Keys& keys) {
+  std::vector<uint8_t> macs = IdsOf(tickets);
+  std::vector<uint8_t> serials = macs;
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, macs));
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kDecrypt, keys.id, serials));
+  std::vector<std::optional<TicketSerial>> good(tickets.size());
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    if (CRYPTO_memcmp(&macs[i * kBlock], tickets[i].mac.data(), kBlock) != 0) continue;
+    good[i] = ReadSerial(&serials[i * kBlock]);
+  }
+  return good;
 }
 
 absl::StatusOr<std::vector<Ticket>> TicketAuthority::Issue(const Fingerprint& fingerprint,
                                                            size_t count) const {
-  COPPICE_ASSIGN_OR_RETURN(const Key key, TicketKey(fingerprint));
-  return SignRandom(count, key);
+  COPPICE_ASSIGN_OR_RETURN(const Keys keys, TicketKeys(fingerprint));
+  return Sign(NextSerials(run_, count), keys);
 }
 
 absl::StatusOr<std::vector<std::string>> TicketAuthority::IssueTokens(size_t count) const {
-  COPPICE_ASSIGN_OR_RETURN(const Key key, TokenKey());
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> made, SignRandom(count, key));
+  COPPICE_ASSIGN_OR_RETURN(const Keys keys, TokenKeys());
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> made,
+                           Sign(NextSerials(run_ | kTokenRun, count), keys));
   std::vector<std::string> tokens;
   tokens.reserve(count);
   for (const Ticket& token : made) tokens.push_back(token.ToBytes());
@@ -165,28 +198,27 @@ absl::StatusOr<std::vector<std::string>> TicketAuthority::IssueTokens(size_t cou
 absl::StatusOr<std::vector<Ticket>> TicketAuthority::IssueFor(
     const Fingerprint& fingerprint, absl::Span<const std::string> tokens) const {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> parsed, ParseTokens(tokens));
-  COPPICE_ASSIGN_OR_RETURN(const Key token_key, TokenKey());
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<bool> issued, Verify(parsed, token_key));
-  std::vector<uint8_t> ids;
-  ids.reserve(tokens.size() * kTicketIdBytes);
-  for (size_t i = 0; i < parsed.size(); ++i) {
-    if (!issued[i]) {
+  COPPICE_ASSIGN_OR_RETURN(const Keys token_keys, TokenKeys());
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::optional<TicketSerial>> issued,
+                           Verify(parsed, token_keys));
+  std::vector<TicketSerial> serials;
+  serials.reserve(issued.size());
+  for (const std::optional<TicketSerial>& serial : issued) {
+    if (!serial.has_value()) {
       return absl::PermissionDeniedError(
-          absl::StrCat("submission_tokens: number ", i + 1,
+          absl::StrCat("submission_tokens: number ", serials.size() + 1,
                        " was not issued here; ask whoever runs the study for one"));
     }
-    COPPICE_ASSIGN_OR_RETURN(const Key id, Derive(key_, {kTokenTicketPrefix, ViewOf(fingerprint),
-                                                         ViewOf(parsed[i].id)}));
-    ids.insert(ids.end(), id.begin(), id.begin() + kTicketIdBytes);
+    serials.push_back(*serial);
   }
-  COPPICE_ASSIGN_OR_RETURN(const Key key, TicketKey(fingerprint));
-  return Sign(ids, key);
+  COPPICE_ASSIGN_OR_RETURN(const Keys keys, TicketKeys(fingerprint));
+  return Sign(serials, keys);
 }
 
-absl::StatusOr<std::vector<bool>> TicketAuthority::Recognize(absl::Span<const Ticket> tickets,
-                                                             const Fingerprint& fingerprint) const {
-  COPPICE_ASSIGN_OR_RETURN(const Key key, TicketKey(fingerprint));
-  return Verify(tickets, key);
+absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Recognize(
+    absl::Span<const Ticket> tickets, const Fingerprint& fingerprint) const {
+  COPPICE_ASSIGN_OR_RETURN(const Keys keys, TicketKeys(fingerprint));
+  return Verify(tickets, keys);
 }
 
 }  // namespace coppice

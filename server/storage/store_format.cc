@@ -19,6 +19,7 @@ void SetFormat(uint32_t format, StoreBatch& batch) {
 absl::Span<const FormatStep> FormatSteps() {
   static const auto* const steps = new std::vector<FormatStep>{
       {.what = "ledgers may wait for their owner's word, and records be in quarantine"},
+      {.what = "spent tickets are kept by their serials, and tickets issued before are refused"},
   };
   return *steps;
 }

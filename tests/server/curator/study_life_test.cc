@@ -40,13 +40,13 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
   EXPECT_EQ(Expired(built, 9), built);
 }
 
-// A third of a gigabyte for ten million of them, for as long as the daemon runs.
+// Up to a gigabyte and more for ten million of them, for as long as the daemon runs.
 TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
   absl::StatusOr<StudyFacts> facts = MakeStudyFacts(Spec("one"), "one", 1000);
   ASSERT_OK(facts);
   StudyProgress progress = NoProgress(*facts);
   Study study(*std::move(facts), std::move(progress));
-  study.spent().insert(TicketId{1});
+  study.spent().Insert(1);
   study.Advance(Sealed(study.Life(), 5));
   EXPECT_EQ(study.spent().size(), 0u);
   EXPECT_EQ(study.spent().capacity(), 0u);

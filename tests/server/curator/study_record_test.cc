@@ -3,7 +3,9 @@
 #include "server/curator/study_record.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/store_keys.h"
 #include "server/models/model_record.h"
@@ -84,6 +86,47 @@ TEST_F(StudyRecordTest, LostRecordsAreDataLoss) {
   Put(SumsKey("one", 1), sums);
   Remove(CountsKey("one"));
   ExpectDataLoss(CountsKey("one"), "is missing");
+}
+
+// Whoever opens the store finds every ticket spent, in whatever order and from whatever run.
+TEST_F(StudyRecordTest, SerialsOfAllKindsAreReadBack) {
+  const TicketSerial other_run = absl::MakeUint128(~uint64_t{0}, 0);
+  std::vector<TicketSerial> serials = {7, 6, other_run + 5, 1, absl::Uint128Max(), other_run, 0};
+  while (serials.size() < 30) serials.push_back(absl::MakeUint128(9, 1'000'000 * serials.size()));
+  Put(SpentKey("one", 0), EncodeSpent(serials));
+  EXPECT_OK(OpenStudies(store_, models_));
+  serials.push_back(other_run + 5);
+  Put(SpentKey("one", 0), EncodeSpent(serials));
+  ExpectDataLoss(SpentKey("one", 0), "counts a ticket twice");
+}
+
+TEST_F(StudyRecordTest, TicketsInARowTakeAByteEach) {
+  std::vector<TicketSerial> serials;
+  for (uint64_t i = 0; i < 1000; ++i) serials.push_back(absl::MakeUint128(1, (1ull << 40) + i));
+  EXPECT_LT(EncodeSpent(serials).size(), 1030u);
+  EXPECT_EQ(EncodeSpent({}), "");
+}
+
+TEST_F(StudyRecordTest, TicketsThatDoNotFitTheReportsAreDataLoss) {
+  const std::string spent = store_.Get(SpentKey("one", 0))->value();
+  Remove(SpentKey("one", 0));
+  ExpectDataLoss(SpentPrefix("one"), "does not have one ticket a counted report");
+  Put(SpentKey("one", 0), "\xff\xff");
+  ExpectDataLoss(SpentKey("one", 0), "does not parse");
+}
+
+// As format 2 kept them, by their ids. Its tickets are refused, so none of them can come again.
+TEST_F(StudyRecordTest, TicketsOfAnOlderVersionAreAsManyAsItsReports) {
+  Remove(SpentKey("one", 0));
+  const std::string old_key = absl::StrCat(SpentPrefix("one"), "0000000000000000");
+  std::string ids;
+  for (char i = 0; i < 30; ++i) ids.append(15, 'x').push_back(i);
+  Put(old_key, ids);
+  EXPECT_OK(OpenStudies(store_, models_));
+  Put(old_key, ids + ids.substr(16, 16));
+  ExpectDataLoss(old_key, "counts a ticket twice");
+  Put(old_key, ids.substr(1));
+  ExpectDataLoss(old_key, "ends inside a ticket");
 }
 
 TEST_F(StudyRecordTest, SumsOfAnotherShapeAreDataLoss) {

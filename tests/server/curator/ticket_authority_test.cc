@@ -3,7 +3,9 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -17,7 +19,9 @@ namespace {
 using ::coppice::testing::MemoryStore;
 using ::coppice::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::Ne;
 
 const Fingerprint kTerms{1, 2, 3};
 
@@ -26,7 +30,11 @@ Ticket IssueOne(const TicketAuthority& authority, const Fingerprint& terms) {
 }
 
 bool Recognizes(const TicketAuthority& authority, const Ticket& ticket, const Fingerprint& terms) {
-  return (*authority.Recognize(absl::MakeConstSpan(&ticket, 1), terms))[0];
+  return (*authority.Recognize(absl::MakeConstSpan(&ticket, 1), terms))[0].has_value();
+}
+
+TicketSerial SerialOf(const TicketAuthority& authority, const Ticket& ticket) {
+  return (*authority.Recognize(absl::MakeConstSpan(&ticket, 1), kTerms))[0].value();
 }
 
 TEST(TicketAuthorityTest, RecognizesWhatItIssued) {
@@ -36,29 +44,70 @@ TEST(TicketAuthorityTest, RecognizesWhatItIssued) {
   EXPECT_TRUE(Recognizes(authority, ticket, kTerms));
 }
 
-TEST(TicketAuthorityTest, MacIsTheIdUnderAKeyOfTheTerms) {
+using Block = std::array<uint8_t, 16>;
+
+Block DecryptBlock(const Block& block, const uint8_t* key) {
+  Block plain{};
+  int size = 0;
+  EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
+  EVP_DecryptInit_ex(context, EVP_aes_256_ecb(), nullptr, key, nullptr);
+  EVP_CIPHER_CTX_set_padding(context, 0);
+  EVP_DecryptUpdate(context, plain.data(), &size, block.data(), 16);
+  EVP_CIPHER_CTX_free(context);
+  return plain;
+}
+
+// Written down once more, from the description in the header.
+TEST(TicketAuthorityTest, TheMacIsTheIdEncryptedAndTheIdASerial) {
   MemoryStore store;
   const std::string key(32, 'k');
   StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), key);
   ASSERT_OK(store.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));
+  IssueOne(authority, kTerms);
   const Ticket ticket = IssueOne(authority, kTerms);
 
   std::string message = "coppice.v1.ticket";
   message.append(kTerms.begin(), kTerms.end());
-  std::array<uint8_t, 32> derived;
-  HMAC(EVP_sha256(), key.data(), 32, reinterpret_cast<const uint8_t*>(message.data()),
-       message.size(), derived.data(), nullptr);
-  std::array<uint8_t, 16> expected;
-  int size = 0;
-  EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
-  EVP_EncryptInit_ex(context, EVP_aes_256_cbc(), nullptr, derived.data(), expected.data());
-  const std::array<uint8_t, 16> zero{};  // CBC of one block with a zero start
-  EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, zero.data());
-  EVP_EncryptUpdate(context, expected.data(), &size, ticket.id.data(), 16);
-  EVP_CIPHER_CTX_free(context);
-  EXPECT_EQ(ticket.mac, expected);
+  std::array<uint8_t, 64> keys;
+  HMAC(EVP_sha512(), key.data(), 32, reinterpret_cast<const uint8_t*>(message.data()),
+       message.size(), keys.data(), nullptr);
+  EXPECT_EQ(DecryptBlock(ticket.mac, keys.data() + 32), ticket.id);
+  const Block serial = DecryptBlock(ticket.id, keys.data());
+  EXPECT_LT(serial[0], 0x80) << "the run's number has 63 bits";
+  EXPECT_THAT(std::vector(serial.begin() + 8, serial.end()), ElementsAre(0, 0, 0, 0, 0, 0, 0, 1));
+  const TicketSerial told = SerialOf(authority, ticket);
+  for (size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(serial[i], static_cast<uint8_t>(told >> static_cast<int>(8 * (15 - i)))) << i;
+  }
+}
+
+TEST(TicketAuthorityTest, SerialsCountUpInARunAndNeverRecurInAnother) {
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const TicketAuthority first, TicketAuthority::Open(store));
+  ASSERT_OK_AND_ASSIGN(const TicketAuthority again, TicketAuthority::Open(store));
+  const TicketSerial one = SerialOf(first, IssueOne(first, kTerms));
+  EXPECT_EQ(SerialOf(first, IssueOne(first, kTerms)), one + 1);
+  EXPECT_EQ(SerialOf(again, IssueOne(first, kTerms)), one + 2) << "any run knows all";
+  EXPECT_NE(absl::Uint128High64(SerialOf(again, IssueOne(again, kTerms))),
+            absl::Uint128High64(one));
+}
+
+// What a device sees of two tickets in a row must not tell it so: half of the bits differ. Of 1000
+// pairs of 256 bits, five standard errors.
+TEST(TicketAuthorityTest, TicketsInARowLookUnrelated) {
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Ticket> tickets, authority.Issue(kTerms, 1001));
+  int differ = 0;
+  for (size_t t = 0; t < 1000; ++t) {
+    const std::string one = tickets[t].ToBytes(), next = tickets[t + 1].ToBytes();
+    for (size_t i = 0; i < one.size(); ++i) {
+      differ += std::popcount(static_cast<uint8_t>(one[i] ^ next[i]));
+    }
+  }
+  EXPECT_NEAR(differ, 128'000, 1265);
 }
 
 TEST(TicketAuthorityTest, JudgesEachTicketOfABatchByItself) {
@@ -67,7 +116,8 @@ TEST(TicketAuthorityTest, JudgesEachTicketOfABatchByItself) {
   ASSERT_OK_AND_ASSIGN(std::vector<Ticket> tickets, authority.Issue(kTerms, 4));
   tickets[1].mac[0] ^= 1;
   tickets[3] = Ticket();
-  EXPECT_THAT(*authority.Recognize(tickets, kTerms), ElementsAre(true, false, true, false));
+  EXPECT_THAT(*authority.Recognize(tickets, kTerms),
+              ElementsAre(Ne(std::nullopt), Eq(std::nullopt), Ne(std::nullopt), Eq(std::nullopt)));
   EXPECT_THAT(*authority.Recognize({}, kTerms), ElementsAre());
 }
 
@@ -200,18 +250,12 @@ TEST_F(SubmissionTokenTest, ATokenOfAnotherLengthIsRefused) {
   }
 }
 
-// Written down once more, from the description in the header.
-TEST_F(SubmissionTokenTest, TheTicketsIdIsAnHmacOfTermsAndTokenId) {
-  const std::string token = Tokens(1)[0];
-  const std::string key = **store_.Get(kTicketKeyKey);
-  std::string message = "coppice.v1.token_ticket";
-  message.append(kTerms.begin(), kTerms.end());
-  message.append(token.substr(0, kTicketIdBytes));
-  std::array<uint8_t, 32> expected;
-  HMAC(EVP_sha256(), key.data(), 32, reinterpret_cast<const uint8_t*>(message.data()),
-       message.size(), expected.data(), nullptr);
-  EXPECT_TRUE(
-      std::equal(expected.begin(), expected.begin() + kTicketIdBytes, TicketFor(token).id.begin()));
+TEST_F(SubmissionTokenTest, ATicketHasTheSerialOfItsTokenWhichNoOtherTicketHas) {
+  const std::vector<std::string> tokens = Tokens(2);
+  const TicketSerial first = SerialOf(authority_, TicketFor(tokens[0]));
+  EXPECT_EQ(SerialOf(authority_, TicketFor(tokens[1])), first + 1);
+  EXPECT_EQ(first >> 127, 1u);
+  EXPECT_EQ(SerialOf(authority_, IssueOne(authority_, kTerms)) >> 127, 0u);
 }
 
 TEST(TicketAuthorityTest, ReportsWhatTheStoreCannotDo) {
