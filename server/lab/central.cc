@@ -1,5 +1,6 @@
 #include "server/lab/central.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -28,6 +29,7 @@ constexpr char kNoPrivacy[] = "inf";
 
 struct Scores {
   std::vector<double> accuracy, mse, rmse;  // one a repetition; of the task's kind
+  std::vector<double> auc;                  // of two classes
   std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
   std::vector<double> questions;  // of models that are votes on questions
   std::string votes;              // of the first
@@ -84,6 +86,31 @@ double AccuracyOf(const Model& model, const Table& test) {
   return labelled == 0 ? 0 : static_cast<double>(right) / static_cast<double>(labelled);
 }
 
+// How often a row of the second class is given more of it than one of the first, ties half: the
+// area under the ROC curve, which says what a model knows of a class that it hardly ever answers.
+// A half if there are no two such rows.
+double AucOf(const Model& model, const Table& test) {
+  std::vector<std::pair<double, uint32_t>> rows;  // probability of the second class, and the class
+  Row row;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    if (test.label(i) == kUnlabelled) continue;
+    test.CopyRow(i, row);
+    rows.emplace_back(model.Predict(row).probabilities[1], test.label(i));
+  }
+  std::sort(rows.begin(), rows.end());
+  double pairs = 0, firsts = 0, seconds = 0;
+  for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    double tied_firsts = 0, tied_seconds = 0;
+    for (; end < rows.size() && rows[end].first == rows[begin].first; ++end) {
+      ++(rows[end].second == 1 ? tied_seconds : tied_firsts);
+    }
+    pairs += tied_seconds * (firsts + tied_firsts / 2);
+    firsts += tied_firsts;
+    seconds += tied_seconds;
+  }
+  return firsts > 0 && seconds > 0 ? pairs / (firsts * seconds) : 0.5;
+}
+
 double SquaredErrorOf(const Model& model, const Table& test) {
   double sum = 0;
   Row row;
@@ -97,8 +124,9 @@ double SquaredErrorOf(const Model& model, const Table& test) {
 absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions& options,
                                      const RowSource& source, const CentralFlags& flags) {
   Scores scores;
-  for (auto* values : {&scores.accuracy, &scores.mse, &scores.rmse, &scores.fit_seconds,
-                       &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
+  for (auto* values :
+       {&scores.accuracy, &scores.auc, &scores.mse, &scores.rmse, &scores.fit_seconds,
+        &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
     values->resize(flags.repeats);
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
@@ -120,6 +148,9 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
       scores.rmse[repetition] = std::sqrt(scores.mse[repetition]);
     } else {
       scores.accuracy[repetition] = AccuracyOf(model, *rows.test_rows);
+      if (model.schema().num_classes() == 2) {
+        scores.auc[repetition] = AucOf(model, *rows.test_rows);
+      }
     }
     if (repetition == 0) {
       scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
@@ -136,7 +167,9 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
   return scores;
 }
 
-nlohmann::ordered_json ReportOf(const CentralFlags& flags, bool regression, const Scores& scores) {
+nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
+                                const Scores& scores) {
+  const bool regression = schema.target().has_value();
   const auto describe = [](const std::vector<double>& values) -> nlohmann::ordered_json {
     const Summary summary = Summarize(values);
     return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
@@ -147,6 +180,10 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, bool regression, cons
     report["rmse"] = describe(scores.rmse);
   } else {
     report["accuracy"] = describe(scores.accuracy);
+  }
+  if (!regression && schema.num_classes() == 2) {
+    report["auc"] = describe(scores.auc);
+    report["auc_standard_error"] = Summarize(scores.auc).standard_error();
   }
   report["standard_error"] = Summarize(regression ? scores.rmse : scores.accuracy).standard_error();
   report["algorithm"] = flags.algorithm;
@@ -233,7 +270,7 @@ absl::Status RunCentral(const CentralFlags& flags) {
   for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const Scores scores, TrainAndScore(*trainer, options, rows, flags));
-  nlohmann::ordered_json report = ReportOf(flags, schema->target().has_value(), scores);
+  nlohmann::ordered_json report = ReportOf(flags, *schema, scores);
   if (flags.votes && flags.json) report["votes"] = scores.votes;
   if (flags.votes && !flags.json) std::cout << scores.votes << "\n";
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;

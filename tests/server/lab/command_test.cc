@@ -176,6 +176,34 @@ TEST(LabCommandTest, ReadsFilesAndSplitsThem) {
   EXPECT_EQ(Lab(arguments + " --strict 2>/dev/null").exit_code, 1);
 }
 
+// Rows of a feature that says all, or, where it is the same in all of them, nothing.
+TEST(LabCommandTest, CentralSaysTheAreaUnderTheCurveOfTwoClasses) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_auc";
+  std::filesystem::create_directories(folder);
+  const auto central = [&](const std::string& classes, bool says_all) {
+    std::ofstream(folder / "schema.json")
+        << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
+        << R"("label":"label","classes":[)" << classes << "]}";
+    std::ofstream rows(folder / "rows.csv");
+    rows << "x,label\n";
+    for (int i = 0; i < 60; ++i) {
+      rows << (says_all ? i % 3 * 0.4 : 0.5) << (i % 3 == 0 ? ",yes\n" : ",no\n");
+    }
+    rows.close();
+    return json::parse(Lab("central --algorithm auto --epsilon inf --json --repeats 2 --data " +
+                           (folder / "rows.csv").string() + " --test " +
+                           (folder / "rows.csv").string() + " --schema " +
+                           (folder / "schema.json").string() + " 2>/dev/null")
+                           .out);
+  };
+  EXPECT_EQ(central(R"("no","yes")", true)["auc"]["mean"], 1.0);
+  EXPECT_EQ(central(R"("yes","no")", true)["auc"]["mean"], 1.0);
+  const json of_nothing = central(R"("no","yes")", false);
+  EXPECT_EQ(of_nothing["auc"]["mean"], 0.5);
+  EXPECT_EQ(of_nothing["auc_standard_error"], 0.0);
+  EXPECT_FALSE(central(R"("no","yes","perhaps")", true).contains("auc"));
+}
+
 TEST(LabCommandTest, HelpAndVersionAreDone) {
   EXPECT_EQ(Lab("--help").exit_code, 0);
   EXPECT_THAT(Lab("local --help").out, HasSubstr("--epsilon"));
