@@ -1,6 +1,7 @@
 #include "server/curator/reconcile.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,23 @@ absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t cou
                     absl::string_view other, uint64_t other_count) {
   return absl::InternalError(absl::StrCat("the counts of study ", study, " do not reconcile: ", one,
                                           " ", count, ", ", other, " ", other_count));
+}
+
+std::vector<ModelReports> ReportsOfModels(const Models& models) {
+  std::vector<ModelReports> all;
+  Page page{.size = 1000, .after = ""};
+  for (;;) {
+    const std::vector<ModelInfo> some = models.List("", page);
+    for (const ModelInfo& info : some) {
+      absl::StatusOr<std::string> study = ParseName(kStudies, info.source);
+      if (!study.ok()) continue;  // of a job
+      all.push_back({.study = *std::move(study),
+                     .model = info.id,
+                     .reports = info.model->certificate().reports});
+    }
+    if (some.size() < page.size) return all;
+    page.after = some.back().id;
+  }
 }
 
 }  // namespace
@@ -40,22 +58,23 @@ absl::Status ReconcileTotals(const StudyTotals& totals) {
   return absl::OkStatus();
 }
 
-absl::Status ReconcileModels(const StudyInfo& study, const Models& models) {
-  const uint64_t accepted = study.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
-  Page page{.size = 1000, .after = ""};
-  for (;;) {
-    const std::vector<ModelInfo> some = models.List(MakeName(kStudies, study.id), page);
-    for (const ModelInfo& info : some) {
-      const uint64_t reports = info.model->certificate().reports;
-      const bool is_final = info.id == study.final_model;
-      if (is_final ? reports == accepted : reports <= accepted) continue;
-      return Differ(study.id, "accepted", accepted,
-                    absl::StrCat(is_final ? "in its final model " : "in its model ", info.id),
-                    reports);
-    }
-    if (some.size() < page.size) return absl::OkStatus();
-    page.after = some.back().id;
+absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study) {
+  const bool is_final = model.model == study.final_model;
+  const bool fits = is_final ? model.reports == study.accepted : model.reports <= study.accepted;
+  if (fits) return absl::OkStatus();
+  return Differ(model.study, "accepted", study.accepted,
+                absl::StrCat(is_final ? "in its final model " : "in its model ", model.model),
+                model.reports);
+}
+
+absl::Status ReconcileModels(
+    const Models& models,
+    absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
+  for (const ModelReports& model : ReportsOfModels(models)) {
+    const std::optional<StudyReports> study = reports_of(model.study);
+    if (study.has_value()) COPPICE_RETURN_IF_ERROR(ReconcileModel(model, *study));
   }
+  return absl::OkStatus();
 }
 
 absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts) {

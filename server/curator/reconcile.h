@@ -8,11 +8,12 @@
 #define COPPICE_SERVER_CURATOR_RECONCILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/curator/studies.h"
 #include "server/curator/study.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
@@ -38,8 +39,27 @@ struct StudyTotals {
 // tickets.
 absl::Status ReconcileTotals(const StudyTotals& totals);
 
+// What a model of a study, and the study, say of the reports that they rest on.
+struct ModelReports {
+  std::string study;
+  std::string model;
+  uint64_t reports = 0;
+};
+struct StudyReports {
+  uint64_t accepted = 0;
+  std::string final_model{};  // empty if there is none
+};
+
 // No model rests on more reports than were accepted; the final model on all of them.
-absl::Status ReconcileModels(const StudyInfo& study, const Models& models);
+absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study);
+
+// The same of all models of studies, in one pass. `reports_of` says what a study has, nothing if
+// there is no such study (any more). It may be called while reports are taken and models are built:
+// all models are read before the first study is, a study's reports only grow, and each model was
+// made of reports that were accepted before.
+absl::Status ReconcileModels(
+    const Models& models,
+    absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
 
 // Accepted, duplicate and rejected are in the store as in memory, if `counts` is what it should
 // hold.

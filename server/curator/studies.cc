@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "absl/container/btree_map.h"
@@ -193,7 +194,9 @@ class StoredStudies final : public Studies {
   }
 
   absl::Status Reconcile() const override {
-    return intake_.RunBetweenGroups([this] { return ReconcileAll(); });
+    COPPICE_RETURN_IF_ERROR(
+        ReconcileModels(models_, [this](const std::string& id) { return ReportsOf(id); }));
+    return intake_.RunBetweenGroups([this] { return ReconcileStudies(); });
   }
 
   uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
@@ -308,14 +311,21 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
+  // Nothing of a study that was deleted meanwhile, or put aside by a repair.
+  std::optional<StudyReports> ReportsOf(const std::string& id) const {
+    const std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) return std::nullopt;
+    return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
+                        .final_model = study->Life().final_model};
+  }
+
   // Between groups.
-  absl::Status ReconcileAll() const {
+  absl::Status ReconcileStudies() const {
     const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
     const std::vector<Intake::Taken> taken = intake_.TakenOf(studies);
     for (size_t i = 0; i < studies.size(); ++i) {
       Study& study = *studies[i];
       COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, taken[i])));
-      COPPICE_RETURN_IF_ERROR(ReconcileModels(study.Info(), models_));
       if (study.counts_are_behind || study.store_is_behind) continue;
       COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
     }

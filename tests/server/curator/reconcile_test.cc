@@ -2,6 +2,14 @@
 
 #include "server/curator/reconcile.h"
 
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "tests/server/curator/curator_fixture.h"
@@ -72,6 +80,83 @@ TEST(ReconcileTest, CuratorReconcilesAfterEveryKindOfReport) {
   EXPECT_OK(studies->Reconcile());
   ASSERT_OK(studies->Seal("one"));
   ASSERT_OK(SendAndWait(*studies, study, reports));
+  EXPECT_OK(studies->Reconcile());
+}
+
+TEST(ReconcileTest, AModelMayLackReportsThatCameLaterUnlessItIsTheFinalOne) {
+  const StudyReports open{.accepted = 7};
+  const StudyReports built{.accepted = 7, .final_model = "m"};
+  for (const uint64_t reports : {0, 6, 7, 8}) {
+    const ModelReports model{.study = "one", .model = "m", .reports = reports};
+    EXPECT_EQ(ReconcileModel(model, open).ok(), reports <= 7) << reports;
+    EXPECT_EQ(ReconcileModel(model, built).ok(), reports == 7) << reports;
+  }
+}
+
+class AllModelsTest : public ::testing::Test {
+ protected:
+  void Publish(const std::string& id, const std::string& source, uint64_t reports) {
+    Certificate certificate;
+    certificate.reports = reports;
+    models_.Publish({.id = id,
+                     .source = source,
+                     .created_unix_seconds = 1,
+                     .model = std::make_shared<const Model>(
+                         *Model::Create(PublicRows()->schema(), {Tree::SingleLeaf()},
+                                        {{{{0.25, 0.75}, 0.5, 1, 0}}}, certificate))});
+  }
+
+  Models models_;
+};
+
+TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
+  std::map<std::string, size_t> asked;
+  const auto seven = [&](const std::string& study) -> std::optional<StudyReports> {
+    ++asked[study];
+    if (study == "gone") return std::nullopt;
+    return StudyReports{.accepted = 7};
+  };
+  for (size_t i = 0; i < 2'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
+  Publish("other", "studies/two", 6);
+  Publish("of-gone", "studies/gone", 9);
+  Publish("of-job", "jobs/j", 9);
+  EXPECT_OK(ReconcileModels(models_, seven));
+  EXPECT_EQ(asked, (std::map<std::string, size_t>{{"one", 2'500}, {"two", 1}, {"gone", 1}}));
+  Publish("z", "studies/one", 8);
+  EXPECT_THAT(ReconcileModels(models_, seven),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("in its model z 8")));
+}
+
+// A study goes on while its models are looked at: what is built then rests on more reports than the
+// study had when it was asked.
+TEST_F(AllModelsTest, ModelsThatAreBuiltMeanwhileRaiseNoFalseAlarm) {
+  for (size_t i = 0; i < 1'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
+  uint64_t accepted = 7;
+  EXPECT_OK(ReconcileModels(models_, [&](const std::string&) -> std::optional<StudyReports> {
+    const StudyReports now{.accepted = accepted++};
+    Publish(absl::StrCat("z", accepted), "studies/one", accepted);
+    return now;
+  }));
+}
+
+TEST(ReconcileTest, CuratorReconcilesWhileReportsComeAndModelsAreBuilt) {
+  MemoryStore store;
+  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
+  ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec("one")));
+  const auto reports = HonestReports(*studies, study, 60);
+  std::atomic<bool> done = false;
+  std::thread builder([&] {
+    for (size_t i = 0; i < reports.size(); ++i) {
+      EXPECT_OK(SendAndWait(*studies, study, {reports[i]}));
+      EXPECT_OK(studies->BuildModel("one", absl::StrCat("m", i), {}));
+    }
+    EXPECT_OK(studies->Seal("one"));
+    EXPECT_OK(studies->BuildModel("one", "last", {}));
+    done = true;
+  });
+  while (!done) EXPECT_OK(studies->Reconcile());
+  builder.join();
   EXPECT_OK(studies->Reconcile());
 }
 
