@@ -68,9 +68,10 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 }
 
 absl::Status ReconcileModels(
-    const Models& models,
+    const Models& models, const OutlivedModels& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
   for (const ModelReports& model : ReportsOfModels(models)) {
+    if (outlived.Has(model)) continue;
     const std::optional<StudyReports> study = reports_of(model.study);
     if (study.has_value()) COPPICE_RETURN_IF_ERROR(ReconcileModel(model, *study));
   }

@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/curator/outlived_models.h"
 #include "server/curator/study.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
@@ -39,12 +40,7 @@ struct StudyTotals {
 // tickets.
 absl::Status ReconcileTotals(const StudyTotals& totals);
 
-// What a model of a study, and the study, say of the reports that they rest on.
-struct ModelReports {
-  std::string study;
-  std::string model;
-  uint64_t reports = 0;
-};
+// What a study says of the reports that its models rest on.
 struct StudyReports {
   uint64_t accepted = 0;
   std::string final_model{};  // empty if there is none
@@ -53,12 +49,12 @@ struct StudyReports {
 // No model rests on more reports than were accepted; the final model on all of them.
 absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study);
 
-// The same of all models of studies, in one pass. `reports_of` says what a study has, nothing if
-// there is no such study (any more). It may be called while reports are taken and models are built:
-// all models are read before the first study is, a study's reports only grow, and each model was
-// made of reports that were accepted before.
+// The same of all models of studies but those in `outlived`, in one pass. `reports_of` says what a
+// study has, nothing if there is no such study (any more). It may be called while reports are taken
+// and models are built: all models are read before the first study is, a study's reports only grow,
+// and each model was made of reports that were accepted before.
 absl::Status ReconcileModels(
-    const Models& models,
+    const Models& models, const OutlivedModels& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
 
 // Accepted, duplicate and rejected are in the store as in memory, if `counts` is what it should

@@ -13,6 +13,7 @@
 #include "server/curator/catalog.h"
 #include "server/curator/estimate_model.h"
 #include "server/curator/intake.h"
+#include "server/curator/outlived_models.h"
 #include "server/curator/reconcile.h"
 #include "server/curator/smooth_basis.h"
 #include "server/curator/store_keys.h"
@@ -54,7 +55,10 @@ class StoredStudies final : public Studies {
         intake_(store, {.queued_bytes = limits.queued_bytes,
                         .answer_beside_commits = limits.answer_beside_commits}) {}
 
-  absl::Status Load() { return catalog_.Load(store_); }
+  absl::Status Load() {
+    COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
+    return outlived_.Load(store_);
+  }
 
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
@@ -194,8 +198,8 @@ class StoredStudies final : public Studies {
   }
 
   absl::Status Reconcile() const override {
-    COPPICE_RETURN_IF_ERROR(
-        ReconcileModels(models_, [this](const std::string& id) { return ReportsOf(id); }));
+    COPPICE_RETURN_IF_ERROR(ReconcileModels(
+        models_, outlived_, [this](const std::string& id) { return ReportsOf(id); }));
     return intake_.RunBetweenGroups([this] { return ReconcileStudies(); });
   }
 
@@ -352,7 +356,7 @@ class StoredStudies final : public Studies {
     const std::string& id = study.id();
     StoreBatch batch;
     for (const std::string& prefix : {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id),
-                                      SpentPrefix(id), StudyModelsPrefix(id)}) {
+                                      SpentPrefix(id), StudyModelsPrefix(id), OutlivedPrefix(id)}) {
       batch.DeletePrefix(prefix);
     }
     batch.Put(TombstoneKey(id), EncodeTombstone(study.facts().request_id, clock_()));
@@ -431,6 +435,7 @@ class StoredStudies final : public Studies {
   const std::unique_ptr<ManifestAuthority> manifests_;
   const uint64_t reports_per_second_;  // 0: no limit
   Catalog catalog_;
+  OutlivedModels outlived_;  // as they were at the start; ids of studies are never used again
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.

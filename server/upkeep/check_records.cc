@@ -1,6 +1,7 @@
 #include "server/upkeep/check_records.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +13,8 @@
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/manifest_authority.h"
+#include "server/curator/outlived_models.h"
+#include "server/curator/reconcile.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "server/models/endpoint_record.h"
@@ -81,28 +84,39 @@ void NoteRestored(const Store& store, Findings& findings) {
   }
 }
 
-absl::Status CheckStudy(const Store& store, absl::string_view id, absl::string_view bytes) {
+absl::StatusOr<StudyReports> CheckStudy(const Store& store, absl::string_view id,
+                                        absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, LoadStudy(store, id, bytes));
   if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(LoadRows(store, *study).status());
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone, store.Get(TombstoneKey(id)));
-  return tombstone.has_value()
-             ? CorruptRecord(StudyKey(id), "is of a study that was deleted (gone/)")
-             : absl::OkStatus();
+  if (tombstone.has_value()) {
+    return CorruptRecord(StudyKey(id), "is of a study that was deleted (gone/)");
+  }
+  return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
+                      .final_model = study->Life().final_model};
 }
 
-void CheckStudies(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+// Those that are sound, by their ids.
+using SoundStudies = std::map<std::string, StudyReports>;
+
+SoundStudies CheckStudies(const Store& store, const UpkeepProgress& progress, Findings& findings) {
   std::set<std::string> ids;
+  SoundStudies sound;
   VisitRecords(store, kStudyPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
     const std::string id = IdInKey(key);
     progress(absl::StrCat("study ", id));
     ids.insert(id);
     ++findings.counts["study"];
-    const absl::Status status = CheckStudy(store, id, bytes);
-    if (status.ok()) return;
-    findings.Add({.key = std::string(key),
-                  .what = absl::StrCat(ReasonOf(status, key), ": the study cannot be loaded"),
-                  .remedy = Remedy::kQuarantineStudy,
-                  .id = id});
+    absl::StatusOr<StudyReports> reports = CheckStudy(store, id, bytes);
+    if (reports.ok()) {
+      sound[id] = *std::move(reports);
+      return;
+    }
+    findings.Add(
+        {.key = std::string(key),
+         .what = absl::StrCat(ReasonOf(reports.status(), key), ": the study cannot be loaded"),
+         .remedy = Remedy::kQuarantineStudy,
+         .id = id});
   });
   // What a study leaves behind when its own record is lost.
   for (const std::string kind : {"count/", "rows/", "sums/"}) {
@@ -115,6 +129,7 @@ void CheckStudies(const Store& store, const UpkeepProgress& progress, Findings& 
                     .id = id});
     });
   }
+  return sound;
 }
 
 void CheckTombstones(const Store& store, Findings& findings) {
@@ -131,8 +146,49 @@ void CheckTombstones(const Store& store, Findings& findings) {
                });
 }
 
-void CheckModels(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+// What repairs have noted of models.
+OutlivedModels CheckOutlived(const Store& store, Findings& findings) {
+  OutlivedModels outlived;
+  VisitRecords(
+      store, kOutlivedPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+        const absl::Status status = outlived.Add(key, bytes);
+        if (!status.ok()) {
+          findings.Add({.key = std::string(key),
+                        .what = ReasonOf(status, key),
+                        .remedy = Remedy::kQuarantineRecord});
+          return;
+        }
+        findings.notes.push_back({.key = std::string(key),
+                                  .what = "the model rests on reports that its study has lost"});
+      });
+  return outlived;
+}
+
+// A model that is sound itself, of a study that is.
+void CheckReports(const std::string& key, const ModelReports& model, const StudyReports& study,
+                  Findings& findings) {
+  if (ReconcileModel(model, study).ok()) return;
+  const std::string numbers =
+      absl::StrCat("rests on ", model.reports, " reports, and its study has ", study.accepted);
+  if (model.reports > study.accepted) {
+    findings.Add({.key = key,
+                  .what = absl::StrCat(numbers,
+                                       ": the study has lost some. The model is as good as it was; "
+                                       "until that is noted the daemon serves, but is not ready"),
+                  .remedy = Remedy::kNoteOutlived,
+                  .id = model.study});
+  } else {
+    findings.Add({.key = key,
+                  .what = absl::StrCat(numbers,
+                                       ", though it is the final one: the daemon serves, but is "
+                                       "not ready. Restore a backup, or delete the study")});
+  }
+}
+
+void CheckModels(const Store& store, const SoundStudies& studies, const UpkeepProgress& progress,
+                 Findings& findings) {
   progress("models");
+  const OutlivedModels outlived = CheckOutlived(store, findings);
   std::set<std::string> ids;
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
@@ -141,7 +197,14 @@ void CheckModels(const Store& store, const UpkeepProgress& progress, Findings& f
       if (info.ok() && !ids.insert(info->id).second) {
         info = CorruptRecord(key, "has the id of another model");
       }
-      if (info.ok()) return;
+      if (info.ok()) {
+        const ModelReports model{.study = IdInKey(key),
+                                 .model = info->id,
+                                 .reports = info->model->certificate().reports};
+        const auto study = studies.find(model.study);
+        if (prefix == kJobModelsPrefix || study == studies.end() || outlived.Has(model)) return;
+        return CheckReports(std::string(key), model, study->second, findings);
+      }
       findings.Add({.key = std::string(key),
                     .what = ReasonOf(info.status(), key),
                     .remedy = Remedy::kQuarantineRecord});
@@ -162,8 +225,9 @@ void CheckModels(const Store& store, const UpkeepProgress& progress, Findings& f
 void CheckKinds(const Store& store, const UpkeepProgress& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "chunk", "count", "dataset", "endpoint",   "gone", "hold",  "job",   "ledger", "meta",
-      "model", "probe", "rows",    "quarantine", "sums", "spent", "study", "trained"};
+      "chunk", "count",      "dataset", "endpoint", "gone",     "hold",
+      "job",   "ledger",     "meta",    "model",    "outlived", "probe",
+      "rows",  "quarantine", "sums",    "spent",    "study",    "trained"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
@@ -212,11 +276,11 @@ bool IsInQuarantine(const Store& store, absl::string_view key) {
 void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& findings) {
   CheckFormat(store, findings);
   CheckKinds(store, progress, findings);
-  CheckStudies(store, progress, findings);
+  const SoundStudies studies = CheckStudies(store, progress, findings);
   CheckTombstones(store, findings);
   CheckTicketKey(store, findings);
   CheckManifestKey(store, findings);
-  CheckModels(store, progress, findings);
+  CheckModels(store, studies, progress, findings);
   CheckCentral(store, progress, findings);
   NoteRestored(store, findings);
 }

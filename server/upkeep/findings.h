@@ -20,6 +20,7 @@ enum class Remedy {
   kNone,              // nothing can be done here; `what` says what can
   kSalvageFiles,      // have RocksDB get back what it can
   kQuarantineRecord,  // put this key aside
+  kNoteOutlived,      // note that this model rests on more reports than its study has left
   kQuarantineStudy,   // put all of the study `id` aside, but for its models
   kReplaceTombstone,  // keep the id of a deleted study taken
   kCloseLedger,       // put entries of dataset `id` from `key` on aside, and close it

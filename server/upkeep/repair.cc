@@ -11,9 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/outlived_models.h"
 #include "server/curator/store_keys.h"
 #include "server/curator/study_record.h"
 #include "server/ledger/ledger_record.h"
+#include "server/models/model_record.h"
 #include "server/storage/database_files.h"
 #include "server/storage/rocksdb_store.h"
 #include "server/storage/store_format.h"
@@ -37,6 +39,8 @@ std::string StepOf(const Problem& problem) {
              "deleted or replaced may be there again, and every ledger waits for its owner";
     case Remedy::kQuarantineRecord:
       return absl::StrCat("put into quarantine: ", problem.what);
+    case Remedy::kNoteOutlived:
+      return absl::StrCat("noted, so that it counts as no mismatch: ", problem.what);
     case Remedy::kQuarantineStudy:
       return absl::StrCat("study ", problem.id,
                           " is put into quarantine, its reports are lost, its "
@@ -91,6 +95,21 @@ absl::Status PutStudyAside(const Store& store, const std::string& study, int64_t
   return absl::OkStatus();
 }
 
+absl::Status NoteOutlived(const Store& store, const Problem& problem, int64_t now,
+                          StoreBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
+  if (!bytes.has_value()) return absl::OkStatus();  // put aside meanwhile
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, DecodeModel(problem.key, *bytes));
+  const std::string counts_key = CountsKey(problem.id);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
+  COPPICE_ASSIGN_OR_RETURN(const Counts counts, DecodeCounts(counts_key, counted.value_or("")));
+  const ModelReports model{
+      .study = problem.id, .model = info.id, .reports = info.model->certificate().reports};
+  batch.Put(OutlivedKey(model.study, model.model),
+            EncodeOutlived(model, counts.of(ReportOutcome::kAccepted), now));
+  return absl::OkStatus();
+}
+
 absl::Status CloseLedger(const Store& store, const Problem& problem, int64_t now,
                          StoreBatch& batch) {
   const std::string prefix = absl::StrCat(kLedgerPrefix, problem.id, "/");
@@ -107,6 +126,8 @@ absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, S
       return absl::OkStatus();
     case Remedy::kQuarantineRecord:
       return PutRecordAside(store, problem.key, batch);
+    case Remedy::kNoteOutlived:
+      return NoteOutlived(store, problem, now, batch);
     case Remedy::kQuarantineStudy:
       return PutStudyAside(store, problem.id, now, batch);
     case Remedy::kReplaceTombstone:

@@ -5,6 +5,7 @@
 //            nothing is thrown away, and the daemon does not look there. The id of a study put
 //            aside stays taken. A ledger that is damaged keeps its sound beginning, and is closed:
 //            its dataset can be deleted, and spends nothing more.
+// Models     one that rests on reports that its study has lost stays, and that is noted.
 // Files      damaged ones are worked on in a copy, which takes their place, whole, when it can be
 //            opened. Then the last entries of any ledger may be lost, so every ledger is put on
 //            hold until its owner has confirmed its head.

@@ -1,8 +1,11 @@
 // A backup during ingest, restored and served: nothing that was acknowledged before it is missing.
 // And a damaged directory, checked and repaired, by the real binaries.
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -137,6 +140,71 @@ TEST(BackupTest, ADirectoryThatLostAFileIsRepairedAndServesAgain) {
   EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
   ASSERT_TRUE(daemon.Start());
   EXPECT_EQ(Accepted(daemon), 0u);
+}
+
+// The database's tables, by their numbers.
+std::vector<std::filesystem::path> Tables(const Daemon& daemon) {
+  std::vector<std::filesystem::path> tables;
+  for (const auto& entry : std::filesystem::directory_iterator(daemon.data_dir() + "/rocksdb")) {
+    if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+  }
+  std::sort(tables.begin(), tables.end());
+  return tables;
+}
+
+bool BecomesReady(const Daemon& daemon) {
+  for (int i = 0; i < 100; ++i) {
+    if (daemon.Coppice({"health"}).exit_code == 0) return true;
+    if (daemon.log().find("not ready") != std::string::npos) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a real daemon
+  }
+  return false;
+}
+
+TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBeingReady) {
+  const TempDir folder;
+  Daemon daemon(folder.path());
+  daemon.AddFlags({"--backup-dir", folder.path() + "/backups"});
+  ASSERT_TRUE(daemon.Start());
+  Synthesize(folder.path() + "/rows", "private=1,public=100,test=1");
+  daemon.CoppiceJson({"study", "create", "--study", "s", "--public",
+                      folder.path() + "/rows/public.csv", "--schema",
+                      folder.path() + "/rows/schema.json", "--epsilon", "1", "--mechanism",
+                      "laplace_joint", "--depth", "4"});
+  {
+    ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
+    ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
+    const std::vector<PrivateReport> reports = Randomize(collector, offer);
+    // A backup writes what is new into a table of its own.
+    ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).first(30)));
+    daemon.CoppiceJson({"admin", "backup"});
+    ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).subspan(30, 40)));
+    daemon.CoppiceJson({"admin", "backup"});
+  }
+  const std::filesystem::path of_reports = Tables(daemon).back();
+  daemon.CoppiceJson({"model", "build", "--study", "s", "--model", "m"});
+  daemon.CoppiceJson({"admin", "backup"});
+  EXPECT_EQ(daemon.Stop(), 0);
+  ASSERT_THAT(Tables(daemon), ::testing::Contains(of_reports));
+  std::filesystem::resize_file(of_reports, 50);
+
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), BinaryPath("coppiced"));
+    arguments.insert(arguments.end(), {"--data-dir", daemon.data_dir()});
+    return RunProgram(arguments);
+  };
+  EXPECT_EQ(run({"check"}).exit_code, 1);
+  const Outcome repaired = run({"repair", "--backup", folder.path() + "/kept"});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  EXPECT_THAT(repaired.out, HasSubstr("rests on 70 reports, and its study has 30"));
+  const Outcome check = run({"check"});
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_THAT(check.out, HasSubstr("note: outlived/s/m"));
+  ASSERT_TRUE(daemon.Start());
+  EXPECT_TRUE(BecomesReady(daemon)) << daemon.log();
+  EXPECT_EQ(Accepted(daemon), 30u);
+  EXPECT_EQ(daemon.CoppiceJson({"model", "show", "--model", "m"}).is_object(), true);
+  EXPECT_EQ(daemon.Stop(), 0);
 }
 
 }  // namespace

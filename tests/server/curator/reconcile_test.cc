@@ -107,6 +107,7 @@ class AllModelsTest : public ::testing::Test {
   }
 
   Models models_;
+  OutlivedModels outlived_;
 };
 
 TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
@@ -120,11 +121,28 @@ TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
   Publish("other", "studies/two", 6);
   Publish("of-gone", "studies/gone", 9);
   Publish("of-job", "jobs/j", 9);
-  EXPECT_OK(ReconcileModels(models_, seven));
+  EXPECT_OK(ReconcileModels(models_, outlived_, seven));
   EXPECT_EQ(asked, (std::map<std::string, size_t>{{"one", 2'500}, {"two", 1}, {"gone", 1}}));
   Publish("z", "studies/one", 8);
-  EXPECT_THAT(ReconcileModels(models_, seven),
+  EXPECT_THAT(ReconcileModels(models_, outlived_, seven),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("in its model z 8")));
+}
+
+TEST_F(AllModelsTest, OneThatOutlivedReportsOfItsStudyIsExcusedAsItWasNotedAndNoOther) {
+  const auto seven = [](const std::string&) { return StudyReports{.accepted = 7}; };
+  const ModelReports noted{.study = "one", .model = "m", .reports = 9};
+  ASSERT_OK(outlived_.Add(OutlivedKey("one", "m"), EncodeOutlived(noted, 7, /*now=*/5)));
+  Publish("m", "studies/one", 9);
+  EXPECT_OK(ReconcileModels(models_, outlived_, seven));
+  for (const uint64_t reports : {8, 10}) {
+    Publish("m", "studies/one", reports);
+    EXPECT_FALSE(ReconcileModels(models_, outlived_, seven).ok()) << reports;
+  }
+  Publish("m", "studies/two", 9);
+  EXPECT_FALSE(ReconcileModels(models_, outlived_, seven).ok()) << "of another study";
+  Publish("m", "studies/one", 9);
+  Publish("n", "studies/one", 9);
+  EXPECT_FALSE(ReconcileModels(models_, outlived_, seven).ok()) << "another model";
 }
 
 // A study goes on while its models are looked at: what is built then rests on more reports than the
@@ -132,11 +150,12 @@ TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {
 TEST_F(AllModelsTest, ModelsThatAreBuiltMeanwhileRaiseNoFalseAlarm) {
   for (size_t i = 0; i < 1'500; ++i) Publish(absl::StrCat("m", i), "studies/one", 7);
   uint64_t accepted = 7;
-  EXPECT_OK(ReconcileModels(models_, [&](const std::string&) -> std::optional<StudyReports> {
-    const StudyReports now{.accepted = accepted++};
-    Publish(absl::StrCat("z", accepted), "studies/one", accepted);
-    return now;
-  }));
+  EXPECT_OK(
+      ReconcileModels(models_, outlived_, [&](const std::string&) -> std::optional<StudyReports> {
+        const StudyReports now{.accepted = accepted++};
+        Publish(absl::StrCat("z", accepted), "studies/one", accepted);
+        return now;
+      }));
 }
 
 TEST(ReconcileTest, CuratorReconcilesWhileReportsComeAndModelsAreBuilt) {

@@ -229,6 +229,71 @@ TEST(RepairTest, AStudyThatDoesNotAddUpIsPutAsideAndItsIdStaysTaken) {
   EXPECT_TRUE(store.Get("quarantine/" + CountsKey("one"))->has_value());
 }
 
+// Of the study "one", which has 30 reports, as after a repair that lost others.
+void SayThatTheModelRestsOn(Store& store, uint64_t reports) {
+  const std::string key = ModelKey("studies/one", "model");
+  v1::Model model;
+  ASSERT_TRUE(model.ParseFromString(**store.Get(key)));
+  model.mutable_certificate()->set_reports(reports);
+  Put(store, key, model.SerializeAsString());
+}
+
+absl::Status Reconciled(Store& store) {
+  std::optional<Models> models;
+  COPPICE_ASSIGN_OR_RETURN(const auto studies, OpenStudies(store, models));
+  return studies->Reconcile();
+}
+
+TEST(RepairTest, AModelOfReportsThatItsStudyLostIsNotedAndAnyOtherMismatchStays) {
+  MemoryStore store;
+  Fill(store);
+  SayThatTheModelRestsOn(store, 60);
+  EXPECT_THAT(Reconciled(store), StatusIs(absl::StatusCode::kInternal, HasSubstr("model 60")));
+  const Findings findings = Checked(store);
+  ASSERT_THAT(findings.problems, SizeIs(1));
+  EXPECT_THAT(findings.problems[0].what, HasSubstr("rests on 60 reports, and its study has 30"));
+  EXPECT_THAT(PlanRepair(findings)[0].what, HasSubstr("noted"));
+  std::vector<RepairStep> done;
+  ASSERT_OK(RepairRecords(store, findings, kNow, done));
+  const Findings left = Checked(store);
+  EXPECT_THAT(left.problems, IsEmpty());
+  ASSERT_THAT(left.notes, SizeIs(1));
+  EXPECT_EQ(left.notes[0].key, "outlived/one/model");
+  EXPECT_OK(Reconciled(store));
+  SayThatTheModelRestsOn(store, 61);
+  EXPECT_THAT(Checked(store).problems, SizeIs(1));
+  EXPECT_FALSE(Reconciled(store).ok());
+  // A note that cannot be read keeps the daemon from starting, and is put aside.
+  Put(store, "outlived/one/model", "\xff");
+  EXPECT_THAT(Start(store), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("outlived/one/model")));
+  ASSERT_OK(RepairRecords(store, Checked(store), kNow, done));
+  EXPECT_OK(Start(store));
+  EXPECT_THAT(Checked(store).problems, IsEmpty());
+  EXPECT_OK(Reconciled(store)) << "the model is noted anew";
+  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
+  ASSERT_OK(studies->Delete("one"));
+  EXPECT_EQ(*store.Get("outlived/one/model"), std::nullopt);
+}
+
+TEST(RepairTest, AFinalModelThatLacksReportsIsToldAndNotExcused) {
+  MemoryStore store;
+  Fill(store);
+  v1::StudyRecord study;
+  ASSERT_TRUE(study.ParseFromString(**store.Get(StudyKey("one"))));
+  study.set_state(v1::STUDY_STATE_BUILT);
+  study.set_final_model("model");
+  Put(store, StudyKey("one"), study.SerializeAsString());
+  EXPECT_THAT(Checked(store).problems, IsEmpty());
+  SayThatTheModelRestsOn(store, 29);
+  const Findings findings = Checked(store);
+  ASSERT_THAT(findings.problems, SizeIs(1));
+  EXPECT_EQ(findings.problems[0].remedy, Remedy::kNone);
+  std::vector<RepairStep> done;
+  ASSERT_OK(RepairRecords(store, findings, kNow, done));
+  EXPECT_FALSE(Reconciled(store).ok());
+}
+
 TEST(RepairTest, ADatasetWithADamagedLedgerIsClosedAndCanBeDeleted) {
   MemoryStore store;
   Fill(store);
@@ -434,6 +499,39 @@ TEST_F(UpkeepTest, WhatALostTableHeldIsMissedByTheOwnerWhoNotedTheHead) {
   EXPECT_EQ(LeftOfDataset(*store, "d"), 0u) << "and nothing can be spent";
   EXPECT_THAT(ledger->Confirm("d", noted),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("entries are lost")));
+}
+
+TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+    std::optional<Models> models;
+    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
+    ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Get("one"));
+    ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 25)));
+    ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table: of the reports
+    ASSERT_OK(studies->BuildModel("one", "late", {}));
+    ASSERT_OK(store->Backup({.folder = backups_}));  // another: of the model
+  }
+  ASSERT_THAT(Tables(), SizeIs(3));
+  Damage(Tables()[1]);
+  ASSERT_OK_AND_ASSIGN(const RepairResult result,
+                       RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent));
+  EXPECT_THAT(result.left.problems, IsEmpty());
+  const auto told = [](const RepairStep& step) {
+    return step.what.find("rests on 55 reports, and its study has 30") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(result.done.begin(), result.done.end(), told), 1);
+  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
+  EXPECT_OK(studies->Reconcile());
+  EXPECT_OK(models->Get("late"));
+  // And on: what comes now is counted, and makes a final model that reconciles too.
+  ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Get("one"));
+  ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 3)));
+  ASSERT_OK(studies->Seal("one"));
+  ASSERT_OK(studies->BuildModel("one", "last", {}));
+  EXPECT_OK(studies->Reconcile());
 }
 
 TEST_F(UpkeepTest, WhereNothingCanBeGotBackNothingIsChanged) {
