@@ -4,9 +4,9 @@
 //            every tree against the terms, and both against the manifest that the curator signed,
 //            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
 //            and that on loopback addresses only. A token travels over TLS only.
-// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, with exponential backoff
-//            and full jitter, until `give_up_after`; then the last error, saying how often was
-//            tried.
+// Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted if the curator says
+//            when to come again, with exponential backoff and full jitter, until `give_up_after`;
+//            then the last error, saying how often was tried.
 // Units      times in milliseconds.
 // Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint or a
 //            tree that does not match the terms), Unavailable (no curator: says where and what to

@@ -48,10 +48,14 @@ absl::Duration Backoff(const RetryOptions& retry, int tries) {
 }
 
 // What the server asked to wait, in addition to the jitter. Nothing if it wants no further try;
-// what is no number counts as that, as in gRPC's own retries.
+// what is no number counts as that, as in gRPC's own retries. Whoever is too busy asks; if nobody
+// does, what is exhausted stays so.
 std::optional<absl::Duration> Pushback(const absl::Status& status) {
   const absl::optional<absl::Cord> asked = status.GetPayload(kRetryPushback);
-  if (!asked.has_value()) return absl::ZeroDuration();
+  if (!asked.has_value()) {
+    if (status.code() == absl::StatusCode::kResourceExhausted) return std::nullopt;
+    return absl::ZeroDuration();
+  }
   int64_t milliseconds = 0;
   if (!absl::SimpleAtoi(std::string(*asked), &milliseconds) || milliseconds < 0) {
     return std::nullopt;
@@ -65,6 +69,11 @@ void KeepPushback(const grpc::ClientContext& context, absl::Status& status) {
   if (status.ok() || found == metadata.end()) return;
   status.SetPayload(kRetryPushback,
                     absl::Cord(absl::string_view(found->second.data(), found->second.size())));
+}
+
+bool IsTransient(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
+         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
 }
 
 absl::Status WithTries(const absl::Status& status, int tries, absl::Duration passed) {
@@ -95,9 +104,12 @@ bool IsAboutTls(absl::string_view detail) {
 
 }  // namespace
 
-bool IsRetryable(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded ||
-         code == absl::StatusCode::kResourceExhausted || code == absl::StatusCode::kAborted;
+bool IsRetryable(const absl::Status& status) {
+  return IsTransient(status.code()) && Pushback(status).has_value();
+}
+
+absl::Duration AskedToWait(const absl::Status& status) {
+  return Pushback(status).value_or(absl::ZeroDuration());
 }
 
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
@@ -109,10 +121,9 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
     const absl::Time deadline = now + retry.deadline;
     // The first try always gets its whole deadline: without retries there is no other limit.
     absl::Status status = attempt(tries == 1 ? deadline : std::min(deadline, give_up));
-    if (status.ok() || !IsRetryable(status.code())) return status;
-    const std::optional<absl::Duration> asked = Pushback(status);
-    if (!asked.has_value()) return WithTries(status, tries, clock.Now() - start);
-    const absl::Duration wait = *asked + Backoff(retry, tries);
+    if (status.ok() || !IsTransient(status.code())) return status;
+    if (!IsRetryable(status)) return WithTries(status, tries, clock.Now() - start);
+    const absl::Duration wait = AskedToWait(status) + Backoff(retry, tries);
     if (clock.Now() + wait >= give_up) return WithTries(status, tries, clock.Now() - start);
     clock.Sleep(wait);
   }

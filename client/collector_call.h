@@ -1,11 +1,13 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
-// Retry      Unavailable, DeadlineExceeded, ResourceExhausted and Aborted, so only calls that may
-//            be repeated belong here. The wait before try n+1 is uniform between 0 and
-//            min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices
-//            that failed together do not come back together. What the server asks to wait
-//            (grpc-retry-pushback-ms) comes before that; a server that asks for no further try, by
-//            a number below zero, gets none.
+// Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted of a server that is
+// too
+//            busy, which says when to come again; without that it is a limit that the same call
+//            meets again. So only calls that may be repeated belong here. The wait before try n+1
+//            is uniform between 0 and min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn
+//            from OpenSSL: devices that failed together do not come back together. What the server
+//            asks to wait (grpc-retry-pushback-ms) comes before that; a server that asks for no
+//            further try, by a number below zero, gets none.
 // Threads    safe to share.
 
 #ifndef COPPICE_CLIENT_COLLECTOR_CALL_H_
@@ -39,8 +41,10 @@ class RetryClock {
 absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
                            absl::FunctionRef<absl::Status(absl::Time deadline)> attempt);
 
-// Whether a call that failed with this code may succeed when it is repeated.
-bool IsRetryable(absl::StatusCode code);
+// Whether a call that failed so may succeed when it is repeated, and how long the server asked to
+// wait before that.
+bool IsRetryable(const absl::Status& status);
+absl::Duration AskedToWait(const absl::Status& status);
 
 // Trailing metadata with which a server that is too busy says when to come again, and the URL of
 // the payload by which an attempt's status hands its value on.

@@ -39,7 +39,7 @@ class Upload {
       COPPICE_RETURN_IF_ERROR(AskWhere(status));
       fruitless = dataset_.rows() > before ? 0 : fruitless + 1;
       if (fruitless == kFruitlessTries) return status;
-      if (fruitless > 0) absl::SleepFor(kFirstPause * (1 << fruitless));
+      if (fruitless > 0) absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
     }
     return absl::OkStatus();
   }
@@ -52,7 +52,7 @@ class Upload {
   // FailedPrecondition is also said to a block that comes before the curator has finished with the
   // stream that broke.
   static bool MayGoOn(const absl::Status& status) {
-    return IsRetryable(status.code()) || status.code() == absl::StatusCode::kFailedPrecondition;
+    return IsRetryable(status) || status.code() == absl::StatusCode::kFailedPrecondition;
   }
 
   absl::Status Stopped() const {

@@ -34,10 +34,10 @@ class Follower {
       const int news = news_;
       const absl::Status status = ReadStream();
       if (HasEnded(job_)) break;
-      if (!status.ok() && !IsRetryable(status.code())) return status;
+      if (!status.ok() && !IsRetryable(status)) return status;
       fruitless = news_ > news ? 0 : fruitless + 1;
       if (fruitless == kFruitlessTries) return GaveUp(status);
-      absl::SleepFor(kFirstPause * (1 << fruitless));
+      absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
       COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/true));
     }
     return job_;

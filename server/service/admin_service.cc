@@ -2,12 +2,14 @@
 
 #include <memory>
 
+#include "absl/time/time.h"
 #include "server/service/backup_stream.h"
+#include "server/service/load_limits.h"
 
 namespace coppice {
 
-grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(grpc::CallbackServerContext*,
-                                                                       const v1::BackupRequest*) {
+grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
+    grpc::CallbackServerContext* context, const v1::BackupRequest*) {
   const std::shared_ptr<BackupStream> stream = BackupStream::Make();
   if (backups_.folder.empty()) {
     stream->End(absl::FailedPreconditionError(
@@ -28,6 +30,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(grpc::Cal
   });
   if (!queued.ok()) {
     busy_ = false;
+    AskToWait(*context, absl::Seconds(1));
     stream->End(queued);
   }
   return stream.get();

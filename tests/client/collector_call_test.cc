@@ -33,6 +33,12 @@ constexpr RetryOptions kRetry{.deadline = absl::Seconds(20),
                               .first_backoff = absl::Milliseconds(100),
                               .max_backoff = absl::Seconds(10)};
 
+absl::Status Busy(const char* pushback) {
+  absl::Status status = absl::ResourceExhaustedError("busy");
+  status.SetPayload(kRetryPushback, absl::Cord(pushback));
+  return status;
+}
+
 TEST(CallWithRetryTest, TriesUntilItWorks) {
   FakeClock clock;
   int tries = 0;
@@ -45,7 +51,7 @@ TEST(CallWithRetryTest, TriesUntilItWorks) {
 
 TEST(CallWithRetryTest, EveryTransientCodeIsTriedAgainAndNoOther) {
   for (const absl::Status& transient : {absl::UnavailableError(""), absl::DeadlineExceededError(""),
-                                        absl::ResourceExhaustedError(""), absl::AbortedError("")}) {
+                                        absl::AbortedError(""), Busy("1")}) {
     FakeClock clock;
     int tries = 0;
     EXPECT_OK(CallWithRetry(
@@ -54,7 +60,8 @@ TEST(CallWithRetryTest, EveryTransientCodeIsTriedAgainAndNoOther) {
   }
   for (const absl::Status& final_status :
        {absl::InvalidArgumentError("no"), absl::NotFoundError("no"), absl::InternalError("no"),
-        absl::FailedPreconditionError("no"), absl::PermissionDeniedError("no")}) {
+        absl::FailedPreconditionError("no"), absl::PermissionDeniedError("no"),
+        absl::ResourceExhaustedError("the message is too large")}) {
     FakeClock clock;
     EXPECT_EQ(CallWithRetry(kRetry, clock, [&](absl::Time) { return final_status; }), final_status);
     EXPECT_TRUE(clock.sleeps().empty());
@@ -87,12 +94,6 @@ TEST(CallWithRetryTest, WaitsStayUnderTheirCeilings) {
   }
 }
 
-absl::Status Busy(const char* pushback) {
-  absl::Status status = absl::ResourceExhaustedError("busy");
-  status.SetPayload(kRetryPushback, absl::Cord(pushback));
-  return status;
-}
-
 TEST(CallWithRetryTest, WaitsAtLeastAsLongAsTheServerAsks) {
   FakeClock clock;
   int tries = 0;
@@ -115,6 +116,16 @@ TEST(CallWithRetryTest, GivesUpAtOnceWhenTheServerAsksToWaitTooLongOrNotToComeAg
                 StatusIs(absl::StatusCode::kResourceExhausted, "busy"));
     EXPECT_TRUE(clock.sleeps().empty()) << asked;
   }
+}
+
+TEST(IsRetryableTest, WhatIsExhaustedIsOnlyWhenTheServerSaysWhenToComeAgain) {
+  EXPECT_TRUE(IsRetryable(absl::UnavailableError("")));
+  EXPECT_EQ(AskedToWait(absl::UnavailableError("")), absl::ZeroDuration());
+  EXPECT_TRUE(IsRetryable(Busy("700")));
+  EXPECT_EQ(AskedToWait(Busy("700")), absl::Milliseconds(700));
+  EXPECT_FALSE(IsRetryable(Busy("-1")));
+  EXPECT_FALSE(IsRetryable(absl::ResourceExhaustedError("no budget")));
+  EXPECT_FALSE(IsRetryable(absl::NotFoundError("")));
 }
 
 TEST(CallWithRetryTest, NoTimeForRetriesMeansOneTryWithItsWholeDeadline) {

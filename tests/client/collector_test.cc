@@ -274,6 +274,15 @@ TEST(CollectorTest, WaitsAsLongAsTheCuratorAsks) {
   EXPECT_EQ(curator.reports.requests.size(), 2);
 }
 
+TEST(CollectorTest, DoesNotRepeatWhatIsExhaustedWhenTheCuratorDoesNotSayWhenToComeAgain) {
+  FakeCurator curator;
+  curator.reports.failures = 3;
+  curator.reports.failure = {grpc::StatusCode::RESOURCE_EXHAUSTED, "message larger than max"};
+  EXPECT_THAT(InsecureCollector(curator).Deliver(SampleReports(1)),
+              StatusIs(absl::StatusCode::kResourceExhausted, "message larger than max"));
+  EXPECT_EQ(curator.reports.requests.size(), 1);
+}
+
 TEST(CollectorTest, DoesNotRepeatWhatFailedForGood) {
   FakeCurator curator;
   curator.reports.failures = 3;
