@@ -45,6 +45,13 @@ std::unique_ptr<ManifestMemory> ManifestMemory::InMemory() {
   return std::make_unique<MemoryOnly>();
 }
 
+bool ManifestMemory::Knows(const SeenManifest& seen) const {
+  std::optional<SeenManifest> last = OfStudy(seen.manifest.study);
+  if (!last.has_value()) return false;
+  last->curator = seen.curator;
+  return *last == seen && RootOf(seen.curator) == seen.root && LastKeyOf(seen.root) == seen.key;
+}
+
 std::optional<SeenManifest> SeenManifests::OfStudy(absl::string_view study) const {
   const SeenManifest* seen =
       Last(seen_, [&](const SeenManifest& one) { return one.manifest.study == study; });

@@ -34,11 +34,15 @@ class ManifestMemory {
   static std::unique_ptr<ManifestMemory> InMemory();
   virtual ~ManifestMemory() = default;
 
-  // The last one of a study.
+  // The last one of a study; `curator` is one of the addresses that it came from.
   virtual std::optional<SeenManifest> OfStudy(absl::string_view study) const = 0;
   // Where trust in a curator began, and the key that it led to last.
   virtual std::optional<PublicKey> RootOf(absl::string_view curator) const = 0;
   virtual std::optional<PublicKey> LastKeyOf(const PublicKey& root) const = 0;
+
+  // Whether remembering this would change none of these answers: a study that is offered at several
+  // addresses is remembered once for each, not at every change between them.
+  bool Knows(const SeenManifest& seen) const;
 
   virtual absl::Status Remember(const SeenManifest& seen) = 0;
 };

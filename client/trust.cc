@@ -107,7 +107,7 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
     COPPICE_RETURN_IF_ERROR(RefuseLooser(before->manifest, now.manifest));
   }
   COPPICE_RETURN_IF_ERROR(CheckPromises(now.manifest));
-  return before == now ? absl::OkStatus() : memory_.Remember(now);
+  return memory_.Knows(now) ? absl::OkStatus() : memory_.Remember(now);
 }
 
 absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path) {

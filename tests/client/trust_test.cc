@@ -2,10 +2,16 @@
 
 #include "client/trust.h"
 
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "client/journal.h"
+#include "client/journal_format.h"
 #include "tests/client/fake_curator.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -20,6 +26,7 @@ using ::coppice::testing::FakeTerms;
 using ::coppice::testing::Sign;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int64_t kNow = 5000;
@@ -65,6 +72,21 @@ class TrustTest : public ::testing::Test {
     };
   }
 
+  // How many records the journal has.
+  size_t JournalRecords() const {
+    std::ifstream file(dir_.path() + "/journal", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    absl::string_view left = absl::string_view(bytes).substr(JournalHeader().size());
+    FrameDigest last = FirstFrameDigest();
+    size_t records = 0;
+    for (; !left.empty(); ++records) {
+      const ParsedFrame frame = *ParseFrame(last, left);
+      last = frame.digest;
+      left.remove_prefix(frame.size);
+    }
+    return records;
+  }
+
   TempDir dir_;
   OfferPolicy policy_;
   int64_t now_ = kNow;
@@ -98,6 +120,31 @@ TEST_F(TrustTest, TheStudysKeyIsRememberedWhereverTheCuratorMoves) {
   EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("has not endorsed")));
   SignWith(1);
   EXPECT_OK(Fetch());
+}
+
+TEST_F(TrustTest, AStudyAtTwoAddressesIsWrittenDownOnceForEach) {
+  std::unique_ptr<FakeCurator> other = std::make_unique<FakeCurator>();
+  std::vector<size_t> records;
+  for (int fetch = 0; fetch < 6; ++fetch) {
+    EXPECT_OK(Fetch());
+    records.push_back(JournalRecords());
+    std::swap(curator_, other);
+  }
+  EXPECT_THAT(records, ElementsAre(1, 2, 2, 2, 2, 2));
+  // What changes is written down, at whichever address it is met.
+  Say([](Manifest& m) { m.sequence = 3; });
+  EXPECT_OK(Fetch());
+  EXPECT_EQ(JournalRecords(), 3u);
+  std::swap(curator_, other);
+  EXPECT_THAT(Fetch(), StatusIs(kRefused, HasSubstr("is older")));
+  Say([](Manifest& m) { m.sequence = 3; });
+  EXPECT_OK(Fetch());
+  EXPECT_EQ(JournalRecords(), 3u);
+  // So is another beginning of trust, though the manifest is the same.
+  policy_.curator_key = Public(2);
+  Say([](Manifest& m) { m.sequence = 3; }, 2);
+  EXPECT_OK(Fetch());
+  EXPECT_EQ(JournalRecords(), 4u);
 }
 
 TEST_F(TrustTest, ADeviceThatDemandsAPinTrustsNoFirstUse) {
