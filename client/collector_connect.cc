@@ -4,20 +4,21 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/collector.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
+#include "common/study/pem.h"
 
 namespace coppice {
 namespace {
@@ -52,41 +53,10 @@ bool IsLoopback(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
 }
 
-absl::StatusOr<std::string> ReadFile(absl::string_view what, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  // Reading a folder opens well and fails here, as an empty file does.
-  if (!file || !(bytes << file.rdbuf())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ", what, " ", path, " is empty or cannot be read"));
-  }
-  return std::move(bytes).str();
-}
-
-struct OpenSslDeleter {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-using BioPtr = std::unique_ptr<BIO, OpenSslDeleter>;
-using CertificatePtr = std::unique_ptr<X509, OpenSslDeleter>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslDeleter>;
-
-BioPtr ReaderOf(const std::string& bytes) {
-  return BioPtr(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
-}
-
-// Refuses to ask for a passphrase on the terminal.
-int NoPassphrase(char*, int, int, void*) { return -1; }
-
-std::vector<CertificatePtr> ParseCertificates(const std::string& pem) {
-  std::vector<CertificatePtr> certificates;
-  const BioPtr reader = ReaderOf(pem);
-  while (X509* certificate = PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) {
-    certificates.emplace_back(certificate);
-  }
-  ERR_clear_error();  // The end of the file counts as an error.
-  return certificates;
+absl::StatusOr<std::string> ReadNamedFile(absl::string_view what, const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (bytes.ok()) return bytes;
+  return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", bytes.status().message()));
 }
 
 bool HasExpired(const CertificatePtr& certificate) {
@@ -95,8 +65,8 @@ bool HasExpired(const CertificatePtr& certificate) {
 
 // The certificates in `path`, at least one of which is still good.
 absl::StatusOr<std::string> ReadCertificates(absl::string_view what, const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadFile(what, path));
-  const std::vector<CertificatePtr> certificates = ParseCertificates(pem);
+  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(what, path));
+  const std::vector<CertificatePtr> certificates = CertificatesFromPem(pem).certificates;
   if (certificates.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", path, " is not a PEM file"));
   }
@@ -108,15 +78,14 @@ absl::StatusOr<std::string> ReadCertificates(absl::string_view what, const std::
 }
 
 absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& certificate_pem) {
-  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadFile("private key", path));
-  const KeyPtr key(PEM_read_bio_PrivateKey(ReaderOf(pem).get(), nullptr, NoPassphrase, nullptr));
-  ERR_clear_error();
+  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile("private key", path));
+  const KeyPtr key = PrivateKeyFromPem(pem);
   if (key == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the private key ", path, " is not a PEM file, or is protected by a passphrase"));
   }
   const int matches =
-      X509_check_private_key(ParseCertificates(certificate_pem)[0].get(), key.get());
+      X509_check_private_key(CertificatesFromPem(certificate_pem).certificates[0].get(), key.get());
   ERR_clear_error();
   if (matches != 1) {
     return absl::InvalidArgumentError(
@@ -127,7 +96,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& 
 
 // gRPC ends the process over a header with other characters.
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile("token file", path));
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
   std::string token(absl::StripAsciiWhitespace(text));
   const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
   if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {

@@ -1,11 +1,11 @@
 #include "client/trust.h"
 
 #include <ctime>
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -111,9 +111,11 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
 }
 
 absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  absl::StatusOr<PublicKey> key = ParsePublicKey(text);
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the curator's key ", text.status().message()));
+  }
+  absl::StatusOr<PublicKey> key = ParsePublicKey(*text);
   if (key.ok()) return key;
   return absl::InvalidArgumentError(
       absl::StrCat("the curator's key ", path, " ", key.status().message()));

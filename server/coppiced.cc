@@ -13,13 +13,13 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "server/access/access_control.h"
 #include "server/central/datasets.h"
@@ -81,10 +81,12 @@ absl::StatusOr<std::unique_ptr<AccessControl>> LoadPolicy(const DaemonFlags& fla
 absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
                                                          const std::string& path) {
   if (path.empty()) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  std::string pem{std::istreambuf_iterator<char>(file), {}};
-  absl::StatusOr<SigningKey> key = SigningKey::FromPem(pem);
-  OPENSSL_cleanse(pem.data(), pem.size());
+  absl::StatusOr<std::string> pem = ReadFile(path);
+  if (!pem.ok()) {
+    return absl::Status(pem.status().code(), absl::StrCat(flag, " ", pem.status().message()));
+  }
+  absl::StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
+  OPENSSL_cleanse(pem->data(), pem->size());
   if (key.ok()) return *key;
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", key.status().message()));
 }

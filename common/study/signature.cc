@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/study/pem.h"
 #include "common/study/sha256.h"
 
 namespace coppice {
@@ -21,14 +22,10 @@ namespace {
 
 constexpr absl::string_view kPinPrefix = "ed25519:";
 
-struct OpenSslDeleter {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+struct ContextDeleter {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
 };
-using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslDeleter>;
-using ContextPtr = std::unique_ptr<EVP_MD_CTX, OpenSslDeleter>;
-using BioPtr = std::unique_ptr<BIO, OpenSslDeleter>;
+using ContextPtr = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
 
 const uint8_t* BytesOf(absl::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
@@ -57,13 +54,6 @@ absl::StatusOr<PublicKey> RawPublicKey(const EVP_PKEY* key) {
   return raw;
 }
 
-// Refuses to ask for a passphrase on the terminal.
-int NoPassphrase(char*, int, int, void*) { return -1; }
-
-BioPtr ReaderOf(absl::string_view bytes) {
-  return BioPtr(BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
-}
-
 }  // namespace
 
 KeyId KeyIdOf(const PublicKey& key) {
@@ -81,7 +71,7 @@ absl::StatusOr<SigningKey> SigningKey::FromSeed(const Seed& seed) {
 }
 
 absl::StatusOr<SigningKey> SigningKey::FromPem(absl::string_view pem) {
-  const KeyPtr key(PEM_read_bio_PrivateKey(ReaderOf(pem).get(), nullptr, NoPassphrase, nullptr));
+  const KeyPtr key = PrivateKeyFromPem(pem);
   Seed seed;
   size_t size = seed.size();
   if (key == nullptr || EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519 ||
@@ -157,8 +147,7 @@ absl::StatusOr<PublicKey> ParsePublicKey(absl::string_view text) {
     return key;
   }
   if (absl::StrContains(text, "BEGIN PUBLIC KEY")) {
-    const KeyPtr read(PEM_read_bio_PUBKEY(ReaderOf(text).get(), nullptr, NoPassphrase, nullptr));
-    const absl::StatusOr<PublicKey> parsed = RawPublicKey(read.get());
+    const absl::StatusOr<PublicKey> parsed = RawPublicKey(PublicKeyFromPem(text).get());
     if (parsed.ok()) return parsed;
   }
   return absl::InvalidArgumentError(

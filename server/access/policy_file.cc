@@ -1,12 +1,8 @@
 #include "server/access/policy_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <initializer_list>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -17,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -153,20 +150,6 @@ absl::StatusOr<std::vector<PolicyEntry>> ParseEntries(
   return entries;
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream stream;
-  // Reading a folder opens well and fails here.
-  if (!file || !(stream << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat(
-        path, ": cannot be read (", errno != 0 ? std::strerror(errno) : "it is empty", ")"));
-  }
-  std::string text = std::move(stream).str();
-  if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
-  return text;
-}
-
 }  // namespace
 
 absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
@@ -187,6 +170,7 @@ absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view text) {
 
 absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  if (text.size() > kMaxPolicyBytes) return Wrong(path, "has more than 16 megabytes");
   absl::StatusOr<AccessPolicy> policy = ParsePolicy(text);
   if (!policy.ok()) return Wrong(absl::StrCat(path, ":"), policy.status().message());
   return policy;

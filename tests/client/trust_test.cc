@@ -356,6 +356,9 @@ TEST_F(TrustTest, AnotherCuratorCannotTakeOverAStudy) {
 TEST(ReadCuratorKeyTest, AFileWithoutAKeyIsRefused) {
   EXPECT_THAT(ReadCuratorKey("/nowhere/curator.pem"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/nowhere/curator.pem")));
+  const TempDir folder;
+  EXPECT_THAT(ReadCuratorKey(folder.path()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Is a directory")));
 }
 
 }  // namespace

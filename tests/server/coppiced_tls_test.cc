@@ -1,10 +1,12 @@
 #include "server/coppiced_tls.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -61,6 +63,17 @@ TEST_F(LoadTlsFilesTest, AFileOfTheWrongKind) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
   EXPECT_THAT(Load(File("server.crt"), File("server.crt")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no private key")));
+}
+
+TEST_F(LoadTlsFilesTest, EveryCertificateOfAChainMustBeOne) {
+  ASSERT_OK_AND_ASSIGN(const std::string server, ReadFile(File("server.crt")));
+  ASSERT_OK_AND_ASSIGN(const std::string authority, ReadFile(File("ca.crt")));
+  const std::string chain = File("chain.crt");
+  std::ofstream(chain) << server << "words between\n" << authority;
+  EXPECT_OK(Load(chain, File("server.key")));
+  std::ofstream(chain) << server << authority.substr(0, authority.size() / 2);
+  EXPECT_THAT(Load(chain, File("server.key")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no certificate")));
 }
 
 TEST_F(LoadTlsFilesTest, AnotherCertificatesKey) {

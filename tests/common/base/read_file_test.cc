@@ -1,0 +1,42 @@
+#include "common/base/read_file.h"
+
+#include <fstream>
+#include <string>
+
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::coppice::testing::TempDir;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(ReadFileTest, AllBytesAreThere) {
+  const TempDir dir;
+  const std::string bytes("a\0\r\n\xff", 5);
+  std::ofstream(dir.path() + "/file", std::ios::binary) << bytes;
+  ASSERT_OK_AND_ASSIGN(const std::string read, ReadFile(dir.path() + "/file"));
+  EXPECT_EQ(read, bytes);
+}
+
+TEST(ReadFileTest, WhatCannotBeReadSaysWhichFileAndWhy) {
+  const TempDir dir;
+  std::ofstream(dir.path() + "/empty").flush();
+  const struct {
+    std::string path;
+    const char* why;
+  } cases[] = {{dir.path() + "/none", "No such file"},
+               {dir.path(), "Is a directory"},
+               {dir.path() + "/empty", "it is empty"}};
+  for (const auto& one : cases) {
+    EXPECT_THAT(ReadFile(one.path), StatusIs(absl::StatusCode::kNotFound,
+                                             AllOf(HasSubstr(one.path), HasSubstr("cannot be read"),
+                                                   HasSubstr(one.why))));
+  }
+}
+
+}  // namespace
+}  // namespace coppice
