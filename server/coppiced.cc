@@ -27,6 +27,7 @@
 #include "server/coppiced_connections.h"
 #include "server/coppiced_credentials.h"
 #include "server/coppiced_flags.h"
+#include "server/coppiced_key_files.h"
 #include "server/coppiced_log.h"
 #include "server/coppiced_offline.h"
 #include "server/coppiced_operating.h"
@@ -160,8 +161,9 @@ Reloads WhatToReload(const DaemonFlags& flags, const FlagReader& read_flags,
     return absl::OkStatus();
   });
   if (certificates != nullptr) {
-    reloads.Add("certificates", [&flags, certificates]() -> absl::Status {
+    reloads.Add("certificates", [&flags, certificates, &log]() -> absl::Status {
       COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+      WarnOfOpenKeyFiles(flags, log);
       certificates->Replace(std::move(files));
       return absl::OkStatus();
     });
@@ -188,6 +190,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                         {"tls", certificates == nullptr        ? "off"
                                 : certificates->asks_clients() ? "mutual"
                                                                : "on"}});
+  WarnOfOpenKeyFiles(flags, log);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
   // First, for it finds out whether a newer version made the store.
