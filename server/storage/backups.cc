@@ -50,17 +50,18 @@ StoreBackup ToBackup(const rocksdb::BackupInfo& info) {
 // For looking only. NotFound if there is nothing to look at: opening would make the folder.
 class Reader {
  public:
-  static absl::StatusOr<Reader> Open(const std::string& folder) {
+  static absl::StatusOr<Reader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {
     std::error_code error;
     if (!fs::is_directory(fs::path(folder) / "meta", error)) {
       return absl::NotFoundError(absl::StrCat("there are no backups in ", folder));
     }
     Reader reader;
     rocksdb::BackupEngineReadOnly* engine = nullptr;
-    COPPICE_RETURN_IF_ERROR(
-        ToBackupStatus(rocksdb::BackupEngineReadOnly::Open(OptionsOf(folder, reader.database_),
-                                                           rocksdb::Env::Default(), &engine),
-                       folder));
+    COPPICE_RETURN_IF_ERROR(ToBackupStatus(
+        rocksdb::BackupEngineReadOnly::Open(OptionsOf(folder, reader.database_),
+                                            env == nullptr ? rocksdb::Env::Default() : env,
+                                            &engine),
+        folder));
     reader.engine_.reset(engine);
     return reader;
   }
@@ -136,8 +137,9 @@ absl::Status VerifyBackup(const std::string& folder, uint32_t id) {
   return ToBackupStatus(reader->VerifyBackup(id, /*verify_with_checksum=*/true), folder);
 }
 
-absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database) {
-  COPPICE_ASSIGN_OR_RETURN(const Reader reader, Reader::Open(folder));
+absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
+                        rocksdb::Env* env) {
+  COPPICE_ASSIGN_OR_RETURN(const Reader reader, Reader::Open(folder, env));
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(database));
   return ToBackupStatus(reader->RestoreDBFromBackup(id, database, database), folder);
 }

@@ -22,7 +22,8 @@
 
 namespace rocksdb {
 class DB;
-}
+class Env;
+}  // namespace rocksdb
 
 namespace coppice {
 
@@ -34,8 +35,10 @@ absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder);
 // Reads every file of the backup and compares its checksum.
 absl::Status VerifyBackup(const std::string& folder, uint32_t id);
 
-// Puts the backup's files into `database`, a folder that is not there yet. Verify it first.
-absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database);
+// Puts the backup's files into `database`, a folder that is not there yet. Verify it first. `env`
+// is as in rocksdb_store.h.
+absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
+                        rocksdb::Env* env = nullptr);
 
 }  // namespace coppice
 

@@ -41,8 +41,8 @@ std::string EncodeRestored(const StoreBackup& backup, int64_t now) {
 
 // What is in `data_dir`, a store that nobody knows of yet.
 absl::Status MarkRestored(const std::string& data_dir, int64_t now, const UpkeepProgress& progress,
-                          RestoreResult& result) {
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
+                          rocksdb::Env* env, RestoreResult& result) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir, env));
   // An older version would not heed the holds, so it must not open what this leaves.
   COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
   CheckRecords(*store, progress, result.findings);
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t
 
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
-                                           const UpkeepProgress& progress) {
+                                           const UpkeepProgress& progress, rocksdb::Env* env) {
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(StoreFolder(data_dir)));
   if (holds_store) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -111,13 +111,11 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(data_dir));
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
   progress("copying");
-  COPPICE_RETURN_IF_ERROR(CopyBackup(folder, result.backup.id, StoreFolder(staging)));
-  const absl::Status marked = MarkRestored(staging, now, progress, result);
-  if (marked.ok()) {
-    COPPICE_RETURN_IF_ERROR(SwapIn(StoreFolder(staging), StoreFolder(data_dir)));
-  }
+  absl::Status status = CopyBackup(folder, result.backup.id, StoreFolder(staging), env);
+  if (status.ok()) status = MarkRestored(staging, now, progress, env, result);
+  if (status.ok()) status = SwapIn(StoreFolder(staging), StoreFolder(data_dir));
   fs::remove_all(staging, error);
-  if (!marked.ok()) return marked;
+  if (!status.ok()) return status;
   return result;
 }
 

@@ -1,6 +1,7 @@
 // `coppiced restore`: a data directory from a backup.
 //
-// Whole      the store appears in its place when all of it is there.
+// Whole      the store appears in its place when all of it is there. A restore that failed leaves
+//            nothing, one that was cut short what the next one removes.
 // Ledgers    a backup does not know what was spent after it was made. So every dataset's ledger is
 //            put on hold, in the batch that notes the restoring: jobs are refused until its owner
 //            has confirmed its head. docs/storage.md says what else an older copy forgets.
@@ -21,6 +22,10 @@
 #include "server/storage/store.h"
 #include "server/upkeep/findings.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace coppice {
 
 inline constexpr absl::string_view kRestoredKey = "meta/restored";
@@ -40,10 +45,11 @@ struct RestoreResult {
   Findings findings;                 // of the restored store
 };
 
-// `id` 0 is the newest backup in `folder`.
+// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h.
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
-                                           const UpkeepProgress& progress);
+                                           const UpkeepProgress& progress,
+                                           rocksdb::Env* env = nullptr);
 
 // Puts into `batch` a hold of every ledger that has none; the datasets whose they are.
 absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t now,

@@ -1,0 +1,156 @@
+// A restore whose disk fails at any write leaves no store, and the next one works.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/ledger/ledger.h"
+#include "server/ledger/ledger_record.h"
+#include "server/storage/database_files.h"
+#include "server/storage/rocksdb_store.h"
+#include "server/upkeep/restore.h"
+#include "tests/faults/faulty_disk.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::ElementsAre;
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kNow = 5000;
+const UpkeepProgress kSilent = [](const std::string&) {};
+
+class RestoreFaultsTest : public ::testing::Test {
+ protected:
+  // Two studies with reports, one with a model; a dataset's ledger, which a restore puts on hold.
+  void SetUp() override {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path() + "/data"));
+    std::optional<Models> models;
+    ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
+    for (const char* id : {"one", "two"}) {
+      ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
+      ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
+      ASSERT_OK(store->Backup({.folder = backups_}));  // each writes a table more
+    }
+    ASSERT_OK(studies->BuildModel("one", "model", {}));
+    ASSERT_OK_AND_ASSIGN(const auto ledger, Ledger::Open(*store, [] { return kNow; }));
+    ASSERT_OK(ledger->OpenAccount("d", {.epsilon_nanos = Budget::kNanosPerEpsilon}, {}));
+    ASSERT_OK(store->Backup({.folder = backups_}));
+    written_ = All(*store);
+  }
+
+  static std::map<std::string, std::string> All(const Store& store) {
+    std::map<std::string, std::string> pairs;
+    EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
+      pairs[std::string(key)] = std::string(value);
+      return absl::OkStatus();
+    }));
+    return pairs;
+  }
+
+  absl::StatusOr<RestoreResult> Restore(const std::string& data_dir) {
+    auto restored = RestoreStore(backups_, 0, data_dir, kNow, kSilent, disk_.env());
+    disk_.AwaitIdle();
+    return restored;
+  }
+
+  // All that was backed up, and the two things that a restore adds.
+  void ExpectWhole(const std::string& data_dir) {
+    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStoreForReading(data_dir));
+    std::map<std::string, std::string> there = All(*store);
+    EXPECT_EQ(there.erase(std::string(kRestoredKey)), 1u);
+    EXPECT_EQ(there.erase(HoldKey("d")), 1u);
+    EXPECT_EQ(there, written_);
+  }
+
+  // Arms the fault at the `n`th place, restores, and says whether the fault was met.
+  using Arm = std::function<void(const std::string& data_dir, uint32_t n)>;
+  using WasMet = std::function<bool()>;
+
+  // At each place in turn, until there is none left.
+  void FailEverywhere(const std::string& kind, uint32_t least, const Arm& arm,
+                      const WasMet& was_met) {
+    for (uint32_t n = 0;; ++n) {
+      SCOPED_TRACE(absl::StrCat(kind, " at ", n));
+      const std::string data_dir = absl::StrCat(dir_.path(), "/", kind, n);
+      arm(data_dir, n);
+      const absl::StatusOr<RestoreResult> restored = Restore(data_dir);
+      const bool met = was_met();
+      disk_.Heal();
+      if (disk_.stopped()) disk_.Kill();
+      disk_.MeetIn(data_dir, 0, nullptr);
+      EXPECT_TRUE(met || restored.ok()) << restored.status();
+      if (!restored.ok()) {
+        ++failed_;
+        EXPECT_THAT(OpenRocksDbStoreForReading(data_dir),
+                    StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+        EXPECT_FALSE(fs::exists(data_dir + "/rocksdb"));
+        ASSERT_OK(Restore(data_dir)) << "trying again";
+      }
+      ExpectWhole(data_dir);
+      fs::remove_all(data_dir);
+      if (::testing::Test::HasFailure()) return;
+      if (!met) {
+        EXPECT_GE(failed_, least) << "the fault was hardly met";
+        return;
+      }
+      ASSERT_LT(n, 2'000u);
+    }
+  }
+
+  const TempDir dir_;
+  const std::string backups_ = dir_.path() + "/backups";
+  FaultyDisk disk_;
+  std::map<std::string, std::string> written_;
+  uint32_t failed_ = 0;
+};
+
+TEST_F(RestoreFaultsTest, WithoutAFaultTheStoreIsWholeAndItsLedgersWait) {
+  const std::string data_dir = dir_.path() + "/restored";
+  ASSERT_OK_AND_ASSIGN(const RestoreResult restored, Restore(data_dir));
+  EXPECT_THAT(restored.on_hold, ElementsAre("d"));
+  ExpectWhole(data_dir);
+}
+
+// A process that dies, or a disk that is gone: the change where that happens is made in part.
+TEST_F(RestoreFaultsTest, CutShortAtAnyChangeOfTheDisk) {
+  FailEverywhere(
+      "stop", 20, [this](const std::string&, uint32_t n) { disk_.StopAfter(n); },
+      [this] { return disk_.stopped(); });
+}
+
+TEST_F(RestoreFaultsTest, ADiskThatIsFullFromAnyChangeOn) {
+  bool full = false;
+  FailEverywhere(
+      "full", 5,
+      [&](const std::string& data_dir, uint32_t n) {
+        full = false;
+        disk_.MeetIn(data_dir + "/restoring", n, [&] {
+          full = true;
+          disk_.Fill(true);
+        });
+      },
+      [&] { return full; });
+}
+
+TEST_F(RestoreFaultsTest, AShortWriteOrAFailedSyncOfTheLog) {
+  for (const LogFault fault : {LogFault::kShortWrite, LogFault::kFailedSync}) {
+    failed_ = 0;
+    FailEverywhere(
+        absl::StrCat("log", static_cast<int>(fault), "-"), 1,
+        [&](const std::string&, uint32_t n) { disk_.FailLogWrite(fault, n); },
+        [this] { return !disk_.will_fail_log(); });
+  }
+}
+
+}  // namespace
+}  // namespace coppice
