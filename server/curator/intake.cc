@@ -44,7 +44,7 @@ void Intake::Enqueue(Item item) {
       Refuse(item.batch, absl::UnavailableError(
                              "the curator is shutting down: send the same bytes again later"));
       item.bytes = 0;
-    } else if (queued_bytes_ + item.bytes > limits_.queued_bytes) {
+    } else if (queued_bytes_ > 0 && queued_bytes_ + item.bytes > limits_.queued_bytes) {
       Refuse(item.batch, absl::ResourceExhaustedError(absl::StrCat(
                              "more than ", limits_.queued_bytes,
                              " bytes of reports are waiting: send the same bytes again later")));

@@ -218,6 +218,11 @@ TEST_F(IntakeTest, FullQueueRefusesInTurn) {
   EXPECT_EQ(study_->received(), 2u);  // what is refused was not taken in
 }
 
+TEST_F(IntakeTest, ABatchLargerThanTheQueueIsTakenWhenNothingWaits) {
+  Intake intake(store_, {.queued_bytes = 100});
+  EXPECT_THAT(*Submit(intake, reports_).get(), Each(kAccepted));
+}
+
 TEST_F(IntakeTest, BatchThatCouldNotBeJudgedCountsNothing) {
   Intake intake(store_, {});
   std::promise<Answer> promise;
