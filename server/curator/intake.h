@@ -38,7 +38,7 @@ class Intake {
     // Waiting, being committed or being answered. A larger batch is taken when nothing is: to ask
     // for it again later would be in vain.
     size_t queued_bytes = size_t{64} << 20;
-    size_t group_bytes = size_t{16} << 20;   // of one group; a larger batch is a group by itself
+    size_t group_bytes = size_t{16} << 20;  // of one group; a larger batch is a group by itself
     size_t group_reports = 65536;
     bool answer_beside_commits = true;  // see StudiesLimits
   };
