@@ -1,8 +1,7 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
 // Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted of a server that is
-// too
-//            busy, which says when to come again; without that it is a limit that the same call
+//            too busy, which says when to come again; without that it is a limit that the same call
 //            meets again. So only calls that may be repeated belong here. The wait before try n+1
 //            is uniform between 0 and min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn
 //            from OpenSSL: devices that failed together do not come back together. What the server

@@ -2,8 +2,8 @@
 // predictions, or from a file, here, so that nobody else sees the rows.
 //
 // Endpoint   stands for the model that it serves when the command begins, to the end of the
-// command. Stream     each batch is answered before the next is sent. A new stream begins when half
-// of
+//            command.
+// Stream     each batch is answered before the next is sent. A new stream begins when half of
 //            --timeout has passed, so that each batch has the other half to be answered.
 // Errors     what the curator says; DataLoss if an answer has another number of rows, or classes
 //            that the schema does not have.
