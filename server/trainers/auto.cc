@@ -22,6 +22,7 @@
 #include "server/trainers/boost_tree.h"
 #include "server/trainers/column_trees.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/joint_columns.h"
 #include "server/trainers/line_fit.h"
 #include "server/trainers/number_scale.h"
 #include "server/trainers/shares.h"
@@ -167,6 +168,7 @@ class Boosting {
       : schema_(schema),
         tree_schema_(tree_schema),
         rows_(rows),
+        columns_(rows),
         choice_(choice),
         lines_(lines),
         releaser_(releaser),
@@ -192,7 +194,7 @@ class Boosting {
     for (uint32_t t = 0; t < choice_.trees(); ++t) {
       COPPICE_RETURN_IF_ERROR(progress_(t / static_cast<double>(choice_.trees())));
       COPPICE_ASSIGN_OR_RETURN(BoostTree tree,
-                               GrowBoostTree(tree_schema_, rows_, levels, task, releaser_));
+                               GrowBoostTree(tree_schema_, columns_, levels, task, releaser_));
       trees.push_back(ToTrained(std::move(tree), task));
     }
     return absl::OkStatus();
@@ -233,6 +235,7 @@ class Boosting {
   const Schema& schema_;
   const Schema& tree_schema_;
   const BinnedRows& rows_;
+  const JointColumns columns_;
   const Choice& choice_;
   absl::Span<const Line> lines_;
   Releaser& releaser_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -26,7 +27,7 @@ constexpr uint32_t kMostCategories = 64;
 // Rows at a time: their nodes and residuals stay in the cache while column after column is added,
 // and their sums fit into 32 bits (residuals are at most 2^16 in size).
 constexpr size_t kBlock = 16'384;
-// Sums of so many columns at a time, or memory would grow with the square of a wide table.
+// So many sums of columns at a time, or memory would grow with the square of a wide table.
 constexpr size_t kMostSums = size_t{1} << 20;
 // Columns of no more bins than 2^6 are laid out alike.
 constexpr int kLeastBinBits = 6;
@@ -34,12 +35,15 @@ constexpr int kLeastBinBits = 6;
 // them.
 constexpr size_t kTogether = 4;
 
-// The sums of one column: sums[(output * nodes + node) * bins + bin].
+// The sums of a joint column: sums[(output * nodes + node) * bins + bin].
 struct ColumnSums {
-  uint32_t column = 0;
-  size_t bins = 0;
+  const JointColumn* column = nullptr;
   int bin_bits = 0;
   std::vector<int64_t> sums{};
+
+  absl::Span<const int64_t> of(size_t place) const {
+    return absl::MakeConstSpan(sums).subspan(place * column->bins, column->bins);
+  }
 };
 
 struct BlockRows {
@@ -89,19 +93,17 @@ void AddRows(const BlockRows& rows, absl::Span<const uint16_t* const> bin_of,
 // The sums of one block after the other, of a few columns that are laid out alike.
 class Summing {
  public:
-  Summing(const BinnedRows& rows, const Residuals& residuals, absl::Span<const uint32_t> node_of,
-          size_t nodes)
-      : rows_(rows),
-        residuals_(residuals),
+  Summing(const Residuals& residuals, absl::Span<const uint32_t> node_of, size_t nodes)
+      : residuals_(residuals),
         node_of_(node_of),
         nodes_(nodes),
         node_place_(std::min(kBlock, node_of.size())) {}
 
   void Add(std::vector<ColumnSums>& columns) {
     for (ColumnSums& column : columns) {
-      column.bins = rows_.bins()[column.column].size();
-      column.bin_bits = std::max(kLeastBinBits, static_cast<int>(std::bit_width(column.bins - 1)));
-      column.sums.assign(residuals_.size() * nodes_ * column.bins, 0);
+      const size_t bins = column.column->bins;
+      column.bin_bits = std::max(kLeastBinBits, static_cast<int>(std::bit_width(bins - 1)));
+      column.sums.assign(residuals_.size() * nodes_ * bins, 0);
     }
     for (size_t first = 0; first < node_of_.size(); first += kBlock) {
       AddBlock(first, std::min(kBlock, node_of_.size() - first), columns);
@@ -133,7 +135,7 @@ class Summing {
     for (size_t output = 0; output < residuals_.size(); ++output) {
       of_block_.assign(columns.size() * size, 0);
       for (size_t c = 0; c < columns.size(); ++c) {
-        bin_of[c] = &rows_.column(columns[c].column)[first];
+        bin_of[c] = &columns[c].column->bin_of_row[first];
         sums[c] = &of_block_[c * size];
       }
       AddRows({node_place_.data(), &residuals_[output][first], count},
@@ -143,13 +145,13 @@ class Summing {
   }
 
   void Move(const int32_t* from, size_t output, ColumnSums& column) const {
-    int64_t* to = &column.sums[output * nodes_ * column.bins];
+    const size_t bins = column.column->bins;
+    int64_t* to = &column.sums[output * nodes_ * bins];
     for (size_t node = 0; node < nodes_; ++node, from += size_t{1} << column.bin_bits) {
-      for (size_t bin = 0; bin < column.bins; ++bin) *to++ += from[bin];
+      for (size_t bin = 0; bin < bins; ++bin) *to++ += from[bin];
     }
   }
 
-  const BinnedRows& rows_;
   const Residuals& residuals_;
   absl::Span<const uint32_t> node_of_;
   size_t nodes_;
@@ -181,6 +183,53 @@ void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int
     scores[i] += std::abs(left) + std::abs(total - left);
   }
 }
+
+// Scores, of one joint column after the other.
+class Scoring {
+ public:
+  // `candidates` are sorted by column.
+  Scoring(absl::Span<const SplitCandidate> candidates, size_t outputs, size_t nodes,
+          size_t num_columns, double multiway_reduction)
+      : candidates_(candidates),
+        outputs_(outputs),
+        nodes_(nodes),
+        multiway_reduction_(multiway_reduction),
+        first_(num_columns + 1, candidates.size()),
+        scores_(nodes * candidates.size()) {
+    for (size_t i = candidates.size(); i-- > 0;) first_[candidates[i].column] = i;
+  }
+
+  void Add(const ColumnSums& joint) {
+    for (const JointColumn::Member& member : joint.column->members) {
+      for (size_t node = 0; node < nodes_; ++node) AddNode(joint, member, node);
+    }
+  }
+
+  std::vector<int64_t> Take() && { return std::move(scores_); }
+
+ private:
+  void AddNode(const ColumnSums& joint, const JointColumn::Member& member, size_t node) {
+    const size_t first = first_[member.column];
+    const auto of_column = candidates_.subspan(first, first_[member.column + 1] - first);
+    int64_t* const scores = &scores_[node * candidates_.size() + first];
+    for (size_t output = 0; output < outputs_; ++output) {
+      by_bin_.assign(member.bins, 0);
+      AddSumsOfMember(member, joint.of(output * nodes_ + node), absl::MakeSpan(by_bin_));
+      AddOutput(of_column, by_bin_, scores);
+    }
+    const auto children = static_cast<double>(member.bins - 1);
+    for (size_t i = 0; i < of_column.size(); ++i) {
+      if (of_column[i].multiway) scores[i] -= std::llround(multiway_reduction_ * (children - 2));
+    }
+  }
+
+  absl::Span<const SplitCandidate> candidates_;
+  size_t outputs_, nodes_;
+  double multiway_reduction_;
+  std::vector<size_t> first_;  // candidate of a column; then their number
+  std::vector<int64_t> scores_;
+  std::vector<int64_t> by_bin_;  // scratch
+};
 
 size_t SumsOfNode(const std::vector<FeatureBins>& bins, size_t outputs) {
   size_t sums = 1;
@@ -218,45 +267,26 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
   return candidates;
 }
 
-std::vector<int64_t> ScoreSplits(const BinnedRows& rows, const Residuals& residuals,
+std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& residuals,
                                  absl::Span<const uint32_t> node_of, size_t nodes,
                                  absl::Span<const SplitCandidate> candidates,
                                  double multiway_reduction) {
-  std::vector<int64_t> scores(nodes * candidates.size());
-  Summing summing(rows, residuals, node_of, nodes);
-  std::vector<ColumnSums> columns;
-  for (size_t first = 0, begin = 0; first < candidates.size(); first = begin) {
-    // The columns of this round, and their candidates [first, begin).
-    columns.clear();
-    for (size_t sums = 0; begin < candidates.size() && (columns.empty() || sums < kMostSums);) {
-      columns.push_back({.column = candidates[begin].column});
-      sums += residuals.size() * nodes * rows.bins()[candidates[begin].column].size();
-      while (begin < candidates.size() && candidates[begin].column == columns.back().column)
-        ++begin;
+  Scoring scoring(candidates, residuals.size(), nodes, columns.rows().num_features(),
+                  multiway_reduction);
+  Summing summing(residuals, node_of, nodes);
+  absl::Span<const JointColumn> left = columns.all();
+  std::vector<ColumnSums> round;
+  while (!left.empty()) {
+    round.clear();
+    for (size_t sums = 0; !left.empty() && (round.empty() || sums < kMostSums);) {
+      round.push_back({.column = &left[0]});
+      sums += residuals.size() * nodes * left[0].bins;
+      left.remove_prefix(1);
     }
-    summing.Add(columns);
-    size_t at = first;
-    for (const ColumnSums& column : columns) {
-      size_t end = at;
-      while (end < begin && candidates[end].column == column.column) ++end;
-      const auto of_column = candidates.subspan(at, end - at);
-      for (size_t node = 0; node < nodes; ++node) {
-        int64_t* const of_node = &scores[node * candidates.size() + at];
-        for (size_t output = 0; output < residuals.size(); ++output) {
-          AddOutput(of_column,
-                    absl::MakeConstSpan(column.sums)
-                        .subspan((output * nodes + node) * column.bins, column.bins),
-                    of_node);
-        }
-        for (size_t i = 0; i < of_column.size(); ++i) {
-          if (!of_column[i].multiway) continue;
-          of_node[i] -= std::llround(multiway_reduction * static_cast<double>(column.bins - 1 - 2));
-        }
-      }
-      at = end;
-    }
+    summing.Add(round);
+    for (const ColumnSums& joint : round) scoring.Add(joint);
   }
-  return scores;
+  return std::move(scoring).Take();
 }
 
 }  // namespace coppice

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "common/tree/tree.h"
 #include "server/trainers/bins.h"
+#include "server/trainers/joint_columns.h"
 
 namespace coppice {
 
@@ -44,7 +45,7 @@ absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
 
 // scores[node * candidates + candidate]. `node_of` is below `nodes`, a row each; a split into B
 // bins at once has its score reduced by (B - 2) * `multiway_reduction`.
-std::vector<int64_t> ScoreSplits(const BinnedRows& rows, const Residuals& residuals,
+std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& residuals,
                                  absl::Span<const uint32_t> node_of, size_t nodes,
                                  absl::Span<const SplitCandidate> candidates,
                                  double multiway_reduction);

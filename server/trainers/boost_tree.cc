@@ -30,13 +30,14 @@ class Growing {
     open_.push_back({.node = 0, .score = std::vector<double>(kind_.outputs, 0.0)});
   }
 
-  absl::Status GrowLevel(const LevelShares& shares) {
+  // `columns` are of the rows.
+  absl::Status GrowLevel(const JointColumns& columns, const LevelShares& shares) {
     task_.Fill(residuals_);
     const std::vector<SplitCandidate> candidates =
         SplitCandidates(rows_.bins(), open_.size(), kind_.outputs);
     COPPICE_ASSIGN_OR_RETURN(const double noise, NoiseScale(kind_.sensitivity, shares.measure));
-    const std::vector<int64_t> scores =
-        ScoreSplits(rows_, residuals_, node_of_, open_.size(), candidates, kind_.multiway * noise);
+    const std::vector<int64_t> scores = ScoreSplits(columns, residuals_, node_of_, open_.size(),
+                                                    candidates, kind_.multiway * noise);
     std::vector<SplitCandidate> chosen;
     for (size_t node = 0; node < open_.size(); ++node) {
       COPPICE_ASSIGN_OR_RETURN(const size_t place,
@@ -221,11 +222,13 @@ class Growing {
 
 }  // namespace
 
-absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const BinnedRows& rows,
+absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
                                         absl::Span<const LevelShares> levels, BoostTask& task,
                                         Releaser& releaser) {
-  Growing growing(rows, task, releaser);
-  for (const LevelShares& level : levels) COPPICE_RETURN_IF_ERROR(growing.GrowLevel(level));
+  Growing growing(columns.rows(), task, releaser);
+  for (const LevelShares& level : levels) {
+    COPPICE_RETURN_IF_ERROR(growing.GrowLevel(columns, level));
+  }
   return std::move(growing).Finish(tree_schema);
 }
 

@@ -18,6 +18,7 @@
 #include "common/tree/tree.h"
 #include "server/trainers/bins.h"
 #include "server/trainers/boost_task.h"
+#include "server/trainers/joint_columns.h"
 #include "server/trainers/releaser.h"
 
 namespace coppice {
@@ -35,7 +36,7 @@ struct LevelShares {
 // Grows one tree, with the shares of its levels, and adds what it answers to the task's scores,
 // level after level: these are what predictions will be. `tree_schema` has all of the rows'
 // columns.
-absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const BinnedRows& rows,
+absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
                                         absl::Span<const LevelShares> levels, BoostTask& task,
                                         Releaser& releaser);
 

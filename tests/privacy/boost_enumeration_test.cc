@@ -70,7 +70,7 @@ absl::StatusOr<BoostTree> GrowStump(const TinySchema& schema, const TinyTable& t
   const BinnedRows rows = RowsOf(schema, tiny);
   const std::unique_ptr<BoostTask> task = make_task(rows);
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
-  return GrowBoostTree(*schema.schema, rows, {shares}, *task, releaser);
+  return GrowBoostTree(*schema.schema, JointColumns(rows), {shares}, *task, releaser);
 }
 
 // All of a tree of one level.

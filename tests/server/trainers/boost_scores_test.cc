@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, ScoreSplitsTest, ::testing::Values(0, 1, 70, 20'0
 TEST_P(ScoreSplitsTest, AreTheSumsOfTheChildrensResiduals) {
   const Table table = RandomTable(MixedClasses(), {.rows = GetParam()}, 5);
   const BinnedRows rows = Binned(table, 7);
+  const JointColumns columns(rows);
   constexpr uint32_t kNodes = 3;
   std::mt19937_64 engine(6);
   for (const size_t outputs : {1, 3}) {
@@ -54,7 +55,7 @@ TEST_P(ScoreSplitsTest, AreTheSumsOfTheChildrensResiduals) {
     for (uint32_t& node : node_of) node = static_cast<uint32_t>(engine() % kNodes);
     const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), 1, 1);
     const std::vector<int64_t> scores =
-        ScoreSplits(rows, residuals, node_of, kNodes, candidates, /*multiway_reduction=*/0);
+        ScoreSplits(columns, residuals, node_of, kNodes, candidates, /*multiway_reduction=*/0);
     ASSERT_EQ(scores.size(), kNodes * candidates.size());
     for (uint32_t node = 0; node < kNodes; ++node) {
       for (size_t i = 0; i<candidates.size(); i += GetParam()> 1000 ? 7 : 1) {
@@ -68,11 +69,12 @@ TEST_P(ScoreSplitsTest, AreTheSumsOfTheChildrensResiduals) {
 TEST(ScoreSplitsTest, ASplitIntoManyIsReducedByItsBins) {
   const Table table = RandomTable(MixedClasses(), {.rows = 50}, 5);
   const BinnedRows rows = Binned(table, 7);
+  const JointColumns columns(rows);
   const Residuals residuals(1, std::vector<int32_t>(50, 10));
   const std::vector<uint32_t> node_of(50, 0);
   const std::vector<SplitCandidate> candidates = SplitCandidates(rows.bins(), 1, 1);
-  const auto plain = ScoreSplits(rows, residuals, node_of, 1, candidates, 0);
-  const auto reduced = ScoreSplits(rows, residuals, node_of, 1, candidates, 2.5);
+  const auto plain = ScoreSplits(columns, residuals, node_of, 1, candidates, 0);
+  const auto reduced = ScoreSplits(columns, residuals, node_of, 1, candidates, 2.5);
   size_t multiway = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const int64_t children = rows.bins()[candidates[i].column].known + 1;

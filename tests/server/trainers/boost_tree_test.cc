@@ -33,8 +33,8 @@ TEST(GrowBoostTreeTest, WithoutNoiseTheBestSplitIsTakenAndItsSidesGetTheirAnswer
   const auto task = ClassTask(rows.labels(), 2);
   SeededRandom random(1);
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
-  ASSERT_OK_AND_ASSIGN(const BoostTree tree,
-                       GrowBoostTree(table.schema(), rows, {kExact}, *task, releaser));
+  ASSERT_OK_AND_ASSIGN(const BoostTree tree, GrowBoostTree(table.schema(), JointColumns(rows),
+                                                           {kExact}, *task, releaser));
   ASSERT_EQ(tree.tree.num_leaves(), 2u);
   EXPECT_EQ(tree.tree.nodes()[0].feature, 0u);
   EXPECT_DOUBLE_EQ(tree.tree.nodes()[0].threshold, 0.5);
@@ -51,9 +51,9 @@ TEST(GrowBoostTreeTest, LeavesHoldTheScoresThatTheirRowsHave) {
     const auto task = ClassTask(rows.labels(), classes);
     SeededRandom random(2);
     Releaser releaser(SelectionRule::kPermuteAndFlip, random);
-    ASSERT_OK_AND_ASSIGN(
-        const BoostTree tree,
-        GrowBoostTree(table.schema(), rows, {Level("1"), Level("1"), Level("1")}, *task, releaser));
+    ASSERT_OK_AND_ASSIGN(const BoostTree tree,
+                         GrowBoostTree(table.schema(), JointColumns(rows),
+                                       {Level("1"), Level("1"), Level("1")}, *task, releaser));
     ASSERT_EQ(tree.scores.size(), tree.tree.num_leaves());
     for (size_t row = 0; row < table.num_rows(); ++row) {
       const std::vector<double>& of_leaf = tree.scores[tree.tree.FindLeaf(table.row(row))];
@@ -80,7 +80,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   SeededRandom random(1);
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(const BoostTree tree,
-                       GrowBoostTree(*schema, rows, {kExact}, *task, releaser));
+                       GrowBoostTree(*schema, JointColumns(rows), {kExact}, *task, releaser));
   EXPECT_EQ(tree.tree.num_leaves(), 4u);
   for (size_t row = 0; row < table.num_rows(); ++row) {
     const double score = tree.scores[tree.tree.FindLeaf(table.row(row))][0];
@@ -97,7 +97,7 @@ TEST(GrowBoostTreeTest, NoRowsMakeAWholeTreeToo) {
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(
       const BoostTree tree,
-      GrowBoostTree(table.schema(), rows, {Level("1"), Level("1")}, *task, releaser));
+      GrowBoostTree(table.schema(), JointColumns(rows), {Level("1"), Level("1")}, *task, releaser));
   EXPECT_GE(tree.tree.num_leaves(), 4u);
 }
 
