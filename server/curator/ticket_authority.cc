@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,12 +44,14 @@ enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
 // Each block by itself.
 absl::Status TransformBlocks(Direction direction, absl::Span<const uint8_t> key,
                              std::vector<uint8_t>& blocks) {
-  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
+  // Looked up and made once: for a report in a call of its own both take longer than its blocks.
+  static const EVP_CIPHER* const kCipher = EVP_CIPHER_fetch(nullptr, "AES-256-ECB", nullptr);
+  thread_local const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
       EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
   int size = 0;
-  const bool done = context != nullptr &&
-                    EVP_CipherInit_ex(context.get(), EVP_aes_256_ecb(), nullptr, key.data(),
-                                      nullptr, static_cast<int>(direction)) == 1 &&
+  const bool done = kCipher != nullptr && context != nullptr &&
+                    EVP_CipherInit_ex(context.get(), kCipher, nullptr, key.data(), nullptr,
+                                      static_cast<int>(direction)) == 1 &&
                     EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
                     EVP_CipherUpdate(context.get(), blocks.data(), &size, blocks.data(),
                                      static_cast<int>(blocks.size())) == 1 &&
@@ -97,6 +100,19 @@ absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> to
 
 }  // namespace
 
+std::optional<TicketAuthority::Keys> TicketAuthority::DerivedKeys::Find(
+    const Fingerprint& fingerprint) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = keys_.find(fingerprint);
+  return found == keys_.end() ? std::nullopt : std::optional<Keys>(found->second);
+}
+
+void TicketAuthority::DerivedKeys::Keep(const Fingerprint& fingerprint, const Keys& keys) {
+  const std::unique_lock lock(mutex_);
+  if (keys_.size() >= kMost) keys_.clear();
+  keys_.insert_or_assign(fingerprint, keys);
+}
+
 absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
   std::array<uint8_t, sizeof(uint64_t)> run{};
   COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(run)));
@@ -135,7 +151,10 @@ absl::StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(
 
 absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TicketKeys(
     const Fingerprint& fingerprint) const {
-  return Derive(kTicketPrefix, fingerprint);
+  if (const std::optional<Keys> known = derived_->Find(fingerprint)) return *known;
+  COPPICE_ASSIGN_OR_RETURN(const Keys keys, Derive(kTicketPrefix, fingerprint));
+  derived_->Keep(fingerprint, keys);
+  return keys;
 }
 
 absl::StatusOr<TicketAuthority::Keys> TicketAuthority::TokenKeys() const {

@@ -37,9 +37,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -78,6 +80,18 @@ class TicketAuthority {
     Key id;
     Key mac;
   };
+  // Keys of studies, so that a report in a call of its own need not derive them again: that takes
+  // longer than to recognize its ticket.
+  class DerivedKeys {
+   public:
+    std::optional<Keys> Find(const Fingerprint& fingerprint) const;
+    void Keep(const Fingerprint& fingerprint, const Keys& keys);
+
+   private:
+    static constexpr size_t kMost = 1024;  // then it begins anew
+    mutable std::shared_mutex mutex_;
+    absl::flat_hash_map<Fingerprint, Keys> keys_;  // guarded by mutex_
+  };
   TicketAuthority(const Key& key, uint64_t run) : key_(key), run_(run) {}
 
   absl::StatusOr<Keys> TicketKeys(const Fingerprint& fingerprint) const;
@@ -94,6 +108,7 @@ class TicketAuthority {
   Key key_;
   uint64_t run_;
   std::unique_ptr<std::atomic<uint64_t>> issued_ = std::make_unique<std::atomic<uint64_t>>(0);
+  std::unique_ptr<DerivedKeys> derived_ = std::make_unique<DerivedKeys>();
 };
 
 }  // namespace coppice
