@@ -1,20 +1,10 @@
 #include "server/coppiced_key_files.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/open_to_others.h"
 
 namespace coppice {
-
-bool IsOpenToOthers(const std::string& path) {
-  using std::filesystem::perms;
-  std::error_code error;
-  const perms mode = std::filesystem::status(path, error).permissions();
-  if (error || mode == perms::unknown) return false;
-  return (mode & (perms::others_read | perms::others_write)) != perms::none;
-}
 
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
   const struct {

@@ -1,21 +1,13 @@
-// Files of private keys that everybody on the machine may read.
-//
-// Who may    its owner, and the group that the owner gave it to: mounted secrets come so. A file
-//            that all others may read, or write, is warned of; the daemon starts all the same,
-//            since some file systems show such modes whatever they allow.
+// Files of private keys that everybody on the machine may read or change are warned of; the daemon
+// starts all the same, since some file systems show such modes whatever they allow.
 
 #ifndef COPPICE_SERVER_COPPICED_KEY_FILES_H_
 #define COPPICE_SERVER_COPPICED_KEY_FILES_H_
-
-#include <string>
 
 #include "server/coppiced_flags.h"
 #include "server/coppiced_log.h"
 
 namespace coppice {
-
-// A folder above it may keep others out all the same; that is not looked at.
-bool IsOpenToOthers(const std::string& path);
 
 // A warning for each key file of `flags` that is open to others, with what to do.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);

@@ -1,7 +1,11 @@
 #include "client/cli/flags.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "client/cli/output.h"
+#include "common/base/open_to_others.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
 
@@ -83,6 +87,16 @@ void CheckServerFlags(const ServerFlags& flags) {
                            : about_files    ? "--cert, --key"
                                             : "--server";
   throw CLI::ValidationError(flag, std::string(checked.message()));
+}
+
+void WarnOfOpenFiles(const ServerFlags& flags) {
+  const std::pair<const char*, const std::string&> secrets[] = {
+      {"--key", flags.connect.key_file}, {"--token-file", flags.connect.token_file}};
+  for (const auto& [flag, path] : secrets) {
+    if (path.empty() || !IsOpenToOthers(path)) continue;
+    Note(absl::StrCat("warning: everybody on this machine may read or change ", path, " (", flag,
+                      "): chmod o-rwx it, and have it replaced if others use the machine"));
+  }
 }
 
 void AddIdFlag(CLI::App& verb, const std::string& flag, std::string& id,

@@ -48,6 +48,8 @@ void AddOutputFlags(CLI::App& verb, OutputFlags& flags);
 void AddServerFlags(CLI::App& verb, ServerFlags& flags);
 // Throws CLI::ValidationError, naming the flag, unless the connection flags make sense together.
 void CheckServerFlags(const ServerFlags& flags);
+// A warning on stderr for each secret of `flags` in a file that is open to others, with what to do.
+void WarnOfOpenFiles(const ServerFlags& flags);
 
 // --study, --model, --dataset or --job.
 void AddIdFlag(CLI::App& verb, const std::string& flag, std::string& id,
@@ -80,7 +82,10 @@ void OnParsed(CLI::App& verb, Action& action, std::shared_ptr<Flags> flags,
               absl::Status (*run)(const Flags&)) {
   verb.callback([&action, flags, run] {
     if constexpr (requires { flags->server; }) CheckServerFlags(flags->server);
-    action = [flags, run] { return run(*flags); };
+    action = [flags, run] {
+      if constexpr (requires { flags->server; }) WarnOfOpenFiles(flags->server);
+      return run(*flags);
+    };
   });
 }
 

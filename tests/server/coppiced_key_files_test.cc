@@ -34,16 +34,6 @@ class KeyFilesTest : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(KeyFilesTest, AFileIsOpenIfOthersThanItsOwnerAndGroupMayReadOrWriteIt) {
-  for (const unsigned mode : {0400u, 0600u, 0440u, 0640u, 0660u, 0601u}) {
-    EXPECT_FALSE(IsOpenToOthers(Make("file", mode))) << std::oct << mode;
-  }
-  for (const unsigned mode : {0604u, 0644u, 0602u, 0666u, 0444u}) {
-    EXPECT_TRUE(IsOpenToOthers(Make("file", mode))) << std::oct << mode;
-  }
-  EXPECT_FALSE(IsOpenToOthers(dir_.path() + "/none")) << "whoever opens it says so";
-}
-
 TEST_F(KeyFilesTest, EachOpenKeyIsWarnedOfByNameAndNothingOfItIsShown) {
   DaemonFlags flags;
   EXPECT_EQ(Warnings(flags), "") << "no keys in files";
