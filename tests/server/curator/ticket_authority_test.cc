@@ -4,10 +4,12 @@
 #include <openssl/hmac.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "server/curator/store_keys.h"
 #include "tests/support/memory_store.h"
@@ -108,6 +110,30 @@ TEST(TicketAuthorityTest, TicketsInARowLookUnrelated) {
     }
   }
   EXPECT_NEAR(differ, 128'000, 1265);
+}
+
+// Keys of studies are kept, of the last so many; threads use and forget them side by side.
+TEST(TicketAuthorityTest, KeysOfManyStudiesAreNotMixedUp) {
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));
+  const auto terms_of = [](size_t study) {
+    return Fingerprint{static_cast<uint8_t>(study), static_cast<uint8_t>(study >> 8)};
+  };
+  constexpr size_t kStudies = 2500;
+  std::atomic<size_t> wrong = 0;
+  const auto work = [&] {
+    std::optional<Ticket> before;
+    for (size_t study = 0; study < kStudies; ++study) {
+      const Ticket ticket = IssueOne(authority, terms_of(study));
+      if (!Recognizes(authority, ticket, terms_of(study))) ++wrong;
+      if (before && Recognizes(authority, *before, terms_of(study))) ++wrong;
+      before = ticket;
+    }
+  };
+  std::thread beside(work);
+  work();
+  beside.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 TEST(TicketAuthorityTest, JudgesEachTicketOfABatchByItself) {
