@@ -262,7 +262,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
 }
 
 int Main(int argc, const char* const* argv) {
-  // Debian's Abseil looks for deadlocks at every lock, of gRPC's too: a twentieth of a small call.
+  // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
   if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
