@@ -187,7 +187,7 @@ void AddOutput(absl::Span<const SplitCandidate> candidates, absl::Span<const int
 // Scores, of one joint column after the other.
 class Scoring {
  public:
-  // `candidates` are sorted by column.
+  // `candidates` are sorted by column, and every column has some.
   Scoring(absl::Span<const SplitCandidate> candidates, size_t outputs, size_t nodes,
           size_t num_columns, double multiway_reduction)
       : candidates_(candidates),

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "tests/support/secret_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
@@ -20,10 +19,7 @@ using ::testing::Not;
 class KeyFilesTest : public ::testing::Test {
  protected:
   std::string Make(const std::string& name, unsigned mode) const {
-    const std::string path = dir_.path() + "/" + name;
-    std::ofstream(path) << "SECRET";
-    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(mode));
-    return path;
+    return ::coppice::testing::MakeSecretFile(dir_, name, mode);
   }
   static std::string Warnings(const DaemonFlags& flags) {
     ::testing::internal::CaptureStderr();

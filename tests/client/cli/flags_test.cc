@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/client/cli/run_coppice.h"
+#include "tests/support/secret_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice {
@@ -20,10 +21,7 @@ using ::testing::Not;
 class OpenFilesTest : public ::testing::Test {
  protected:
   std::string Make(const std::string& name, unsigned mode) const {
-    const std::string path = dir_.path() + "/" + name;
-    std::ofstream(path) << "SECRET\n";
-    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(mode));
-    return path;
+    return testing::MakeSecretFile(dir_, name, mode);
   }
   // Of a verb that cannot reach its server.
   static Outcome Run(const std::vector<std::string>& flags) {
@@ -49,7 +47,7 @@ TEST_F(OpenFilesTest, ATokenThatEverybodyMayReadIsWarnedOfAndNotShown) {
 TEST_F(OpenFilesTest, SoIsAPrivateKeyAndACertificateIsNot) {
   const std::string cert = Make("device.crt", 0644), key = Make("device.key", 0604);
   EXPECT_THAT(Run({"--cert", cert, "--key", key}).err,
-              AllOf(HasSubstr(key), Not(HasSubstr("(--cert)"))));
+              AllOf(HasSubstr("warning"), HasSubstr(key + " (--key)"), Not(HasSubstr("(--cert)"))));
   EXPECT_THAT(Run({"--cert", cert, "--key", Make("device.key", 0600)}).err,
               Not(HasSubstr("warning")));
 }
