@@ -105,7 +105,8 @@ class GrpcServer final : public DaemonServer {
   WorkerPool pool_;
   StudyServiceImpl study_service_{curator_.studies, pool_, limiter_};
   ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
-  ModelServiceImpl model_service_{curator_.studies, curator_.models, curator_.endpoints, pool_};
+  ModelServiceImpl model_service_{curator_.store, curator_.studies, curator_.models,
+                                  curator_.endpoints, pool_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
   TrainingServiceImpl training_service_{curator_.jobs, pool_};
   AdminServiceImpl admin_service_{curator_.store, curator_.backups};

@@ -338,6 +338,34 @@ void AddExport(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Export);
 }
 
+// ---- delete
+
+absl::Status Delete(const ModelFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::DeleteModelRequest request;
+  request.set_name(MakeName(kModels, flags.model));
+  v1::DeleteModelResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.models().DeleteModel(&context, request, &response);
+  }));
+  PrintObject({{"model", flags.model}, {"deleted", true}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddDelete(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ModelFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "delete", "Delete a model that no endpoint serves; what it cost stays spent",
+              "coppice model delete --model m-91c0 --yes");
+  verb->add_flag(
+          "--yes", [](int64_t) {},
+          "Say that you mean it: nothing brings the model back; `coppice model export` keeps a "
+          "copy")
+      ->required();
+  AddModelFlags(*verb, *flags);
+  OnParsed(*verb, action, flags, Delete);
+}
+
 // ---- verify
 
 struct VerifyFlags : ModelFlags {
@@ -403,6 +431,7 @@ void AddModelCommands(CLI::App& app, Action& action) {
       Evaluate);
   AddExplain(*noun, action);
   AddExport(*noun, action);
+  AddDelete(*noun, action);
   AddVerify(*noun, action);
 }
 

@@ -21,6 +21,7 @@ constexpr MethodRoles kTable[] = {
     {"/coppice.v1.DatasetService/UploadRows", kTrainers},
     {"/coppice.v1.ModelService/BuildModel", kTrainers},
     {"/coppice.v1.ModelService/DeleteEndpoint", kAdmins},
+    {"/coppice.v1.ModelService/DeleteModel", kTrainers},
     {"/coppice.v1.ModelService/GetEndpoint", kAnalysts},
     {"/coppice.v1.ModelService/GetModel", kAnalysts},
     {"/coppice.v1.ModelService/ListEndpoints", kAnalysts},

@@ -67,7 +67,7 @@ absl::Status Endpoints::Load() {
   return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
     const EndpointVersion& last = info.versions.back();
-    absl::StatusOr<Models::Held> held = models_.Hold(last.model, MakeName(kEndpoints, info.id));
+    absl::StatusOr<Models::Held> held = Hold(last.model, info.id);
     if (!held.ok()) return CorruptRecord(key, "serves a model that is not there");
     auto serving = std::make_shared<const ServedModel>(
         ServedModel{.model = std::move(held->model), .version = last.number});
@@ -95,10 +95,13 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
     const uint64_t expected = options.expected_version.value_or(served);
     if (expected == served || expected + 1 == served) return before->info;
   }
+  COPPICE_RETURN_IF_ERROR(
+      CheckExpected(id, before == nullptr ? 0 : before->serving->version, options));
+  COPPICE_ASSIGN_OR_RETURN(Models::Held held, Hold(model, id));
   EndpointInfo next =
       before == nullptr ? EndpointInfo{.id = std::string(id), .versions = {}} : before->info;
   Append(next, {.model = std::string(model), .created_unix_seconds = clock_()});
-  return Change(before, std::move(next), options);
+  return Change(before, std::move(next), std::move(held), options);
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t to,
@@ -109,19 +112,25 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
   EndpointInfo next = before->info;
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
+  COPPICE_ASSIGN_OR_RETURN(Models::Held held, Hold(restored.model, id));
+  if (held.model.created_unix_seconds > restored.created_unix_seconds) {
+    return absl::NotFoundError(
+        absl::StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
+                     " is another one now, made since. If that is the one you want, set it"));
+  }
   Append(
       next,
       {.model = restored.model, .created_unix_seconds = clock_(), .restored = OriginOf(restored)});
-  return Change(before, std::move(next), options);
+  return Change(before, std::move(next), std::move(held), options);
+}
+
+absl::StatusOr<Models::Held> Endpoints::Hold(absl::string_view model, absl::string_view id) {
+  return models_.Hold(model, MakeName(kEndpoints, id));
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
-                                               const ChangeOptions& options) {
+                                               Models::Held held, const ChangeOptions& options) {
   const EndpointVersion& version = next.versions.back();
-  COPPICE_RETURN_IF_ERROR(
-      CheckExpected(next.id, before == nullptr ? 0 : before->serving->version, options));
-  COPPICE_ASSIGN_OR_RETURN(Models::Held held,
-                           models_.Hold(version.model, MakeName(kEndpoints, next.id)));
   if (before != nullptr && !options.allow_schema_change &&
       before->serving->model.model->schema() != held.model.model->schema()) {
     return absl::FailedPreconditionError(

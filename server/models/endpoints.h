@@ -8,7 +8,8 @@
 //            snapshot: a call that holds it is answered by one model from beginning to end,
 //            whatever is switched meanwhile. What is served is not deleted (models.h).
 // Retries    Set() with what is served already changes nothing.
-// Errors     NotFound: the endpoint, the version or the model. FailedPrecondition: another version
+// Errors     NotFound: the endpoint, the version or the model, also where another model has got a
+//            deleted one's id since. FailedPrecondition: another version
 //            is served than was expected; another schema; no version to go back to.
 //            ResourceExhausted: too many endpoints. Open(): DataLoss. What the Store returns
 //            otherwise; then nothing has changed, unless the process ends before the next change.
@@ -102,8 +103,10 @@ class Endpoints {
   // change moves it.
   const State* Find(absl::string_view id) const;
   absl::Status CheckRoom() const;
-  // Stores and shows `next`, whose last version says what is to be served.
-  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
+  // For endpoint `id`.
+  absl::StatusOr<Models::Held> Hold(absl::string_view model, absl::string_view id);
+  // Stores and shows `next`, whose last version serves the model that is held.
+  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next, Models::Held held,
                                       const ChangeOptions& options);
 
   Store& store_;

@@ -5,10 +5,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/wire/convert.h"
 #include "server/models/model_record.h"
 #include "server/storage/store_record.h"
 
 namespace coppice {
+
+namespace {
+
+absl::Status NoModel(absl::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no model ", id));
+}
+
+absl::Status InUse(absl::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, "; serve another model there first, or delete the endpoint"));
+}
+
+}  // namespace
 
 absl::Status Models::Load(const Store& store) {
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
@@ -41,12 +55,17 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
   });
 }
 
+Models::ById::const_iterator Models::Find(absl::string_view id) const {
+  const auto it = models_.find(id);
+  const bool leaving = it != models_.end() && (leaving_.contains(it->second.source) ||
+                                               leaving_.contains(MakeName(kModels, id)));
+  return leaving ? models_.end() : it;
+}
+
 absl::StatusOr<Models::Held> Models::Hold(absl::string_view id, absl::string_view holder) {
   const std::lock_guard lock(mutex_);
-  const auto it = models_.find(id);
-  if (it == models_.end() || leaving_.contains(it->second.source)) {
-    return absl::NotFoundError(absl::StrCat("there is no model ", id));
-  }
+  const auto it = Find(id);
+  if (it == models_.end()) return NoModel(id);
   const auto held = held_.emplace(id, holder);
   return Held{.model = it->second, .claim = ModelClaim([this, held = *held] {
                                      const std::lock_guard ending(mutex_);
@@ -59,15 +78,41 @@ absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
   for (const auto& [id, holder] : held_) {
     const auto it = models_.find(id);
     if (it == models_.end() || it->second.source != source) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(source, " cannot be deleted: ", holder, " serves its model ", id,
-                     "; serve another model there first, or delete the endpoint"));
+    return InUse(absl::StrCat(source, " cannot be deleted: ", holder, " serves its model ", id));
   }
-  leaving_.emplace(source);
-  return ModelClaim([this, source = std::string(source)] {
+  return Leaving(std::string(source));
+}
+
+ModelClaim Models::Leaving(std::string what) {
+  leaving_.insert(what);
+  return ModelClaim([this, what = std::move(what)] {
     const std::lock_guard ending(mutex_);
-    leaving_.erase(source);
+    leaving_.erase(what);
   });
+}
+
+absl::Status Models::Delete(Store& store, absl::string_view id) {
+  ModelInfo info;
+  ModelClaim leaving;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = Find(id);
+    if (it == models_.end()) return NoModel(id);
+    const auto held = held_.lower_bound({std::string(id), ""});
+    if (held != held_.end() && held->first == id) {
+      return InUse(absl::StrCat("model ", id, " cannot be deleted: ", held->second, " serves it"));
+    }
+    info = it->second;
+    leaving = Leaving(MakeName(kModels, id));
+  }
+  StoreBatch batch;
+  batch.Delete(ModelKey(info.source, info.id));
+  COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  const std::lock_guard lock(mutex_);
+  // Gone already, and perhaps made anew, if its source was deleted meanwhile.
+  const auto it = models_.find(id);
+  if (it != models_.end() && it->second.model == info.model) models_.erase(it);
+  return absl::OkStatus();
 }
 
 void Models::Put(const ModelInfo& info, StoreBatch& batch) {
@@ -97,7 +142,7 @@ void Models::RemoveOf(absl::string_view source) {
 absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
   const std::lock_guard lock(mutex_);
   const auto it = models_.find(id);
-  if (it == models_.end()) return absl::NotFoundError(absl::StrCat("there is no model ", id));
+  if (it == models_.end()) return NoModel(id);
   return it->second;
 }
 

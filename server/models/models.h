@@ -6,10 +6,10 @@
 //          steps: Put() into the batch, and Publish() once the batch was applied. Save() is both
 //          for a model that comes alone.
 // Deleting a model that is served is refused: whoever serves one holds it, whoever deletes the
-// models
-//          of a source claims that first.
-// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Hold(): NotFound.
-//          ClaimRemovalOf(): FailedPrecondition, naming who holds which model.
+//          models of a source claims that first.
+// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Hold(), Delete(): NotFound.
+//          Delete(), ClaimRemovalOf(): FailedPrecondition, naming who holds which model.
+//          Save(), Delete(): what the Store returns; then nothing has changed.
 // Threads  safe to share; Load() before that.
 
 #ifndef COPPICE_SERVER_MODELS_MODELS_H_
@@ -78,6 +78,9 @@ class Models {
   };
   absl::StatusOr<Held> Hold(absl::string_view id, absl::string_view holder);
 
+  // Its id is free then. Whoever has the model already may use it to the end.
+  absl::Status Delete(Store& store, absl::string_view id);
+
   // Until the claim ends no model of the source can be held.
   absl::StatusOr<ModelClaim> ClaimRemovalOf(absl::string_view source);
   // Forgets the models of a source; the caller removes them from the store.
@@ -88,12 +91,18 @@ class Models {
   std::vector<ModelInfo> List(absl::string_view source, const Page& page) const;
 
  private:
+  using ById = absl::btree_map<std::string, ModelInfo>;
+  // For whoever holds mutex_: the model, if it is not on its way out.
+  ById::const_iterator Find(absl::string_view id) const;
+  // Likewise; `what` as in leaving_.
+  ModelClaim Leaving(std::string what);
+
   mutable std::mutex mutex_;
   // All guarded by mutex_.
-  absl::btree_map<std::string, ModelInfo> models_;
+  ById models_;
   absl::btree_set<std::string> claimed_;
   absl::btree_multiset<std::pair<std::string, std::string>> held_;  // model, holder
-  absl::btree_set<std::string> leaving_;                            // sources
+  absl::btree_set<std::string> leaving_;  // "models/ID", or a source: all models of it
 };
 
 }  // namespace coppice

@@ -55,6 +55,11 @@ absl::Status List(const Models& models, const v1::ListModelsRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status DeleteModelNamed(Models& models, Store& store, const v1::DeleteModelRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kModels, request.name()));
+  return models.Delete(store, id);
+}
+
 ChangeOptions OptionsOf(const auto& request) {
   ChangeOptions options{.allow_schema_change = request.allow_schema_change()};
   if (request.has_expected_version()) options.expected_version = request.expected_version();
@@ -98,7 +103,7 @@ absl::Status ListAll(const Endpoints& endpoints, const v1::ListEndpointsRequest&
   return absl::OkStatus();
 }
 
-absl::Status DeleteNamed(Endpoints& endpoints, const v1::DeleteEndpointRequest& request) {
+absl::Status DeleteEndpointNamed(Endpoints& endpoints, const v1::DeleteEndpointRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, request.name()));
   return endpoints.Delete(id);
 }
@@ -130,6 +135,13 @@ grpc::ServerUnaryReactor* ModelServiceImpl::ListModels(grpc::CallbackServerConte
                                                        const v1::ListModelsRequest* request,
                                                        v1::ListModelsResponse* response) {
   return Reply(context, List(models_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* ModelServiceImpl::DeleteModel(grpc::CallbackServerContext* context,
+                                                        const v1::DeleteModelRequest* request,
+                                                        v1::DeleteModelResponse* /*response*/) {
+  return ReplyLater(pool_, context,
+                    [this, request] { return DeleteModelNamed(models_, store_, *request); });
 }
 
 grpc::ServerUnaryReactor* ModelServiceImpl::Predict(grpc::CallbackServerContext* context,
@@ -182,7 +194,8 @@ grpc::ServerUnaryReactor* ModelServiceImpl::ListEndpoints(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* ModelServiceImpl::DeleteEndpoint(
     grpc::CallbackServerContext* context, const v1::DeleteEndpointRequest* request,
     v1::DeleteEndpointResponse* /*response*/) {
-  return ReplyLater(pool_, context, [this, request] { return DeleteNamed(endpoints_, *request); });
+  return ReplyLater(pool_, context,
+                    [this, request] { return DeleteEndpointNamed(endpoints_, *request); });
 }
 
 }  // namespace coppice

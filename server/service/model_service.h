@@ -4,7 +4,7 @@
 // and no error quotes a value of theirs.
 //
 // Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
-// Threads    safe to share. `studies`, `models`, `endpoints` and `pool` must outlive the server.
+// Threads    safe to share. What it is made of must outlive the server. `store` holds the models.
 
 #ifndef COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
@@ -14,13 +14,15 @@
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/service/worker_pool.h"
+#include "server/storage/store.h"
 
 namespace coppice {
 
 class ModelServiceImpl final : public v1::ModelService::CallbackService {
  public:
-  ModelServiceImpl(Studies& studies, const Models& models, Endpoints& endpoints, WorkerPool& pool)
-      : studies_(studies), models_(models), endpoints_(endpoints), pool_(pool) {}
+  ModelServiceImpl(Store& store, Studies& studies, Models& models, Endpoints& endpoints,
+                   WorkerPool& pool)
+      : store_(store), studies_(studies), models_(models), endpoints_(endpoints), pool_(pool) {}
 
   grpc::ServerUnaryReactor* BuildModel(grpc::CallbackServerContext* context,
                                        const v1::BuildModelRequest* request,
@@ -31,6 +33,9 @@ class ModelServiceImpl final : public v1::ModelService::CallbackService {
   grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context,
                                        const v1::ListModelsRequest* request,
                                        v1::ListModelsResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context,
+                                        const v1::DeleteModelRequest* request,
+                                        v1::DeleteModelResponse* response) override;
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
                                     const v1::PredictRequest* request,
                                     v1::PredictResponse* response) override;
@@ -53,8 +58,9 @@ class ModelServiceImpl final : public v1::ModelService::CallbackService {
                                            v1::DeleteEndpointResponse* response) override;
 
  private:
+  Store& store_;
   Studies& studies_;
-  const Models& models_;
+  Models& models_;
   Endpoints& endpoints_;
   WorkerPool& pool_;
 };

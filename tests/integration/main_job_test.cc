@@ -235,6 +235,13 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
                 {"endpoint", "set", "--endpoint", "best", "--model", "second"})["version"],
             2);
   EXPECT_EQ(daemon_.CoppiceJson({"endpoint", "rollback", "--endpoint", "best"})["model"], "tree");
+  EXPECT_THAT(daemon_.Coppice({"model", "delete", "--model", "tree", "--yes"}).err,
+              HasSubstr("endpoints/best serves it"));
+  EXPECT_EQ(daemon_.Coppice({"model", "delete", "--model", "second"}).exit_code, 2);  // no --yes
+  EXPECT_EQ(daemon_.CoppiceJson({"model", "delete", "--model", "second", "--yes"})["deleted"],
+            true);
+  EXPECT_THAT(daemon_.Coppice({"model", "verify", "--model", "second"}).err,
+              HasSubstr("there is no model second"));
   const Outcome kept = daemon_.Coppice({"study", "delete", "--study", "seen", "--yes"});
   EXPECT_EQ(kept.exit_code, 1);
   EXPECT_THAT(kept.err, HasSubstr("endpoints/best serves its model tree"));

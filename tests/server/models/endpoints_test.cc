@@ -24,7 +24,7 @@ constexpr auto kNotFound = absl::StatusCode::kNotFound;
 ModelInfo Info(const std::string& id, const std::string& source, double max = 1) {
   return {.id = id,
           .source = source,
-          .created_unix_seconds = 7,
+          .created_unix_seconds = 1,
           .model = std::make_shared<const Model>(*Model::Create(
               *Schema::Create({Numeric("x", 0, max)}, "y", {"no", "yes"}), {Tree::SingleLeaf()},
               {{{.probabilities = {0.25, 0.75}}}}, Certificate()))};
@@ -155,6 +155,22 @@ TEST_F(EndpointsTest, AVersionWhoseModelWasDeletedIsNotBroughtBack) {
   models_.RemoveOf("studies/sa");
   EXPECT_THAT(RollBack(), StatusIs(kNotFound, HasSubstr("no model a")));
   EXPECT_EQ(Serving(), "2 b");
+}
+
+TEST_F(EndpointsTest, ADeletedModelOfAnEarlierVersionIsNotTakenForItsNamesake) {
+  ASSERT_OK(Set("a"));
+  ASSERT_OK(Set("b"));
+  ASSERT_OK(models_.Delete(store_, "a"));
+  EXPECT_THAT(RollBack(), StatusIs(kNotFound, HasSubstr("no model a")));
+  ModelInfo namesake = Info("a", "jobs/j");
+  namesake.created_unix_seconds = 2;
+  ASSERT_OK(models_.Save(store_, namesake));
+  EXPECT_THAT(RollBack(), StatusIs(kNotFound, AllOf(HasSubstr("version 1"), HasSubstr("another"))));
+  EXPECT_EQ(Serving(), "2 b");
+  ASSERT_OK(Set("a"));  // if it is meant
+  ASSERT_OK(Set("b"));
+  ASSERT_OK(RollBack());
+  EXPECT_EQ(Serving(), "5 a(3)");
 }
 
 TEST_F(EndpointsTest, TheNewestHundredVersionsAreKept) {

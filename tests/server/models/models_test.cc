@@ -1,6 +1,7 @@
 #include "server/models/models.h"
 
 #include <optional>
+#include <thread>
 
 #include "server/models/model_record.h"
 #include "tests/support/memory_store.h"
@@ -94,6 +95,53 @@ TEST_F(ModelsTest, ListGoesPageByPageOfOneSourceOrAll) {
   EXPECT_THAT(Ids("", {.size = 1, .after = "a"}), ElementsAre("b"));
   models_.RemoveOf("studies/x");
   EXPECT_THAT(Ids("", {}), ElementsAre("b"));
+}
+
+TEST_F(ModelsTest, ADeletedModelIsGoneFromMemoryAndStoreAndItsIdIsFree) {
+  for (const char* id : {"a", "ab"}) ASSERT_OK(models_.Save(store_, Info(id, "studies/s")));
+  ASSERT_OK(models_.Save(store_, Info("b", "jobs/j")));
+  ASSERT_OK(models_.Delete(store_, "a"));
+  ASSERT_OK(models_.Delete(store_, "b"));
+  EXPECT_THAT(Ids("", {}), ElementsAre("ab"));
+  EXPECT_THAT(models_.Delete(store_, "a"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no model a")));
+  EXPECT_OK(models_.Claim("a").status());
+  Models again;
+  ASSERT_OK(again.Load(store_));
+  EXPECT_FALSE(again.Get("a").ok());
+  EXPECT_FALSE(again.Get("b").ok());
+  EXPECT_OK(again.Get("ab").status());
+}
+
+TEST_F(ModelsTest, AModelThatIsHeldIsNotDeleted) {
+  for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "studies/s")));
+  {
+    ASSERT_OK_AND_ASSIGN(const Models::Held held, models_.Hold("a", "endpoints/e"));
+    EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                      HasSubstr("endpoints/e serves it")));
+    EXPECT_OK(models_.Delete(store_, "b"));
+  }
+  EXPECT_OK(models_.Delete(store_, "a"));
+}
+
+TEST_F(ModelsTest, AModelThatIsBeingDeletedIsNotHeld) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  store_.HoldWrites();
+  std::thread deleting([this] { EXPECT_OK(models_.Delete(store_, "a")); });
+  store_.AwaitHeldWrite();
+  EXPECT_FALSE(models_.Hold("a", "endpoints/e").ok());
+  EXPECT_FALSE(models_.Delete(store_, "a").ok());
+  EXPECT_FALSE(models_.Claim("a").ok());
+  store_.LetWrites();
+  deleting.join();
+  EXPECT_OK(models_.Claim("a").status());
+}
+
+TEST_F(ModelsTest, AModelThatCannotBeDeletedStays) {
+  ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
+  store_.FailWrites(absl::UnavailableError("no disk"));
+  EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kUnavailable, "no disk"));
+  EXPECT_OK(models_.Hold("a", "endpoints/e").status());
 }
 
 TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {

@@ -93,7 +93,7 @@ class ServiceTest : public ::testing::Test {
   TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   StudyServiceImpl study_service_{studies_, pool_, limiter_};
   ReportServiceImpl report_service_;
-  ModelServiceImpl model_service_{studies_, models_, *endpoints_, pool_};
+  ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -134,6 +134,29 @@ TEST_F(ServingTest, EndpointsAreShownListedAndDeleted) {
               GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no endpoint e")));
 }
 
+TEST_F(ServingTest, AModelIsDeletedOnceNoEndpointServesIt) {
+  const auto remove = [this](const std::string& name) {
+    v1::DeleteModelRequest request;
+    request.set_name(name);
+    v1::DeleteModelResponse response;
+    grpc::ClientContext context;
+    return stub_->DeleteModel(&context, request, &response);
+  };
+  EXPECT_THAT(remove("endpoints/e"),
+              GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("\"models/ID\"")));
+  ASSERT_THAT(Set("m1"), IsGrpcOk());
+  EXPECT_THAT(remove("models/m1"),
+              GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("endpoints/e serves it")));
+  ASSERT_THAT(Predict(Ask("models/m1", {1})), IsGrpcOk());
+  ASSERT_THAT(Set("m2"), IsGrpcOk());
+  ASSERT_THAT(remove("models/m1"), IsGrpcOk());
+  EXPECT_THAT(Predict(Ask("models/m1", {1})),
+              GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m1")));
+  EXPECT_THAT(RollBack(), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m1")));
+  ASSERT_THAT(Predict(Ask("endpoints/e", {1})), IsGrpcOk());
+  EXPECT_THAT(remove("models/m1"), GrpcStatusIs(grpc::NOT_FOUND, HasSubstr("no model m1")));
+}
+
 TEST_F(ServingTest, NamesThatAreNoneAreRefused) {
   for (const char* name : {"", "e", "models/", "endpoints/", "endpoints/../x", "studies/s"}) {
     EXPECT_THAT(Predict(Ask(name, {1})), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("/ID\"")))
