@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What performance.md says of load, measured against a running coppiced with TLS: reports in batches,
 # one a call, one a connection; predictions on an idle daemon, and while a job trains and reports
-# stream in. About ten minutes on two cores that do nothing else.
+# stream in. About a quarter of an hour on two cores that do nothing else.
 #
 #   docs/load.sh [FOLDER]    FOLDER is made, on the disk to measure, and removed; default: a temporary one
 set -euo pipefail
@@ -35,9 +35,9 @@ table=(--public "$folder/rows/public.csv" --schema "$folder/rows/schema.json")
 
 coppice study create --study s "${table[@]}" --epsilon 1 --mechanism optimized_unary
 echo "# unary_bench"
-for connections in 1 4 16; do
+for connections in 1 4 16 64; do
   "$bin/unary_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --study s \
-    --at-once $((100 * connections)) --connections "$connections" --rounds 5
+    --at-once $((100 * connections)) --connections "$connections" --calls 40000 --rounds 7
 done
 echo "# connect_bench"
 "$bin/connect_bench" --server "$COPPICE_SERVER" --certs "$folder/certs" --study s --at-once 8 --devices 1000 --rounds 3
@@ -50,11 +50,24 @@ predict=("$bin/predict_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --mo
 echo "# predict_bench: idle, one row and sixteen"
 "${predict[@]}" --rounds 3
 "${predict[@]}" --rounds 3 --rows 16
-echo "# predict_bench: while a job trains and reports stream in"
 coppice dataset create --dataset d --data "$folder/rows/private.csv" --schema "$folder/rows/schema.json" --epsilon-total 1000
-while [[ ! -e "$folder/stop" ]]; do
-  coppice train submit --dataset d --algorithm auto --epsilon 1 --wait || true
-done &
+train() { while [[ ! -e "$folder/stop" ]]; do coppice train submit --dataset d --epsilon 1 --wait "$@" || true; done; }
+train --algorithm diprime --set trees=1000 &
+trainer=$!
+coppice study create --study stream "${table[@]}" --epsilon 1 --mechanism optimized_unary
+for rate in 20000 100000; do
+  echo "# predict_bench: while a job trains and $rate reports a second stream in"
+  "$bin/stream_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --study stream --rate "$rate" --seconds 20 > "$folder/stream" &
+  stream=$!
+  until [[ -s "$folder/stream" ]]; do sleep 0.1; done
+  "${predict[@]}" --rounds 9
+  kill -0 "$stream" || { echo "docs/load.sh: the stream had ended before the last line: give it more seconds" >&2; exit 1; }
+  wait "$stream"
+  tail -1 "$folder/stream"
+done
+echo "# predict_bench: while jobs train one after the other, and studies are made and filled as fast as it goes"
+kill "$trainer"
+train --algorithm auto &
 for ((study = 0; ; ++study)); do
   [[ ! -e "$folder/stop" ]] || break
   coppice study create --study "load$study" "${table[@]}" --epsilon 2 || true

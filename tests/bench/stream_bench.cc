@@ -1,0 +1,114 @@
+// Reports that come in over one stream at a steady rate, to a running coppiced: the load beside
+// which predictions are timed. They are made before, so that it costs the machine little but their
+// way.
+//
+//   stream_bench --server HOST:PORT --ca FILE --study ID --rate N --seconds N [--batch N]
+//
+// Prints "streaming" when the first message leaves, and at the end how many reports were accepted.
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "coppice/v1/report.grpc.pb.h"
+#include "tests/bench/ready_reports.h"
+
+namespace coppice {
+namespace {
+
+struct Flags {
+  std::string server, ca, study;
+  size_t rate = 0;  // reports a second
+  size_t seconds = 0;
+  size_t batch = 250;
+};
+
+std::vector<v1::StreamReportsRequest> MakeMessages(const Flags& flags) {
+  std::vector<v1::StreamReportsRequest> messages;
+  const size_t reports = flags.rate * flags.seconds;
+  for (v1::SubmitReportsRequest& request :
+       MakeReadyReports(flags.server, flags.ca, flags.study, reports)) {
+    if (messages.empty() || static_cast<size_t>(messages.back().reports_size()) == flags.batch) {
+      messages.emplace_back();
+      messages.back().set_study(request.study());
+      messages.back().set_fingerprint(request.fingerprint());
+    }
+    messages.back().add_reports()->Swap(request.mutable_reports(0));
+  }
+  return messages;
+}
+
+// Each message when it is due; a message that finds the curator busy waits, and so do those after
+// it.
+void Send(const std::vector<v1::StreamReportsRequest>& messages, const Flags& flags,
+          grpc::ClientReaderWriter<v1::StreamReportsRequest, v1::StreamReportsResponse>& stream) {
+  const std::chrono::duration<double> between(static_cast<double>(flags.batch) /
+                                              static_cast<double>(flags.rate));
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    std::this_thread::sleep_until(start + static_cast<double>(i) * between);
+    if (!stream.Write(messages[i])) break;
+  }
+  stream.WritesDone();
+}
+
+void Run(const Flags& flags) {
+  const auto messages = MakeMessages(flags);
+  const auto stub = v1::ReportService::NewStub(ConnectAlone(flags.server, flags.ca));
+  std::printf("streaming\n");
+  std::fflush(stdout);
+  const auto start = std::chrono::steady_clock::now();
+  grpc::ClientContext context;
+  const auto stream = stub->StreamReports(&context);
+  std::thread sender([&] { Send(messages, flags, *stream); });
+  size_t accepted = 0;
+  v1::StreamReportsResponse response;
+  while (stream->Read(&response)) {
+    accepted += static_cast<size_t>(std::count(
+        response.outcomes().begin(), response.outcomes().end(), v1::REPORT_OUTCOME_ACCEPTED));
+  }
+  sender.join();
+  const grpc::Status status = stream->Finish();
+  if (!status.ok() || accepted != flags.rate * flags.seconds) {
+    std::fprintf(stderr, "stream_bench: %zu of %zu accepted; %s\n", accepted,
+                 flags.rate * flags.seconds, status.error_message().c_str());
+    std::exit(1);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("{\"accepted\":%zu,\"reports_per_second\":%.0f}\n", accepted,
+              static_cast<double>(accepted) / took.count());
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("A steady stream of reports to a running coppiced", "stream_bench");
+  app.add_option("--server", flags.server, "Where coppiced listens, HOST:PORT")->required();
+  app.add_option("--ca", flags.ca, "PEM file of its certificate's CA")->required();
+  app.add_option("--study", flags.study, "Id of an open study")->required();
+  app.add_option("--rate", flags.rate, "Reports a second")
+      ->required()
+      ->check(CLI::Range(1, 10'000'000));
+  app.add_option("--seconds", flags.seconds, "For so long; all reports are made before")
+      ->required()
+      ->check(CLI::Range(1, 3600));
+  app.add_option("--batch", flags.batch, "Reports in one message")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  Run(flags);
+  return 0;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }
