@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What performance.md says of load, measured against a running coppiced with TLS: reports in batches,
 # one a call, one a connection; predictions on an idle daemon, and while a job trains and reports
-# stream in. About a quarter of an hour on two cores that do nothing else.
+# stream in. About five minutes on two cores that do nothing else.
 #
 #   docs/load.sh [FOLDER]    FOLDER is made, on the disk to measure, and removed; default: a temporary one
 set -euo pipefail

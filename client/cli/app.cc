@@ -1,6 +1,7 @@
 #include "client/cli/app.h"
 
 #include <iostream>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/admin.h"
@@ -35,6 +36,16 @@ int Explain(const CLI::App& app, const CLI::ParseError& error) {
   return kWrongUsage;
 }
 
+// A noun's help would show the program's own example otherwise.
+void AddExamplesOfNouns(CLI::App& app) {
+  for (CLI::App* noun : app.get_subcommands({})) {
+    const std::vector<CLI::App*> verbs = noun->get_subcommands({});
+    if (verbs.empty()) continue;
+    noun->footer(absl::StrCat("Example:\n  coppice ", noun->get_name(), " ",
+                              verbs.front()->get_name(), " --help"));
+  }
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv) {
@@ -51,6 +62,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   AddTrainCommands(app, action);
   AddAdminCommands(app, action);
   AddHealthCommand(app, action);
+  AddExamplesOfNouns(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -36,6 +36,15 @@ TEST_F(AppTest, HelpAndVersionSucceedOnStdout) {
   EXPECT_THAT(help.out, AllOf(HasSubstr("Example:"), HasSubstr("--epsilon")));
 }
 
+TEST_F(AppTest, ANounsHelpShowsAVerbOfItsOwn) {
+  for (const std::string noun :
+       {"study", "collect", "model", "endpoint", "dataset", "train", "admin"}) {
+    const Outcome help = RunCoppice({noun, "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Example:\n  coppice " + noun + " ")) << noun;
+  }
+}
+
 TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
   struct Case {
     std::vector<std::string> arguments;
