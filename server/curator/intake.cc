@@ -35,6 +35,7 @@ Intake::~Intake() {
 void Intake::Submit(Submission batch) {
   const size_t bytes = batch.Bytes();
   Enqueue({.batch = std::move(batch), .bytes = bytes, .change = nullptr});
+  if (limits_.answer_beside_commits) answerer_.Help();
 }
 
 void Intake::Enqueue(Item item) {

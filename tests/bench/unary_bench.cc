@@ -2,14 +2,22 @@
 // endpoints that there are none of), in turns, with the same number of calls under way over the
 // same connections. A report waits for the disk, so few calls at once measure the disk alone.
 //
+// A virtual machine's host takes processors away as it likes, so the processor time of the whole
+// machine is measured too (/proc/stat: all who answer and ask are on it, and nobody else should
+// be).
+//
 //   unary_bench --server HOST:PORT --ca FILE --study ID [--calls N] [--at-once N]
 //               [--connections N] [--rounds N]
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -36,12 +44,26 @@ struct Flags {
 // Starts one call; `done` is told whether it did what it should.
 using StartCall = std::function<void(size_t index, std::function<void(bool)> done)>;
 
+struct Speed {
+  double per_second = 0;
+  double cpu_microseconds = 0;  // of the machine, a call
+};
+
+double BusySecondsOfMachine() {
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0;
+  stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> softirq;
+  return (user + nice + system + irq + softirq) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 // Keeps `at_once` calls under way until `calls` have ended.
 class CallLoop {
  public:
   CallLoop(const Flags& flags, StartCall start) : flags_(flags), start_(std::move(start)) {}
 
-  double CallsPerSecond() {
+  Speed Run() {
+    const double busy = BusySecondsOfMachine();
     const auto begin = std::chrono::steady_clock::now();
     for (size_t i = 0; i < flags_.at_once; ++i) StartNext();
     std::unique_lock lock(mutex_);
@@ -50,8 +72,10 @@ class CallLoop {
       std::fprintf(stderr, "unary_bench: %zu of %zu calls failed\n", failed_, flags_.calls);
       std::exit(1);
     }
-    return static_cast<double>(flags_.calls) /
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const auto calls = static_cast<double>(flags_.calls);
+    return {.per_second = calls / took.count(),
+            .cpu_microseconds = (BusySecondsOfMachine() - busy) / calls * 1e6};
   }
 
  private:
@@ -123,19 +147,25 @@ void Measure(const Flags& flags) {
     stubs.models.push_back(v1::ModelService::NewStub(channel));
     stubs.reports.push_back(v1::ReportService::NewStub(channel));
   }
-  std::vector<double> empty, report, ratios;
+  std::vector<double> empty, report, ratios, empty_cpu, report_cpu;
   for (int round = 0; round < flags.rounds; ++round) {
     const auto requests = MakeReadyReports(flags.server, flags.ca, flags.study, flags.calls);
-    empty.push_back(CallLoop(flags, DoNothing(stubs)).CallsPerSecond());
-    report.push_back(CallLoop(flags, Report(stubs, requests)).CallsPerSecond());
-    ratios.push_back(report.back() / empty.back());
+    const Speed nothing = CallLoop(flags, DoNothing(stubs)).Run();
+    const Speed reports = CallLoop(flags, Report(stubs, requests)).Run();
+    empty.push_back(nothing.per_second);
+    report.push_back(reports.per_second);
+    ratios.push_back(reports.per_second / nothing.per_second);
+    empty_cpu.push_back(nothing.cpu_microseconds);
+    report_cpu.push_back(reports.cpu_microseconds);
   }
   std::printf(
       "{\"at_once\":%zu,\"empty_per_second\":%.0f,\"reports_per_second\":%.0f,\"ratio\":%.2f,"
-      "\"least_ratio\":%.2f,\"most_ratio\":%.2f}\n",
+      "\"least_ratio\":%.2f,\"most_ratio\":%.2f,\"empty_cpu_us\":%.1f,\"report_cpu_us\":%.1f,"
+      "\"cpu_ratio\":%.2f}\n",
       flags.at_once, Median(empty), Median(report), Median(ratios),
       *std::min_element(ratios.begin(), ratios.end()),
-      *std::max_element(ratios.begin(), ratios.end()));
+      *std::max_element(ratios.begin(), ratios.end()), Median(empty_cpu), Median(report_cpu),
+      Median(empty_cpu) / Median(report_cpu));
 }
 
 int Main(int argc, char** argv) {
