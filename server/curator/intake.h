@@ -1,14 +1,14 @@
 // The queue of reports in front of the store, and the one thread that commits them.
 //
-// Guarantee  everything submitted is answered once, from the answerer's thread, in the order it
-//            was submitted, and not before it is durable. Whatever waits is committed together:
-//            under load a group grows, and the cost of making it durable is shared.
+// Guarantee  everything submitted is committed in the order it was submitted, and answered once, not
+//            before it is durable (answerer.h). Whatever waits is committed together: under load a
+//            group grows, and the cost of making it durable is shared.
 // Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
 //            and a change that must not run beside them (sealing, deleting) takes its turn in the
 //            queue.
 // Bounds     Limits; a batch that does not fit is answered ResourceExhausted, in its turn.
-// Threads    safe to share. A `done` must not wait for anything that the committer does,
-//            or that other batches are answered.
+// Threads    safe to share. A `done` must not wait for anything that the committer does, or that
+//            other batches are answered; whoever submits holds no lock that a `done` takes.
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_H_
