@@ -9,8 +9,8 @@
 //            whatever is switched meanwhile. What is served is not deleted (models.h).
 // Retries    Set() with what is served already changes nothing.
 // Errors     NotFound: the endpoint, the version or the model, also where another model has got a
-//            deleted one's id since. FailedPrecondition: another version
-//            is served than was expected; another schema; no version to go back to.
+//            deleted one's id since. FailedPrecondition: another version is served than was
+//            expected; another schema; no version to go back to.
 //            ResourceExhausted: too many endpoints. Open(): DataLoss. What the Store returns
 //            otherwise; then nothing has changed, unless the process ends before the next change.
 // Threads    safe to share. Reading waits for no disk.
