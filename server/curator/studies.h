@@ -163,10 +163,10 @@ class Studies {
   // What signs the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
 
-  // Judges each report by itself and calls `done` once, with one outcome a report in the same order,
-  // after everything accepted is durable: on another thread, or on whichever is in Submit() just
-  // then. So whoever submits holds no lock that a `done` takes. Batches of one study are counted in
-  // the order they were submitted. An error (the store failed) means that nothing is
+  // Judges each report by itself and calls `done` once, with one outcome a report in the same
+  // order, after everything accepted is durable: on another thread, or on whichever is in Submit()
+  // just then. So whoever submits holds no lock that a `done` takes. Batches of one study are
+  // counted in the order they were submitted. An error (the store failed) means that nothing is
   // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is
   // queued, or too many come in a second.
   using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
