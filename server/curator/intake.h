@@ -1,9 +1,8 @@
 // The queue of reports in front of the store, and the one thread that commits them.
 //
 // Guarantee  everything submitted is committed in the order it was submitted, and answered once,
-// not
-//            before it is durable (answerer.h). Whatever waits is committed together: under load a
-//            group grows, and the cost of making it durable is shared.
+//            not before it is durable (answerer.h). Whatever waits is committed together: under
+//            load a group grows, and the cost of making it durable is shared.
 // Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
 //            and a change that must not run beside them (sealing, deleting) takes its turn in the
 //            queue.
