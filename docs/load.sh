@@ -66,7 +66,7 @@ for rate in 20000 100000; do
   tail -1 "$folder/stream"
 done
 echo "# predict_bench: while jobs train one after the other, and studies are made and filled as fast as it goes"
-kill "$trainer"
+kill "$trainer"  # its last job runs to its end beside the first of these
 train --algorithm auto &
 for ((study = 0; ; ++study)); do
   [[ ! -e "$folder/stop" ]] || break

@@ -1,9 +1,10 @@
 // Answers committed groups while the committer makes the next one durable: an answer of gRPC costs
 // more than a report's whole way through the store.
 //
-// Where      on the threads of calls that come in meanwhile, if many do: an answer from there costs
-//            a call a tenth less than one from a thread that has nothing else to do with gRPC. What
-//            they leave, and all where calls are few, is answered on a thread of its own.
+// Where      on the threads of calls that come in meanwhile, if many do: that made a call up to a
+//            tenth cheaper than a thread that has nothing else to do with gRPC
+//            (docs/performance.md). What they leave, and all where calls are few, is answered on a
+//            thread of its own.
 // Guarantee  each batch is answered once, and every group that was posted before the end. Batches
 //            are begun in the order they were posted, and groups end in that order.
 // Threads    safe to share; Post() from one thread at a time.
