@@ -1,4 +1,4 @@
-# coppice_library, coppice_binary and coppice_test: one target a component, its room checked.
+# coppice_library and coppice_binary: one target a component, its room checked; coppice_tests: one a folder.
 
 # What every target of ours is compiled with. Our warnings are ours alone: whoever installs the client
 # library does not inherit them.
@@ -24,6 +24,14 @@ install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
 # Where the time goes when tests run. Only these are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS privacy ldp tree data study wire curator trainers lab)
+
+# Rooms of command lines, which wait for people: with all of CLI11 in each source, they compile in half the time so.
+set(COPPICE_WAITING_ROOMS cli)
+
+# Rooms whose sources use little but their own: each compiled by itself. Those of others are compiled together
+# under a sanitizer, where most of the time would go into reading headers; the release build, which compiles each
+# by itself, sees to it that each includes what it needs.
+set(COPPICE_LEAN_ROOMS privacy ldp tree trainers)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer finds what they break. They are guided by what
 # runs in the rooms that read bytes from outside.
@@ -73,6 +81,12 @@ function(coppice_library)
     if(COPPICE_SANITIZER AND A_LAYER IN_LIST COPPICE_COMPUTING_ROOMS)
       target_compile_options(${target} PRIVATE -O1)
     endif()
+    if(A_LAYER IN_LIST COPPICE_WAITING_ROOMS)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    if(COPPICE_SANITIZER AND NOT A_LAYER IN_LIST COPPICE_LEAN_ROOMS)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+    endif()
     if(COPPICE_FUZZES AND A_LAYER IN_LIST COPPICE_PARSING_ROOMS)
       target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     endif()
@@ -103,20 +117,47 @@ function(coppice_binary)
   target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS})
 endfunction()
 
-# coppice_test(NAME n SRCS ... DEPS ... [LABEL l]): one CTest entry a file. Tests without a label are unit
-# tests: the target of that name builds them, and they are what runs under the sanitizers; those of rooms
-# that start or share threads are `threaded_tests` too, and carry the label `threads`. Labels: `slow`,
-# `integration` (real processes), `release` (about the sources or the release build).
+# coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]):
+# the tests of a folder.
+#
+# They are one program, NAME or tests/<folder>_[<label>_]tests, compiled some files at a time: most of a test file's time
+# would go into the headers that all of them include. CTest has an entry <folder>/<file> for each and runs it by
+# itself. NEEDS are programs that they start.
+#
+# Tests without a label are unit tests: the target of that name builds them, and they are what runs under the
+# sanitizers; those of rooms that start or share threads are `threaded_tests` too, and carry the label
+# `threads`. Labels: `slow`, `integration` (real processes), `release` (about the sources or the release build).
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
-function(coppice_test)
-  cmake_parse_arguments(A "" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
-  add_executable(${A_NAME} ${A_SRCS})
-  # The code under test is optimized in full; that of the tests compiles in two thirds of the time so.
-  target_compile_options(${A_NAME} PRIVATE ${COPPICE_COMPILE_OPTIONS} $<$<CONFIG:Release>:-O1>)
-  target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS} GTest::gmock GTest::gtest_main)
-  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${A_NAME} COMMAND ${A_NAME})
+function(coppice_tests)
+  cmake_parse_arguments(A "" "NAME" "FILES;HELPERS;DEPS;NEEDS;LABELS" ${ARGN})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
+             OUTPUT_VARIABLE folder)
+  string(REPLACE "/" ";" program "${folder}")
+  list(APPEND program ${A_LABELS})
+  list(REMOVE_DUPLICATES program)
+  list(JOIN program "_" program)
+  string(APPEND program "_tests")
+  if(A_NAME)
+    set(program ${A_NAME})
+  endif()
+  list(TRANSFORM A_FILES APPEND .cc OUTPUT_VARIABLE sources)
+  add_executable(${program} ${sources} ${A_HELPERS})
+  target_compile_options(${program} PRIVATE ${COPPICE_COMPILE_OPTIONS})
+  target_link_libraries(${program} PRIVATE coppice_options coppice_test_main ${A_DEPS})
+  set_target_properties(${program} PROPERTIES
+    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(A_NEEDS)
+    add_dependencies(${program} ${A_NEEDS})
+  endif()
+
+  if(NOT A_LABELS)
+    add_dependencies(unit_tests ${program})
+    if(folder MATCHES "^(client|server|faults)(/|$)" AND NOT folder MATCHES "^(client/cli|server/trainers)$")
+      add_dependencies(threaded_tests ${program})
+      set(A_LABELS threads)
+    endif()
+  endif()
   set(environment
     COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR} COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin)
   if(COPPICE_SANITIZER STREQUAL "thread")
@@ -124,15 +165,9 @@ function(coppice_test)
     list(APPEND environment
       TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1)
   endif()
-  set_tests_properties(${A_NAME} PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
-  if(A_LABEL)
-    set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL})
-  else()
-    add_dependencies(unit_tests ${A_NAME})
-    if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(client|server|faults)(/|$)" AND
-       NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(client/cli|server/trainers)(/|$)")
-      add_dependencies(threaded_tests ${A_NAME})
-      set_tests_properties(${A_NAME} PROPERTIES LABELS threads)
-    endif()
-  endif()
+  foreach(file IN LISTS A_FILES)
+    add_test(NAME ${folder}/${file} COMMAND ${program} --file=${file})
+    set_tests_properties(${folder}/${file} PROPERTIES
+      TIMEOUT 600 ENVIRONMENT "${environment}" LABELS "${A_LABELS}")
+  endforeach()
 endfunction()

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "absl/strings/numbers.h"
 
 namespace coppice {

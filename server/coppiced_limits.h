@@ -8,10 +8,12 @@
 
 #include <cstdint>
 
-#include <CLI/CLI.hpp>
-
 #include "server/curator/studies.h"
 #include "server/service/load_limits.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice {
 

@@ -19,9 +19,10 @@ constexpr int kBlocksPerStream = 16;
 constexpr int kFruitlessTries = 5;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 
-class Upload {
+class TableUpload {
  public:
-  Upload(const Remote& remote, const Table& table, const UploadHooks& hooks, v1::Dataset& dataset)
+  TableUpload(const Remote& remote, const Table& table, const UploadHooks& hooks,
+              v1::Dataset& dataset)
       : remote_(remote), table_(table), hooks_(hooks), dataset_(dataset), sent_(dataset.rows()) {}
 
   absl::Status Run() {
@@ -159,7 +160,7 @@ absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
 
 absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
                          v1::Dataset& dataset) {
-  return Upload(remote, table, hooks, dataset).Run();
+  return TableUpload(remote, table, hooks, dataset).Run();
 }
 
 absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,

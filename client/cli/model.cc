@@ -125,13 +125,13 @@ void AddBuild(CLI::App& noun, Action& action) {
 
 // ---- list
 
-struct ListFlags {
+struct ModelListFlags {
   ServerFlags server;
   OutputFlags output;
   std::string study;
 };
 
-absl::Status List(const ListFlags& flags) {
+absl::Status ListModels(const ModelListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListModelsRequest request;
@@ -148,13 +148,13 @@ absl::Status List(const ListFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddList(CLI::App& noun, Action& action) {
-  const auto flags = std::make_shared<ListFlags>();
+void AddListModels(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ModelListFlags>();
   CLI::App* verb = AddVerb(noun, "list", "List models", "coppice model list --study s-4f2a --json");
   AddIdFlag(*verb, "--study", flags->study, "Only the models of this study", /*required=*/false);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, List);
+  OnParsed(*verb, action, flags, ListModels);
 }
 
 // ---- show
@@ -417,7 +417,7 @@ void AddModelCommands(CLI::App& app, Action& action) {
       app.add_subcommand("model", "Models: built from a study's sums, or trained by a job");
   noun->require_subcommand(1);
   AddBuild(*noun, action);
-  AddList(*noun, action);
+  AddListModels(*noun, action);
   AddShow(*noun, action);
   AddRowsVerb(*noun, action, "predict", "Predict the class, or the number, of every row of a table",
               "Table with the schema's features, CSV or LIBSVM; labels are not needed, nor looked "

@@ -246,12 +246,12 @@ void AddTokens(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, IssueTokens);
 }
 
-struct ListFlags {
+struct StudyListFlags {
   ServerFlags server;
   OutputFlags output;
 };
 
-absl::Status List(const ListFlags& flags) {
+absl::Status ListStudies(const StudyListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListStudiesRequest request;
@@ -267,12 +267,12 @@ absl::Status List(const ListFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddList(CLI::App& noun, Action& action) {
-  const auto flags = std::make_shared<ListFlags>();
+void AddListStudies(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<StudyListFlags>();
   CLI::App* verb = AddVerb(noun, "list", "List all studies", "coppice study list --json");
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, List);
+  OnParsed(*verb, action, flags, ListStudies);
 }
 
 struct OneStudyFlags {
@@ -381,7 +381,7 @@ void AddStudyCommands(CLI::App& app, Action& action) {
   AddCreate(*noun, action);
   AddStudyPreview(*noun, action);
   AddTokens(*noun, action);
-  AddList(*noun, action);
+  AddListStudies(*noun, action);
   AddKey(*noun, action);
   AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
   AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);

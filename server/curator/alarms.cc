@@ -148,11 +148,11 @@ double ShareVariance(const LocalMechanism& mechanism, uint32_t k) {
 }
 
 // What is known of the sum whose true mean over reports lies in [least, 1].
-struct Interval {
+struct MeanBounds {
   double mean = 0, error = 0, outside = 0;  // outside: how far
   double log_chance = 0;                    // of one side
 
-  Interval(const Total& total, double reports, double least)
+  MeanBounds(const Total& total, double reports, double least)
       : mean(total.estimate / reports),
         error(std::sqrt(total.variance) / reports),
         outside(std::max({mean - 1, least - mean, 0.0})),
@@ -160,7 +160,7 @@ struct Interval {
 };
 
 Alarm IntervalAlarm(const char* name, const std::string& subject, const char* bounds,
-                    const Interval& interval, double sides, double false_alarm) {
+                    const MeanBounds& interval, double sides, double false_alarm) {
   Alarm alarm;
   alarm.name = name;
   if (interval.outside > 0) alarm.value = interval.outside / interval.error;
@@ -190,17 +190,17 @@ Alarm LabelAlarm(absl::Span<const TreeReports> trees, double reports, double fal
   }
   if (classes == 2) {
     return IntervalAlarm("margin", "the mean label margin", "[-1, 1]",
-                         Interval(totals[1], reports, -1), 2, false_alarm);
+                         MeanBounds(totals[1], reports, -1), 2, false_alarm);
   }
   uint32_t worst = 0;
   for (uint32_t k = 1; k < classes; ++k) {
-    if (Interval(totals[k], reports, 0).log_chance <
-        Interval(totals[worst], reports, 0).log_chance) {
+    if (MeanBounds(totals[k], reports, 0).log_chance <
+        MeanBounds(totals[worst], reports, 0).log_chance) {
       worst = k;
     }
   }
   return IntervalAlarm("share", absl::StrCat("the share of class ", worst), "[0, 1]",
-                       Interval(totals[worst], reports, 0), 2.0 * classes, false_alarm);
+                       MeanBounds(totals[worst], reports, 0), 2.0 * classes, false_alarm);
 }
 
 }  // namespace

@@ -64,17 +64,17 @@ struct Cut {
 };
 
 // Rows of a node: positions in the lists of the grower.
-struct Cell {
+struct NodeRows {
   uint32_t node = 0;
   uint32_t depth = 0;
   size_t begin = 0;
   size_t end = 0;
 };
 
-class Grower {
+class HybridGrower {
  public:
-  Grower(const HybridRows& rows, absl::Span<const uint32_t> drawn, const HybridOptions& options,
-         PublicRandom& random)
+  HybridGrower(const HybridRows& rows, absl::Span<const uint32_t> drawn,
+               const HybridOptions& options, PublicRandom& random)
       : rows_(rows),
         drawn_(drawn),
         options_(options),
@@ -100,7 +100,7 @@ class Grower {
     cells_.push_back({.node = 0, .depth = 0, .begin = 0, .end = rows_in_bag_.size()});
     size_t leaves = 1;
     while (!cells_.empty() && (options_.max_leaves == 0 || leaves < options_.max_leaves)) {
-      const Cell cell = cells_.front();
+      const NodeRows cell = cells_.front();
       cells_.pop_front();
       const absl::optional<Cut> cut = FindCut(cell);
       if (!cut.has_value()) continue;
@@ -115,7 +115,7 @@ class Grower {
   }
 
  private:
-  absl::optional<Cut> FindCut(const Cell& cell) {
+  absl::optional<Cut> FindCut(const NodeRows& cell) {
     if (cell.depth == options_.max_depth) return absl::nullopt;
     Count(cell);
     if (total_ < 2 * uint64_t{options_.min_leaf}) return absl::nullopt;
@@ -129,7 +129,7 @@ class Grower {
     return BestOf([&](uint32_t f) { return SpreadCut(f, cell); });
   }
 
-  void Count(const Cell& cell) {
+  void Count(const NodeRows& cell) {
     all_.assign(all_.size(), 0);
     for (const uint32_t row : Rows(cell)) all_[rows_.label(row)] += drawn_[row];
     total_ = std::accumulate(all_.begin(), all_.end(), uint64_t{0});
@@ -187,7 +187,7 @@ class Grower {
            (f[total_ - sides.left] - sides.sum_right);
   }
 
-  absl::optional<Cut> BestThreshold(uint32_t feature, const Cell& cell) {
+  absl::optional<Cut> BestThreshold(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     const absl::Span<const uint32_t> rows = List(feature, cell);
     absl::optional<Cut> best;
@@ -201,7 +201,7 @@ class Grower {
     return best;
   }
 
-  absl::optional<Cut> BestCategory(uint32_t feature, const Cell& cell) {
+  absl::optional<Cut> BestCategory(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     const size_t classes = all_.size();
     categories_.assign(column.codes * classes, 0);
@@ -223,7 +223,7 @@ class Grower {
   }
 
   // The most even cut of a feature, with the feature's spread as its merit.
-  absl::optional<Cut> SpreadCut(uint32_t feature, const Cell& cell) {
+  absl::optional<Cut> SpreadCut(uint32_t feature, const NodeRows& cell) {
     const HybridRows::Column& column = rows_.columns()[feature];
     absl::optional<Cut> best;
     uint64_t best_gap = std::numeric_limits<uint64_t>::max();
@@ -253,7 +253,7 @@ class Grower {
     return best;
   }
 
-  void Divide(const Cell& cell, const Cut& cut) {
+  void Divide(const NodeRows& cell, const Cut& cut) {
     const HybridRows::Column& column = rows_.columns()[cut.feature];
     uint64_t left_drawn = 0;
     size_t left_rows = 0;
@@ -279,7 +279,7 @@ class Grower {
     cells_.push_back({.node = left + 1, .depth = cell.depth + 1, .begin = middle, .end = cell.end});
   }
 
-  Node MakeNode(const Cut& cut, const Cell& cell, uint64_t left_drawn) const {
+  Node MakeNode(const Cut& cut, const NodeRows& cell, uint64_t left_drawn) const {
     const HybridRows::Column& column = rows_.columns()[cut.feature];
     Node node;
     node.feature = cut.feature;
@@ -298,7 +298,7 @@ class Grower {
 
   // Half-way between the values on the two sides. Beside missing values only, the lowest number:
   // they alone are below it.
-  double Threshold(const Cut& cut, const Cell& cell) const {
+  double Threshold(const Cut& cut, const NodeRows& cell) const {
     const HybridRows::Column& column = rows_.columns()[cut.feature];
     const absl::Span<const uint32_t> rows = List(cut.feature, cell);
     const auto right = std::partition_point(
@@ -308,22 +308,22 @@ class Grower {
     return IsMissing(below) ? above : Midpoint(below, above);
   }
 
-  bool AnyMissing(const HybridRows::Column& column, uint32_t missing, const Cell& cell) const {
+  bool AnyMissing(const HybridRows::Column& column, uint32_t missing, const NodeRows& cell) const {
     if (column.numeric && !IsMissing(column.value[0])) return false;
     const absl::Span<const uint32_t> rows = Rows(cell);
     return std::any_of(rows.begin(), rows.end(),
                        [&](uint32_t row) { return column.code[row] == missing; });
   }
 
-  absl::Span<const uint32_t> Rows(const Cell& cell) const {
+  absl::Span<const uint32_t> Rows(const NodeRows& cell) const {
     return absl::MakeConstSpan(rows_in_bag_).subspan(cell.begin, cell.end - cell.begin);
   }
-  absl::Span<const uint32_t> List(uint32_t feature, const Cell& cell) const {
+  absl::Span<const uint32_t> List(uint32_t feature, const NodeRows& cell) const {
     return absl::MakeConstSpan(lists_[feature]).subspan(cell.begin, cell.end - cell.begin);
   }
 
   // Brings the rows that go left to the front of the cell, keeping their order.
-  void Separate(std::vector<uint32_t>& list, const Cell& cell) {
+  void Separate(std::vector<uint32_t>& list, const NodeRows& cell) {
     right_.clear();
     size_t next = cell.begin;
     for (size_t i = cell.begin; i < cell.end; ++i) {
@@ -347,7 +347,7 @@ class Grower {
   std::vector<uint32_t> right_;               // scratch
   std::vector<uint32_t> order_;               // in which features are looked at
   std::vector<Node> nodes_;
-  std::deque<Cell> cells_;
+  std::deque<NodeRows> cells_;
   // Of the cell at hand.
   std::vector<uint64_t> all_, left_, categories_;
   uint64_t total_ = 0;
@@ -376,7 +376,7 @@ HybridRows::HybridRows(const Table& rows, bool use_labels)
 
 absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
                                     const HybridOptions& options, PublicRandom& random) {
-  return Grower(rows, drawn, options, random).Grow();
+  return HybridGrower(rows, drawn, options, random).Grow();
 }
 
 }  // namespace coppice

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
 #include "server/lab/audit.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice {
 

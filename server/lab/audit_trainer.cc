@@ -53,7 +53,7 @@ Settings SmallSettings(const AlgorithmInfo& info) {
 
 // Without the weights that are the same sums of the same rows in both tables: their noise says
 // nothing, and would make many outcomes of one.
-std::string Summarize(const Model& model, Neighbours neighbours) {
+std::string Outcome(const Model& model, Neighbours neighbours) {
   std::string summary;
   for (size_t t = 0; t < model.forest().size(); ++t) {
     for (const Node& node : model.forest()[t].nodes()) {
@@ -89,7 +89,7 @@ absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& eps
         COPPICE_ASSIGN_OR_RETURN(
             const Model model,
             trainer.Train(tables[input], options, random, [](double) { return absl::OkStatus(); }));
-        return Summarize(model, trainer.info().neighbours);
+        return Outcome(model, trainer.info().neighbours);
       }};
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "common/privacy/delta.h"
 #include "common/tree/votes.h"
 #include "server/curator/public_random.h"
+#include "server/lab/epsilon_flag.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
@@ -24,8 +26,6 @@
 
 namespace coppice {
 namespace {
-
-constexpr char kNoPrivacy[] = "inf";
 
 struct Scores {
   std::vector<double> accuracy, mse, rmse;  // one a repetition; of the task's kind
@@ -36,12 +36,6 @@ struct Scores {
   double epsilon_spent = 0;
   size_t trees = 0;
 };
-
-absl::StatusOr<std::optional<Budget>> ParseEpsilon(const std::string& text) {
-  if (text == kNoPrivacy) return std::optional<Budget>();
-  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
-  return std::optional<Budget>(epsilon);
-}
 
 absl::StatusOr<Settings> ParseSettings(const std::vector<std::string>& texts) {
   Settings settings;
@@ -221,7 +215,7 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
   command.add_option("--epsilon", flags.epsilon, "privacy of the whole model, or inf for none")
       ->required()
       ->check([](const std::string& text) {
-        return std::string(ParseEpsilon(text).status().message());
+        return std::string(ParseEpsilonFlag(text).status().message());
       });
   command
       .add_option("--delta", flags.delta,
@@ -256,7 +250,7 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
 absl::Status RunCentral(const CentralFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
   TrainOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.epsilon, ParseEpsilon(flags.epsilon));
+  COPPICE_ASSIGN_OR_RETURN(options.epsilon, ParseEpsilonFlag(flags.epsilon));
   COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
   if (options.delta_atto > 0 && !trainer->info().delta) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -7,11 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "server/curator/forest_size.h"
+#include "server/lab/epsilon_flag.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 
@@ -23,22 +26,19 @@ constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kNoLabels[] = "none";
 constexpr char kAuto[] = "auto";
 
-// Nothing is added to the counts: not private, for comparison.
-constexpr char kNoPrivacy[] = "inf";
-
 absl::StatusOr<double> ParseLambda(const std::string& text) {
   double lambda = 0;
   if (absl::SimpleAtod(text, &lambda) && lambda >= 0) return lambda;
   return absl::InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
 }
 
-absl::StatusOr<std::optional<Budget>> ParseEpsilon(const std::string& text) {
-  if (text == kNoPrivacy) return std::optional<Budget>();
-  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
-  if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxEpsilonNanos) {
+// Of one report; with kNoPrivacy nothing is added to the counts.
+absl::StatusOr<std::optional<Budget>> ParseReportEpsilon(const std::string& text) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, ParseEpsilonFlag(text));
+  if (epsilon && (epsilon->nanos() < kMinEpsilonNanos || epsilon->nanos() > kMaxEpsilonNanos)) {
     return absl::InvalidArgumentError("must be from 0.01 to 1000, or inf for no privacy");
   }
-  return std::optional<Budget>(epsilon);
+  return epsilon;
 }
 
 absl::StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::string& name) {
@@ -171,7 +171,7 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
 
   command.add_option("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
       ->required()
-      ->check(Accepted(ParseEpsilon));
+      ->check(Accepted(ParseReportEpsilon));
   command.add_option("--mechanism", flags.mechanism, "local mechanism, or auto: the best there is")
       ->check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
       ->capture_default_str();
@@ -315,7 +315,7 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   run.collect.choose_size =
       hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
   COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
-  COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseEpsilon(flags.epsilon));
+  COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseReportEpsilon(flags.epsilon));
   if (!flags.attack.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
     COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/lab/grid.h"
 #include "server/lab/rows.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice {
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -22,9 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kAuto[] = "auto";
+constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
-constexpr char kNoLabels[] = "none";
+constexpr char kNoPublicLabels[] = "none";
 
 absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
@@ -36,7 +37,7 @@ absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
 
 // One mechanism, the best for each epsilon (unset), or each there is.
 std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
-  if (flags.mechanism == kAuto) return {std::nullopt};
+  if (flags.mechanism == kAutoMechanism) return {std::nullopt};
   if (flags.mechanism != kAll) return {*ParseMechanism(flags.mechanism)};
   std::vector<std::optional<MechanismKind>> kinds;
   for (const MechanismKind kind : AllMechanismKinds()) kinds.push_back(kind);
@@ -111,7 +112,7 @@ std::vector<uint64_t> RisingDevices() {
 // For each number of devices the least epsilon, and for each epsilon the fewest devices, at which
 // the expected accuracy is the one wanted.
 absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags) {
-  const auto kind = flags.mechanism == kAuto || flags.mechanism == kAll
+  const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
                         : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
   const auto reached = [&](const Budget& epsilon, uint64_t devices) {
@@ -214,7 +215,7 @@ void AddPlanFlags(CLI::App& command, PlanFlags& flags) {
   command
       .add_option("--public-labels", flags.public_labels,
                   "as_given, or none: they are missing or not to be trusted")
-      ->check(CLI::IsMember({"as_given", kNoLabels}))
+      ->check(CLI::IsMember({"as_given", kNoPublicLabels}))
       ->capture_default_str();
   command.add_option("--epsilon", flags.epsilons, "what a report may cost, several by commas")
       ->delimiter(',')
@@ -229,7 +230,7 @@ void AddPlanFlags(CLI::App& command, PlanFlags& flags) {
   command
       .add_option("--mechanism", flags.mechanism, "one, auto (the best for each epsilon) or all")
       ->check([](const std::string& name) {
-        if (name == kAuto || name == kAll) return std::string();
+        if (name == kAutoMechanism || name == kAll) return std::string();
         return std::string(ParseMechanism(name).status().message());
       })
       ->capture_default_str();
@@ -247,7 +248,7 @@ void AddPlanFlags(CLI::App& command, PlanFlags& flags) {
 }
 
 absl::Status CheckPlanFlags(const PlanFlags& flags) {
-  if (flags.public_labels == kNoLabels && (flags.accuracy > 0 || !flags.plot_file.empty())) {
+  if (flags.public_labels == kNoPublicLabels && (flags.accuracy > 0 || !flags.plot_file.empty())) {
     return absl::InvalidArgumentError(
         "--accuracy and --plot need public labels: without them no accuracy can be foreseen");
   }
@@ -266,7 +267,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
       .partition = {.rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = flags.seed},
       .expected_devices = static_cast<double>(flags.devices.front()),
       .seed = flags.seed};
-  options.partition.use_labels = flags.public_labels != kNoLabels;
+  options.partition.use_labels = flags.public_labels != kNoPublicLabels;
   if (!options.partition.use_labels) options.partition.trees = kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const Planner planner, Planner::Create(file.table, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));

@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice {
 

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice {
 

@@ -36,7 +36,7 @@ v1::LedgerEntry ToProto(const LedgerEntry& entry) {
   return proto;
 }
 
-absl::StatusOr<BudgetCap> FromProto(const v1::BudgetCap& proto) {
+absl::StatusOr<BudgetCap> CapFromProto(const v1::BudgetCap& proto) {
   if (proto.composition() != v1::COMPOSITION_BASIC &&
       proto.composition() != v1::COMPOSITION_ZERO_CONCENTRATED) {
     return FieldError("cap.composition", "must be set, to one that this version knows");
@@ -89,7 +89,7 @@ v1::Dataset WithLedger(const DatasetInfo& info) {
 }
 
 absl::StatusOr<DatasetSpec> FromProto(const v1::CreateDatasetRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const BudgetCap cap, FromProto(request.cap()));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetCap cap, CapFromProto(request.cap()));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(request.schema()));
   return DatasetSpec{.id = request.dataset_id(),
                      .request_id = request.request_id(),

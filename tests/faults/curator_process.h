@@ -22,13 +22,14 @@
 #include "tests/faults/gated_store.h"
 #include "tests/faults/key_history.h"
 #include "tests/faults/twins.h"
+#include "tests/faults/world.h"
 
 namespace coppice::testing {
 
 class CuratorProcess {
  public:
-  CuratorProcess(FaultyDisk& disk, Bug bug, std::function<int64_t()> clock)
-      : disk_(disk), bug_(bug), clock_(std::move(clock)) {}
+  CuratorProcess(FaultyDisk& disk, const RunOptions& options, std::function<int64_t()> clock)
+      : disk_(disk), options_(options), clock_(std::move(clock)) {}
 
   // After an error it is not up, but what it was made of is there until End().
   absl::Status Start(const std::string& data, const KeyHistory& keys);
@@ -45,7 +46,7 @@ class CuratorProcess {
 
  private:
   FaultyDisk& disk_;
-  const Bug bug_;
+  const RunOptions options_;
   const std::function<int64_t()> clock_;
   std::unique_ptr<Store> disk_store_;
   std::unique_ptr<TwinStore> twin_;

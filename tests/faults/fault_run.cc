@@ -1,4 +1,5 @@
-// fault_run [--schedules N] [--seed S] [--bug NAME] [--folder DIR] [--replay "STEP, STEP, ..."]
+// fault_run [--schedules N] [--seed S] [--bug NAME] [--beside] [--folder DIR]
+//           [--replay "STEP, STEP, ..."]
 //
 // Runs schedules of faults with the seeds S, S + 1, ... and says what they met. Stops at the first
 // that violates an invariant, takes out what is not needed for that, and says how to see it again;
@@ -22,6 +23,7 @@ struct Options {
   uint64_t schedules = 3000;
   uint64_t seed = 1;
   std::string bug = "none";
+  bool beside = false;
   std::string folder = "/dev/shm";
   std::string replay;
 };
@@ -46,36 +48,37 @@ std::string Summary(const Tally& tally) {
       " that failed, ", tally.restores, " restored");
 }
 
-int ShowFailure(const Schedule& schedule, const std::string& folder, Bug bug,
+int ShowFailure(const Schedule& schedule, const std::string& folder, const RunOptions& run,
                 const std::string& violation) {
   Print(violation);
   Print("shrinking...");
   const Schedule small = Shrink(schedule, 400, [&](absl::Span<const Step> steps) {
-    return !RunSchedule(steps, folder, bug).violation.empty();
+    return !RunSchedule(steps, folder, run).violation.empty();
   });
-  Print(RunSchedule(small, folder, bug).violation);
-  Print(absl::StrCat("to see it again: fault_run --bug ", BugName(bug), " --replay \"",
-                     ToText(small), "\""));
+  Print(RunSchedule(small, folder, run).violation);
+  Print(absl::StrCat("to see it again: fault_run --bug ", BugName(run.bug),
+                     run.answer_beside_commits ? " --beside" : "", " --replay \"", ToText(small),
+                     "\""));
   return 1;
 }
 
 int Run(const Options& options, const std::string& folder) {
-  const Bug bug = BugNamed(options.bug);
+  const RunOptions run{.bug = BugNamed(options.bug), .answer_beside_commits = options.beside};
   if (!options.replay.empty()) {
     const absl::StatusOr<Schedule> schedule = ParseSchedule(options.replay);
     if (!schedule.ok()) return Print(schedule.status().ToString()), 2;
-    const RunResult result = RunSchedule(*schedule, folder, bug);
+    const RunResult result = RunSchedule(*schedule, folder, run);
     Print(result.violation.empty() ? "every invariant held" : result.violation);
     return result.violation.empty() ? 0 : 1;
   }
   Tally tally;
   for (uint64_t i = 0; i < options.schedules; ++i) {
     const Schedule schedule = MakeSchedule(options.seed + i);
-    const RunResult result = RunSchedule(schedule, folder, bug);
+    const RunResult result = RunSchedule(schedule, folder, run);
     tally.Add(result.tally);
     if (!result.violation.empty()) {
       Print(absl::StrCat("seed ", options.seed + i, " of ", i + 1, " schedules:"));
-      return ShowFailure(schedule, folder, bug, result.violation);
+      return ShowFailure(schedule, folder, run, result.violation);
     }
     if ((i + 1) % 100 == 0) Print(absl::StrCat(i + 1, " schedules: ", Summary(tally)));
   }
@@ -93,6 +96,8 @@ int main(int argc, char** argv) {
   app.add_option("--schedules", options.schedules, "how many");
   app.add_option("--seed", options.seed, "of the first");
   app.add_option("--bug", options.bug, "a planted bug, by its name in twins.h");
+  app.add_flag("--beside", options.beside,
+               "answers go out beside commits, so that a run is not the same again");
   app.add_option("--folder", options.folder, "where the files are");
   app.add_option("--replay", options.replay, "one schedule, as text");
   CLI11_PARSE(app, argc, argv);

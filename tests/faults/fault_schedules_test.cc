@@ -17,7 +17,7 @@
 namespace coppice::testing {
 namespace {
 
-constexpr uint64_t kSeeds = 60;
+constexpr uint64_t kSchedules = 60;
 
 // In memory where that is there: what counts as synced is said by the simulated disk, and the
 // devices' journals would wait for the real one.
@@ -46,34 +46,48 @@ class Folder {
 TEST(FaultSchedulesTest, NothingAcknowledgedIsLostAndNothingIsCountedTwice) {
   const Folder folder;
   Tally tally;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
     const Schedule schedule = MakeSchedule(seed);
     const RunResult result = RunSchedule(schedule, folder.path());
     ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
     tally.Add(result.tally);
   }
   // They met what they were made for.
-  EXPECT_GT(tally.crashes, kSeeds);
-  EXPECT_GT(tally.accepted, 10 * kSeeds);
-  EXPECT_GT(tally.duplicates, 10 * kSeeds);
+  EXPECT_GT(tally.crashes, kSchedules);
+  EXPECT_GT(tally.accepted, 10 * kSchedules);
+  EXPECT_GT(tally.duplicates, 10 * kSchedules);
   EXPECT_GT(tally.refused, 0u);
   EXPECT_GT(tally.failed, 0u);
   EXPECT_GT(tally.lost, 0u);
-  EXPECT_GT(tally.forged, kSeeds / 2);
+  EXPECT_GT(tally.forged, kSchedules / 2);
   EXPECT_GT(tally.declined, 0u);
-  EXPECT_GT(tally.key_changes, kSeeds / 2);
+  EXPECT_GT(tally.key_changes, kSchedules / 2);
   EXPECT_GT(tally.retired, 0u);
-  EXPECT_GT(tally.backups, kSeeds);
+  EXPECT_GT(tally.backups, kSchedules);
   EXPECT_GT(tally.failed_backups, 0u);
-  EXPECT_GT(tally.restores, kSeeds);
+  EXPECT_GT(tally.restores, kSchedules);
+}
+
+// As a daemon answers: on another thread than that which commits.
+TEST(FaultSchedulesTest, SoItIsWhereAnswersGoOutBesideCommits) {
+  const Folder folder;
+  Tally tally;
+  for (uint64_t seed = 1; seed <= kSchedules / 3; ++seed) {
+    const Schedule schedule = MakeSchedule(seed);
+    const RunResult result = RunSchedule(schedule, folder.path(), {.answer_beside_commits = true});
+    ASSERT_EQ(result.violation, "") << "seed " << seed << ": " << ToText(schedule);
+    tally.Add(result.tally);
+  }
+  EXPECT_GT(tally.crashes, kSchedules / 3);
+  EXPECT_GT(tally.accepted, 3 * kSchedules);
 }
 
 class PlantedBugTest : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(PlantedBugTest, IsFoundByTheFixedSeeds) {
   const Folder folder;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const RunResult result = RunSchedule(MakeSchedule(seed), folder.path(), GetParam());
+  for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
+    const RunResult result = RunSchedule(MakeSchedule(seed), folder.path(), {.bug = GetParam()});
     if (!result.violation.empty()) {
       RecordProperty("seed", static_cast<int>(seed));
       RecordProperty("violation", result.violation);
@@ -90,8 +104,9 @@ TEST(ScheduleTest, TheSameSeedMakesTheSameRun) {
   const Folder folder;
   for (const uint64_t seed : {3, 4}) {
     ASSERT_EQ(MakeSchedule(seed), MakeSchedule(seed));
-    const RunResult first = RunSchedule(MakeSchedule(seed), folder.path(), Bug::kHalvedBatch);
-    const RunResult second = RunSchedule(MakeSchedule(seed), folder.path(), Bug::kHalvedBatch);
+    const RunOptions options{.bug = Bug::kHalvedBatch};
+    const RunResult first = RunSchedule(MakeSchedule(seed), folder.path(), options);
+    const RunResult second = RunSchedule(MakeSchedule(seed), folder.path(), options);
     EXPECT_EQ(first.violation, second.violation);
     EXPECT_EQ(first.tally.accepted, second.tally.accepted);
     EXPECT_EQ(first.tally.lost, second.tally.lost);

@@ -23,15 +23,15 @@ std::string MadeFolder(const std::string& path) {
 
 }  // namespace
 
-World::World(const std::string& folder, Bug bug)
+World::World(const std::string& folder, const RunOptions& options)
     : folder_(folder),
-      bug_(bug),
-      fleet_(MadeFolder(folder + "/fleet"), bug == Bug::kTrustingDevice),
-      curator_(disk_, bug, [this] { return now_.load(); }),
+      bug_(options.bug),
+      fleet_(MadeFolder(folder + "/fleet"), bug_ == Bug::kTrustingDevice),
+      curator_(disk_, options, [this] { return now_.load(); }),
       traffic_(disk_),
       data_(folder + "/data"),
-      keys_(bug == Bug::kBrokenChain) {
-  if (bug == Bug::kLyingDisk) disk_.LieAboutSyncs();
+      keys_(bug_ == Bug::kBrokenChain) {
+  if (bug_ == Bug::kLyingDisk) disk_.LieAboutSyncs();
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     generation_[slot] = newest_generation_[slot] = 0;
   }
@@ -180,11 +180,12 @@ void Tally::Add(const Tally& other) {
   restores += other.restores;
 }
 
-RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder, Bug bug) {
+RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
+                      const RunOptions& options) {
   const std::string place = folder + "/world";
   fs::remove_all(place);
   fs::create_directory(place);
-  RunResult result = World(place, bug).Run(schedule);
+  RunResult result = World(place, options).Run(schedule);
   fs::remove_all(place);
   return result;
 }

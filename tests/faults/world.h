@@ -5,7 +5,8 @@
 // Simulated  the disk (faulty_disk.h), the network, the clock, and what a crash leaves. Restoring
 //            itself meets no faults.
 // Repeatable one schedule, one run: steps follow each other, a step waits for the committer and for
-//            RocksDB's threads before the next begins, and nothing depends on time.
+//            RocksDB's threads before the next begins, and nothing depends on time. With answers
+//            that go out beside commits, as in a daemon, it is luck which of them a crash cuts off.
 // Slow       while writes wait, messages queue up at the curator and their senders give up waiting.
 //            A step that itself needs the store lets writes go on first.
 // Threads    for one.
@@ -49,10 +50,15 @@ struct RunResult {
   Tally tally;
 };
 
+struct RunOptions {
+  Bug bug = Bug::kNone;
+  bool answer_beside_commits = false;  // StudiesLimits
+};
+
 // Runs `schedule` in a fresh folder inside `folder`, then lets everything work again and checks
 // that every device is counted. "at step 12 (send 3): device 3 is counted 2 times".
 RunResult RunSchedule(absl::Span<const Step> schedule, const std::string& folder,
-                      Bug bug = Bug::kNone);
+                      const RunOptions& options = {});
 
 }  // namespace coppice::testing
 

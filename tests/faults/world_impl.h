@@ -48,7 +48,7 @@ struct Crash {
 
 class World {
  public:
-  World(const std::string& folder, Bug bug);
+  World(const std::string& folder, const RunOptions& options);
   ~World() { EndProcess(); }
 
   RunResult Run(absl::Span<const Step> schedule);

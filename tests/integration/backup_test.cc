@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "client/privatizer.h"
-#include "common/privacy/openssl_random.h"
 #include "tests/integration/daemon.h"
+#include "tests/integration/randomized_reports.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -20,6 +20,7 @@ namespace {
 using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
+using ::coppice::testing::RandomizedReports;
 using ::coppice::testing::RunProgram;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
@@ -27,21 +28,6 @@ using ::testing::HasSubstr;
 
 constexpr uint32_t kDevices = 3000;
 constexpr uint32_t kBatch = 20;
-
-std::vector<PrivateReport> Randomize(const Collector& collector, const Collector::Offers& offer) {
-  std::vector<PrivateReport> reports;
-  OpenSslRandom random;
-  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
-  while (reports.size() < kDevices) {
-    const std::vector<Ticket> tickets =
-        *collector.FetchTickets(offer.terms.study, offer.fingerprint, 1000);
-    for (const Ticket& ticket : tickets) {
-      const double x = static_cast<double>(reports.size() % 100) / 100;
-      reports.push_back(*privatizer.Privatize({x, 1 - x}, reports.size() % 2, ticket, random));
-    }
-  }
-  return reports;
-}
 
 uint64_t Accepted(const Daemon& daemon) {
   return daemon.CoppiceJson({"study", "show", "--study", "s"})["accepted"].get<uint64_t>();
@@ -60,7 +46,7 @@ TEST(BackupTest, ABackupDuringIngestHoldsWhatWasAcknowledgedAndARestoredStoreCou
                       "laplace_joint", "--depth", "4"});
   ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
   ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
-  const std::vector<PrivateReport> reports = Randomize(collector, offer);
+  const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
 
   std::atomic<uint64_t> acknowledged{0};
   std::thread sender([&] {
@@ -174,7 +160,7 @@ TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBein
   {
     ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
     ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
-    const std::vector<PrivateReport> reports = Randomize(collector, offer);
+    const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
     // A backup writes what is new into a table of its own.
     ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).first(30)));
     daemon.CoppiceJson({"admin", "backup"});

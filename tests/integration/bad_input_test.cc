@@ -2,7 +2,6 @@
 // lost.
 
 #include <grpcpp/grpcpp.h>
-#include <sys/mount.h>
 
 #include <fstream>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
 #include "tests/integration/daemon.h"
+#include "tests/integration/small_disk.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -21,6 +21,7 @@ using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::ReadWhole;
 using ::coppice::testing::RunProgram;
+using ::coppice::testing::SmallDisk;
 using ::coppice::testing::SourcePath;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
@@ -221,34 +222,9 @@ TEST_F(BadInputTest, AClientThatTrustsAnotherAuthorityIsToldSo) {
   EXPECT_THAT(outcome.err, HasSubstr("CA certificate"));
 }
 
-// A small file system of its own, while the test runs. Needs root.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::string path) : path_(std::move(path)) {
-    std::filesystem::create_directories(path_);
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=96m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-  // Leaves less than the store wants to have free.
-  void Fill() const {
-    std::ofstream file(path_ + "/filler", std::ios::binary);
-    const std::string megabyte(1 << 20, 'x');
-    while (file << megabyte << std::flush) {
-    }
-  }
-  void MakeRoom() const { std::filesystem::remove(path_ + "/filler"); }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
-};
-
 TEST_F(BadInputTest, AFullDiskAcknowledgesNothingAndRecovers) {
   TempDir other;
-  const SmallDisk disk(other.path() + "/disk");
+  const SmallDisk disk(other.path() + "/disk", 96);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small file system needs root";
   Daemon daemon(other.path(), other.path() + "/disk/store");
   ASSERT_TRUE(daemon.Start());
@@ -263,7 +239,7 @@ TEST_F(BadInputTest, AFullDiskAcknowledgesNothingAndRecovers) {
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("disk is full"));
   EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "full"})["accepted"], 0);
-  disk.MakeRoom();
+  disk.Free();
   simulate.back() = "60";  // now it must succeed, however busy the machine is
   daemon.CoppiceJson(simulate);
   EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "full"})["accepted"], 50);

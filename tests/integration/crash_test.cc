@@ -2,7 +2,6 @@
 // once.
 
 #include <grpcpp/grpcpp.h>
-#include <sys/mount.h>
 
 #include <atomic>
 #include <chrono>
@@ -16,40 +15,27 @@
 
 #include "absl/time/time.h"
 #include "client/privatizer.h"
-#include "common/privacy/openssl_random.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.grpc.pb.h"
 #include "server/curator/estimator.h"
 #include "tests/integration/daemon.h"
+#include "tests/integration/randomized_reports.h"
+#include "tests/integration/small_disk.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
 using ::coppice::testing::Daemon;
+using ::coppice::testing::RandomizedReports;
+using ::coppice::testing::SmallDisk;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
 
-constexpr uint32_t kDevices = 6000;
-constexpr uint32_t kBatch = 20;
+constexpr uint32_t kFleetSize = 6000;
+constexpr uint32_t kSentTogether = 20;
 constexpr int kSenders = 3;
 constexpr int kKills = 4;
-
-// One report a device, randomized once.
-std::vector<PrivateReport> Randomize(const Collector& collector, const Collector::Offers& offer) {
-  std::vector<PrivateReport> reports;
-  OpenSslRandom random;
-  const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
-  while (reports.size() < kDevices) {
-    const std::vector<Ticket> tickets =
-        *collector.FetchTickets(offer.terms.study, offer.fingerprint, 1000);
-    for (const Ticket& ticket : tickets) {
-      const double x = static_cast<double>(reports.size() % 100) / 100;
-      reports.push_back(*privatizer.Privatize({x, 1 - x}, reports.size() % 2, ticket, random));
-    }
-  }
-  return reports;
-}
 
 // What the curator must hold if each report is in the sums exactly once.
 std::vector<LeafPrediction> Expected(const Terms& terms, const Tree& tree,
@@ -86,7 +72,7 @@ struct Fleet {
                         "--epsilon", "1", "--mechanism", "laplace_joint", "--depth", "4"});
     collector.emplace(*Collector::Create(daemon.connection(), retry));
     offer.emplace(*collector->FetchForest("crash", 1));
-    reports = Randomize(*collector, *offer);
+    reports = RandomizedReports(*collector, *offer, kFleetSize);
   }
 
   std::optional<Collector> collector;
@@ -118,12 +104,13 @@ class Senders {
 
  private:
   void Send(std::atomic<size_t>& next) {
-    for (size_t at = next.fetch_add(kBatch); at < kDevices; at = next.fetch_add(kBatch)) {
+    for (size_t at = next.fetch_add(kSentTogether); at < kFleetSize;
+         at = next.fetch_add(kSentTogether)) {
       const auto results =
-          fleet_.collector->Deliver(absl::MakeConstSpan(&fleet_.reports[at], kBatch));
+          fleet_.collector->Deliver(absl::MakeConstSpan(&fleet_.reports[at], kSentTogether));
       if (!results.ok()) {
         ADD_FAILURE() << results.status();
-        delivered_ += kBatch;  // so that the test ends
+        delivered_ += kSentTogether;  // so that the test ends
         continue;
       }
       for (const DeliveryResult& result : *results) {
@@ -142,17 +129,17 @@ class Senders {
 
 void CheckAllAreCountedOnce(const Daemon& daemon, const Fleet& fleet) {
   // Sent once more, all of them are known.
-  for (size_t at = 0; at < kDevices; at += 1000) {
+  for (size_t at = 0; at < kFleetSize; at += 1000) {
     ASSERT_OK_AND_ASSIGN(const auto results,
                          fleet.collector->Deliver(absl::MakeConstSpan(&fleet.reports[at], 1000)));
     for (const DeliveryResult& result : results) EXPECT_EQ(result.delivery, Delivery::kDuplicate);
   }
-  EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "crash"})["accepted"], kDevices);
+  EXPECT_EQ(daemon.CoppiceJson({"study", "show", "--study", "crash"})["accepted"], kFleetSize);
   // And the sums are those of each report once, to the last unit.
   daemon.CoppiceJson({"model", "build", "--study", "crash", "--model", "crash", "--estimator",
                       "weighted", "--lambda", "0"});
   const Model model = FetchModel(daemon, "crash");
-  EXPECT_EQ(model.certificate().reports, kDevices);
+  EXPECT_EQ(model.certificate().reports, kFleetSize);
   EXPECT_EQ(model.leaves()[0],
             Expected(fleet.offer->terms, fleet.offer->trees.at(0), fleet.reports));
 }
@@ -164,46 +151,18 @@ TEST(CrashTest, SigkillDuringIngestLosesNothingAndCountsNothingTwice) {
   const Fleet fleet(daemon, folder.path(), Patient(absl::Seconds(5)));
   Senders senders(fleet, /*copies=*/1);
   for (int i = 1; i <= kKills; ++i) {
-    while (senders.delivered() < kDevices * i / (kKills + 1)) std::this_thread::yield();
+    while (senders.delivered() < kFleetSize * i / (kKills + 1)) std::this_thread::yield();
     daemon.Kill();
     ASSERT_TRUE(daemon.Start());
   }
   senders.Join();
-  EXPECT_EQ(senders.delivered(), kDevices);
+  EXPECT_EQ(senders.delivered(), kFleetSize);
   CheckAllAreCountedOnce(daemon, fleet);
 }
 
-// A small file system for the store, where the user may mount one.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& path) : path_(path) {
-    std::filesystem::create_directory(path);
-    mounted_ = mount("tmpfs", path.c_str(), "tmpfs", 0, "size=160m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  // Without a disk of its own nothing is filled.
-  void Fill() const {
-    if (!mounted_) return;
-    std::ofstream file(path_ + "/filler", std::ios::binary);
-    const std::string block(1 << 16, 'x');
-    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-    }
-  }
-  void Free() const { std::filesystem::remove(path_ + "/filler"); }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
-};
-
 TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothing) {
   const TempDir folder;
-  const SmallDisk disk(folder.path() + "/disk");
+  const SmallDisk disk(folder.path() + "/disk", 160);
   Daemon daemon(folder.path(), folder.path() + "/disk/store");
   ASSERT_TRUE(daemon.Start());
   // A paused daemon answers too late: its devices have given that try up.
@@ -212,7 +171,7 @@ TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothi
   std::mt19937 random(1);
   constexpr uint64_t kTroubles = 12;
   for (uint64_t i = 1; i <= kTroubles; ++i) {
-    while (senders.delivered() < kDevices * i / (kTroubles + 1)) std::this_thread::yield();
+    while (senders.delivered() < kFleetSize * i / (kTroubles + 1)) std::this_thread::yield();
     const auto some_time = std::chrono::milliseconds(random() % 800);
     if (i % 3 == 0) {
       daemon.Pause();
@@ -233,7 +192,7 @@ TEST(CrashTest, KillsPausesAndAFullDiskWhileEachReportIsSentTwiceAtOnceLoseNothi
     }
   }
   senders.Join();
-  EXPECT_EQ(senders.delivered(), kDevices);
+  EXPECT_EQ(senders.delivered(), kFleetSize);
   CheckAllAreCountedOnce(daemon, fleet);
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 
-constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 constexpr int64_t kUnit = 2;
 constexpr int64_t kUnitOfThree = 8;  // at a third each, classes ask for whole quarters
 

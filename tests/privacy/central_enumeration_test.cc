@@ -27,7 +27,6 @@ TEST_P(CentralEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
 
 // The papers' flaws, each of which the check above must find.
 std::vector<WalkedRelease> BrokenTwins() {
-  constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
   return {
       {"median with candidates between the data's own ends", "1", kRow, 4, 1e-7, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {

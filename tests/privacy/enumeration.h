@@ -24,6 +24,8 @@
 
 namespace coppice::testing {
 
+inline constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
+
 // What is released, in any form that tells all of it.
 using TinyRelease =
     std::function<absl::StatusOr<std::string>(const TinyTable&, const Budget&, PrivateRandom&)>;

@@ -104,7 +104,6 @@ inline absl::StatusOr<std::string> MediansOfGroups(const std::array<TinyTable, 2
 }
 
 inline std::vector<WalkedRelease> AllReleases() {
-  constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
   return {
       {"private median", "1", kRow, 4, 1e-8, 0.99,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {

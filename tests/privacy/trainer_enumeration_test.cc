@@ -19,7 +19,6 @@ namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 
-constexpr Neighbours kRow = Neighbours::kAddOrRemoveRow;
 constexpr Neighbours kLabel = Neighbours::kChangeLabel;
 
 // The fourth round of smooth boosting, after three rules that said "yes", with noise for what a row

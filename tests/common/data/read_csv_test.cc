@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/data/read_table.h"
+#include "tests/common/data/is_refused.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -11,6 +12,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::Categorical;
+using ::coppice::testing::IsRefused;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempFile;
@@ -35,11 +37,6 @@ constexpr absl::string_view kHeader = "age,job,income\n";
 // Reads `body` below the header.
 absl::StatusOr<TableFile> ReadBody(absl::string_view body, const ReadOptions& options = {}) {
   return Read(absl::StrCat(kHeader, body), options);
-}
-
-MATCHER_P(IsRefused, message, "") {
-  return ::testing::ExplainMatchResult(
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), arg, result_listener);
 }
 
 TEST(ReadCsvTest, AnEmptyClassIsUnlabelledWhereThatIsAllowed) {

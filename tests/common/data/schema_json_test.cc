@@ -20,7 +20,7 @@ constexpr char kIncome[] = R"({
   "features": [{"name": "age", "type": "numeric", "min": 17, "max": 90.5},
                {"name": "sex", "type": "categorical", "values": ["Female", "Male"]}]})";
 
-MATCHER_P(IsRefused, message, "") {
+MATCHER_P(IsRefusedSchema, message, "") {
   return ::testing::ExplainMatchResult(
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)), ParseSchema(arg),
       result_listener);
@@ -44,9 +44,9 @@ TEST(SchemaJsonTest, ATargetWithBoundsStandsInForClasses) {
     "label": "rings", "target_min": 1, "target_max": 29,
     "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})"));
   EXPECT_EQ(schema->target(), (Target{.min = 1, .max = 29}));
-  EXPECT_THAT(R"({"label": "y", "target_min": 1})", IsRefused("\"target_max\""));
+  EXPECT_THAT(R"({"label": "y", "target_min": 1})", IsRefusedSchema("\"target_max\""));
   EXPECT_THAT(R"({"label": "y", "target_min": 1, "target_max": 2, "classes": ["a", "b"]})",
-              IsRefused("not both"));
+              IsRefusedSchema("not both"));
 }
 
 TEST(SchemaJsonTest, StudiesNeedClasses) {
@@ -59,37 +59,39 @@ TEST(SchemaJsonTest, StudiesNeedClasses) {
 }
 
 TEST(SchemaJsonTest, RefusesWhatIsNoJsonObject) {
-  EXPECT_THAT("", IsRefused("not valid JSON"));
-  EXPECT_THAT("{\"label\": ", IsRefused("not valid JSON"));
-  EXPECT_THAT(std::string(100'000, '['), IsRefused("not valid JSON"));
-  EXPECT_THAT("[]", IsRefused("must be a JSON object"));
+  EXPECT_THAT("", IsRefusedSchema("not valid JSON"));
+  EXPECT_THAT("{\"label\": ", IsRefusedSchema("not valid JSON"));
+  EXPECT_THAT(std::string(100'000, '['), IsRefusedSchema("not valid JSON"));
+  EXPECT_THAT("[]", IsRefusedSchema("must be a JSON object"));
 }
 
 TEST(SchemaJsonTest, NamesTheMemberThatIsMissingOrOfTheWrongType) {
-  EXPECT_THAT("{}", IsRefused("\"label\""));
-  EXPECT_THAT(R"({"label": 3})", IsRefused("\"label\""));
-  EXPECT_THAT(R"({"label": "y", "classes": "a"})", IsRefused("\"classes\", a list of texts"));
-  EXPECT_THAT(R"({"label": "y", "classes": [0, 1]})", IsRefused("\"classes\", a list of texts"));
-  EXPECT_THAT(R"({"label": "y", "classes": ["a", "b"]})", IsRefused("\"features\", a list"));
+  EXPECT_THAT("{}", IsRefusedSchema("\"label\""));
+  EXPECT_THAT(R"({"label": 3})", IsRefusedSchema("\"label\""));
+  EXPECT_THAT(R"({"label": "y", "classes": "a"})", IsRefusedSchema("\"classes\", a list of texts"));
+  EXPECT_THAT(R"({"label": "y", "classes": [0, 1]})",
+              IsRefusedSchema("\"classes\", a list of texts"));
+  EXPECT_THAT(R"({"label": "y", "classes": ["a", "b"]})", IsRefusedSchema("\"features\", a list"));
 }
 
 TEST(SchemaJsonTest, NamesTheFeatureThatIsWrong) {
-  EXPECT_THAT(With("3"), IsRefused("feature 1 must be a JSON object"));
-  EXPECT_THAT(With("{}"), IsRefused("feature 1 needs the text member \"name\""));
-  EXPECT_THAT(With(R"({"name": "x"})"), IsRefused("feature \"x\" needs the text member \"type\""));
-  EXPECT_THAT(With(R"({"name": "x", "type": "date"})"), IsRefused("\"numeric\" or"));
-  EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": 0})"), IsRefused("\"max\""));
+  EXPECT_THAT(With("3"), IsRefusedSchema("feature 1 must be a JSON object"));
+  EXPECT_THAT(With("{}"), IsRefusedSchema("feature 1 needs the text member \"name\""));
+  EXPECT_THAT(With(R"({"name": "x"})"),
+              IsRefusedSchema("feature \"x\" needs the text member \"type\""));
+  EXPECT_THAT(With(R"({"name": "x", "type": "date"})"), IsRefusedSchema("\"numeric\" or"));
+  EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": 0})"), IsRefusedSchema("\"max\""));
   EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": "0", "max": 1})"),
-              IsRefused("number member \"min\""));
+              IsRefusedSchema("number member \"min\""));
   EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": 0, "max": 1e999})"),
-              IsRefused("not valid JSON"));
-  EXPECT_THAT(With(R"({"name": "x", "type": "categorical"})"), IsRefused("\"values\""));
+              IsRefusedSchema("not valid JSON"));
+  EXPECT_THAT(With(R"({"name": "x", "type": "categorical"})"), IsRefusedSchema("\"values\""));
 }
 
 TEST(SchemaJsonTest, AppliesTheRulesOfSchemas) {
-  EXPECT_THAT(With(""), IsRefused("at least one feature"));
+  EXPECT_THAT(With(""), IsRefusedSchema("at least one feature"));
   EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": 2, "max": 1})"),
-              IsRefused("min must not exceed max"));
+              IsRefusedSchema("min must not exceed max"));
 }
 
 TEST(SchemaJsonTest, FileErrorsNameTheFile) {

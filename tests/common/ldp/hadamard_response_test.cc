@@ -9,7 +9,7 @@
 namespace coppice {
 namespace {
 
-std::unique_ptr<LocalMechanism> Make(const char* epsilon, Domain domain) {
+std::unique_ptr<LocalMechanism> MakeHadamard(const char* epsilon, Domain domain) {
   return *HadamardResponse::Create(*Budget::Parse(epsilon), domain);
 }
 
@@ -34,7 +34,7 @@ TEST(HadamardResponseTest, BlocksFollowTheBudgetAndTheCells) {
                              {"2", {3, 3}, 4, 4},  // blocks of 3, 2, 2 and 2 cells
                              {"0.01", {1, 2}, 1, 2},
                              {"20", {1u << 21, 2}, 1u << 22, 1}}) {
-    const auto mechanism = Make(epsilon, domain);
+    const auto mechanism = MakeHadamard(epsilon, domain);
     const auto& response = static_cast<const HadamardResponse&>(*mechanism);
     EXPECT_EQ(response.blocks(), blocks) << epsilon;
     EXPECT_EQ(response.columns(), columns) << epsilon;
@@ -45,7 +45,7 @@ TEST(HadamardResponseTest, BlocksFollowTheBudgetAndTheCells) {
 // Twice or half as many blocks would have no less noise: (g + 2 B)^2 / (B g^2) with g = e^eps - 1.
 TEST(HadamardResponseTest, TheNumberOfBlocksHasTheLeastNoise) {
   for (const char* epsilon : {"0.01", "0.5", "1", "1.34", "1.35", "2", "2.5", "3", "4", "7"}) {
-    const auto mechanism = Make(epsilon, {4096, 2});
+    const auto mechanism = MakeHadamard(epsilon, {4096, 2});
     const double gain = std::exp(mechanism->epsilon().epsilon()) - 1;
     const auto noise = [gain](double blocks) {
       return std::pow((gain + 2 * blocks) / gain, 2) / blocks;
@@ -60,7 +60,7 @@ TEST(HadamardResponseTest, TheNumberOfBlocksHasTheLeastNoise) {
 }
 
 TEST(HadamardResponseTest, TheSymbolIsTheBlockAndTheEntrysSign) {
-  const auto mechanism = Make("2", {3, 3});
+  const auto mechanism = MakeHadamard("2", {3, 3});
   const auto& response = static_cast<const HadamardResponse&>(*mechanism);
   // Cell 7 is the second of block 3, cell 8 the third of block 0.
   EXPECT_EQ(response.SymbolOf(0, 7), 6u);
@@ -73,7 +73,7 @@ TEST(HadamardResponseTest, TheSymbolIsTheBlockAndTheEntrysSign) {
 // Rows without noise, once in each column: their number times the columns, over p - q.
 TEST(HadamardResponseTest, EstimatesFromSums) {
   for (const char* epsilon : {"0.5", "2", "6"}) {
-    const auto mechanism = Make(epsilon, {3, 3});
+    const auto mechanism = MakeHadamard(epsilon, {3, 3});
     const auto& response = static_cast<const HadamardResponse&>(*mechanism);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (uint32_t column = 0; column < response.columns(); ++column) {
@@ -93,7 +93,7 @@ TEST(HadamardResponseTest, EstimatesFromSums) {
 }
 
 TEST(HadamardResponseTest, WithOneBlockItIsTheOneBitMechanism) {
-  const NoiseVariance one = Make("1", {256, 2})->Variance(1);
+  const NoiseVariance one = MakeHadamard("1", {256, 2})->Variance(1);
   EXPECT_NEAR(one.label, 4.683, 0.001);
   EXPECT_NEAR(one.leaf, 9.366, 0.001);
   EXPECT_NEAR(one.hit.label, -1, 1e-12);

@@ -8,11 +8,11 @@
 namespace coppice {
 namespace {
 
-std::unique_ptr<LocalMechanism> Make(const char* epsilon, Domain domain) {
+std::unique_ptr<LocalMechanism> MakeHashing(const char* epsilon, Domain domain) {
   return *LocalHashing::Create(*Budget::Parse(epsilon), domain);
 }
 
-struct Expected {
+struct ExpectedHashing {
   const char* epsilon;
   Domain domain;
   uint32_t prime, digits, columns;
@@ -21,22 +21,22 @@ struct Expected {
 // Device and curator must agree on these; computed elsewhere, with integers of any size.
 TEST(LocalHashingTest, ThePrimeFollowsTheBudgetAndTheCells) {
   for (const auto& [epsilon, domain, prime, digits, columns] :
-       std::vector<Expected>{{"0.01", {1, 2}, 2, 1, 1},
-                             {"0.01", {3, 3}, 2, 4, 15},
-                             {"0.5", {8, 2}, 3, 3, 26},
-                             {"0.7", {2, 2}, 5, 1, 4},
-                             {"0.7", {3, 3}, 3, 2, 8},
-                             {"1", {8, 2}, 5, 2, 24},
-                             {"1", {256, 2}, 3, 6, 728},
-                             {"2", {8, 2}, 17, 1, 16},
-                             {"2", {256, 2}, 11, 3, 1330},
-                             {"2", {4096, 2}, 7, 5, 16806},
-                             {"3", {16, 2}, 37, 1, 36},
-                             {"3", {256, 2}, 23, 2, 528},
-                             {"8", {256, 2}, 23, 2, 528},
-                             {"4", {65536, 2}, 11, 5, 161050},
-                             {"0.01", {65536, 2}, 2, 17, 131071}}) {
-    const auto mechanism = Make(epsilon, domain);
+       std::vector<ExpectedHashing>{{"0.01", {1, 2}, 2, 1, 1},
+                                    {"0.01", {3, 3}, 2, 4, 15},
+                                    {"0.5", {8, 2}, 3, 3, 26},
+                                    {"0.7", {2, 2}, 5, 1, 4},
+                                    {"0.7", {3, 3}, 3, 2, 8},
+                                    {"1", {8, 2}, 5, 2, 24},
+                                    {"1", {256, 2}, 3, 6, 728},
+                                    {"2", {8, 2}, 17, 1, 16},
+                                    {"2", {256, 2}, 11, 3, 1330},
+                                    {"2", {4096, 2}, 7, 5, 16806},
+                                    {"3", {16, 2}, 37, 1, 36},
+                                    {"3", {256, 2}, 23, 2, 528},
+                                    {"8", {256, 2}, 23, 2, 528},
+                                    {"4", {65536, 2}, 11, 5, 161050},
+                                    {"0.01", {65536, 2}, 2, 17, 131071}}) {
+    const auto mechanism = MakeHashing(epsilon, domain);
     const auto& hashing = static_cast<const LocalHashing&>(*mechanism);
     EXPECT_EQ(hashing.symbols(), prime) << epsilon << " " << domain.leaves;
     EXPECT_EQ(hashing.digits(), digits) << epsilon << " " << domain.leaves;
@@ -46,7 +46,7 @@ TEST(LocalHashingTest, ThePrimeFollowsTheBudgetAndTheCells) {
 }
 
 TEST(LocalHashingTest, TheHashIsTheInnerProductOfDigits) {
-  const auto mechanism = Make("1", {8, 2});  // two digits in base 5
+  const auto mechanism = MakeHashing("1", {8, 2});  // two digits in base 5
   const auto& hashing = static_cast<const LocalHashing&>(*mechanism);
   EXPECT_EQ(hashing.SymbolOf(0, 13), 3u);   // (1, 0) on (3, 2)
   EXPECT_EQ(hashing.SymbolOf(4, 13), 2u);   // (0, 1)
@@ -58,7 +58,7 @@ TEST(LocalHashingTest, TheHashIsTheInnerProductOfDigits) {
 // Any two cells, in exactly (g^(t-1) - 1) of the g^t - 1 columns.
 TEST(LocalHashingTest, CellsCollideEquallyOften) {
   for (const char* epsilon : {"0.01", "0.5", "1", "2"}) {
-    const auto mechanism = Make(epsilon, {8, 2});
+    const auto mechanism = MakeHashing(epsilon, {8, 2});
     const auto& hashing = static_cast<const LocalHashing&>(*mechanism);
     const uint32_t expected = (hashing.columns() + 1) / hashing.symbols() - 1;
     for (size_t x = 0; x < 16; ++x) {
@@ -78,7 +78,7 @@ TEST(LocalHashingTest, CellsCollideEquallyOften) {
 TEST(LocalHashingTest, EstimatesFromSums) {
   for (const char* epsilon : {"0.01", "0.5", "1", "2"}) {
     const Domain domain = {8, 2};
-    const auto mechanism = Make(epsilon, domain);
+    const auto mechanism = MakeHashing(epsilon, domain);
     const auto& hashing = static_cast<const LocalHashing&>(*mechanism);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<int64_t>(i * i % 101);
@@ -105,7 +105,7 @@ TEST(LocalHashingTest, EstimatesFromSums) {
 TEST(LocalHashingTest, HasNoMoreNoiseThanBitsAtModerateEpsilons) {
   for (const uint32_t leaves : {8u, 16u, 256u, 4096u, 65536u}) {
     for (const char* epsilon : {"0.01", "0.5", "1", "1.5", "2", "2.5", "3"}) {
-      const auto mechanism = Make(epsilon, {leaves, 2});
+      const auto mechanism = MakeHashing(epsilon, {leaves, 2});
       const double e = std::exp(mechanism->epsilon().epsilon());
       const double of_bits = 4 * e / std::pow(e - 1, 2);
       const double ratio = mechanism->Variance(1).label / of_bits;

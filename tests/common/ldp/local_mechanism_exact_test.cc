@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/ldp/integer_payload.h"
 #include "common/ldp/local_mechanism.h"
+#include "tests/common/ldp/mechanism_case.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
@@ -17,8 +17,10 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::AcceptedPayloads;
+using ::coppice::testing::CaseName;
 using ::coppice::testing::DomainFor;
 using ::coppice::testing::IsLaplace;
+using ::coppice::testing::MechanismCase;
 using ::coppice::testing::ValuesOf;
 
 constexpr double kRounding = 1e-9;  // of sums of logarithms in doubles
@@ -36,14 +38,8 @@ std::vector<std::string> IntegerOutputs(size_t size, int32_t low, int32_t high) 
   }
 }
 
-struct Case {
-  MechanismKind kind;
-  const char* epsilon;
-  Domain domain;
-};
-
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
+std::vector<MechanismCase> Cases() {
+  std::vector<MechanismCase> cases;
   for (const MechanismKind kind : AllMechanismKinds()) {
     for (const char* epsilon : {"0.01", "0.5", "1", "3", "20"}) {
       for (const Domain domain : {Domain{1, 2}, Domain{2, 2}, Domain{2, 3}, Domain{3, 2}}) {
@@ -54,7 +50,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-class LocalMechanismExactTest : public ::testing::TestWithParam<Case> {
+class LocalMechanismExactTest : public ::testing::TestWithParam<MechanismCase> {
  protected:
   void SetUp() override {
     mechanism_ =
@@ -71,16 +67,9 @@ class LocalMechanismExactTest : public ::testing::TestWithParam<Case> {
 
 class FiniteReportExactTest : public LocalMechanismExactTest {};
 
-std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
-  std::string name = absl::StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
-                                  test.param.domain.leaves, "x", test.param.domain.classes);
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-}
-
-std::vector<Case> FiniteReportCases() {
-  std::vector<Case> cases = Cases();
-  std::erase_if(cases, [](const Case& one) { return IsLaplace(one.kind); });
+std::vector<MechanismCase> FiniteReportCases() {
+  std::vector<MechanismCase> cases = Cases();
+  std::erase_if(cases, [](const MechanismCase& one) { return IsLaplace(one.kind); });
   return cases;
 }
 

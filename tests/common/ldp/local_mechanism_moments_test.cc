@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/ldp/hadamard_response.h"
 #include "common/ldp/local_hashing.h"
 #include "common/ldp/local_mechanism.h"
+#include "tests/common/ldp/mechanism_case.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
@@ -19,6 +19,8 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::AcceptedPayloads;
+using ::coppice::testing::CaseName;
+using ::coppice::testing::MechanismCase;
 using ::coppice::testing::ValuesOf;
 
 using Matrix = std::vector<std::vector<double>>;
@@ -67,20 +69,7 @@ std::vector<Moments> MomentsOf(const LocalMechanism& mechanism) {
   return moments;
 }
 
-struct Case {
-  MechanismKind kind;
-  const char* epsilon;
-  Domain domain;
-};
-
-std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
-  std::string name = absl::StrCat(MechanismName(test.param.kind), "_", test.param.epsilon, "_",
-                                  test.param.domain.leaves, "x", test.param.domain.classes);
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-}
-
-class MomentsTest : public ::testing::TestWithParam<Case> {
+class MomentsTest : public ::testing::TestWithParam<MechanismCase> {
  protected:
   const std::unique_ptr<LocalMechanism> mechanism_ =
       *MakeLocalMechanism(GetParam().kind, *Budget::Parse(GetParam().epsilon), GetParam().domain);
@@ -93,7 +82,7 @@ class RowByRowTest : public MomentsTest {};
 class BlocksTest : public MomentsTest {};
 class DigitsTest : public MomentsTest {};
 
-std::vector<Case> RowByRowCases() {
+std::vector<MechanismCase> RowByRowCases() {
   using enum MechanismKind;
   return {{kSymmetricUnary, "1", {2, 3}},
           {kOptimizedUnary, "1", {2, 3}},
@@ -117,24 +106,24 @@ std::vector<Case> RowByRowCases() {
 }
 
 // More noise from some rows than from others.
-std::vector<Case> CasesOfBlocks() {
+std::vector<MechanismCase> CasesOfBlocks() {
   using enum MechanismKind;
   return {{kHadamardResponse, "1.4", {2, 2}},
           {kHadamardResponse, "2", {8, 2}},
           {kHadamardResponse, "3", {3, 3}},
           {kHadamardResponse, "20", {2, 3}}};
 }
-std::vector<Case> CasesOfDigits() {
+std::vector<MechanismCase> CasesOfDigits() {
   using enum MechanismKind;
   return {{kLocalHashing, "0.7", {3, 3}},
           {kLocalHashing, "0.01", {2, 2}},
           {kLocalHashing, "0.01", {8, 2}}};
 }
 
-std::vector<Case> AllCases() {
-  std::vector<Case> cases = RowByRowCases();
-  for (const Case& one : CasesOfBlocks()) cases.push_back(one);
-  for (const Case& one : CasesOfDigits()) cases.push_back(one);
+std::vector<MechanismCase> AllCases() {
+  std::vector<MechanismCase> cases = RowByRowCases();
+  for (const MechanismCase& one : CasesOfBlocks()) cases.push_back(one);
+  for (const MechanismCase& one : CasesOfDigits()) cases.push_back(one);
   // Some vectors are no cells.
   cases.push_back({MechanismKind::kLocalHashing, "0.5", {8, 2}});
   return cases;

@@ -54,20 +54,20 @@ TEST(MechanismLimitsTest, UnsetIsZero) {
   }
 }
 
-absl::Status Make(const char* epsilon, Domain domain) {
+absl::Status Creation(const char* epsilon, Domain domain) {
   return MakeLocalMechanism(MechanismKind::kLaplaceJoint, *Budget::Parse(epsilon), domain).status();
 }
 
 TEST(MechanismLimitsTest, EpsilonsAndDomainsAreTakenUpToTheirEnds) {
   EXPECT_EQ(kMaxStudyEpsilonNanos, Budget::Parse("20")->nanos());
   constexpr Domain kLargest{1u << 21, 2};
-  EXPECT_THAT(Make("0.01", kLargest), IsOk());
-  EXPECT_THAT(Make("1000", {1, 2}), IsOk());
+  EXPECT_THAT(Creation("0.01", kLargest), IsOk());
+  EXPECT_THAT(Creation("1000", {1, 2}), IsOk());
   for (const char* epsilon : {"0.009999999", "1000.000000001"}) {
-    EXPECT_THAT(Make(epsilon, {1, 2}),
+    EXPECT_THAT(Creation(epsilon, {1, 2}),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0.01 to 1000")));
   }
-  EXPECT_THAT(Make("1", {(1u << 21) + 1, 2}),
+  EXPECT_THAT(Creation("1", {(1u << 21) + 1, 2}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4194304")));
 }
 

@@ -11,7 +11,7 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-std::unique_ptr<LocalMechanism> Make(const char* epsilon, uint32_t leaves) {
+std::unique_ptr<LocalMechanism> MakeSigned(const char* epsilon, uint32_t leaves) {
   return *SignedHadamard::Create(*Budget::Parse(epsilon), {leaves, 2});
 }
 
@@ -26,14 +26,14 @@ TEST(SignedHadamardTest, TakesTwoClassesOnly) {
 TEST(SignedHadamardTest, HasColumnsForItsLeaves) {
   for (const auto& [leaves, columns] :
        std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {2, 2}, {3, 4}, {4, 4}, {5, 8}}) {
-    const auto mechanism = Make("1", leaves);
+    const auto mechanism = MakeSigned("1", leaves);
     EXPECT_EQ(mechanism->columns(), columns);
     EXPECT_EQ(mechanism->sum_size(), 2 * columns);
   }
 }
 
 TEST(SignedHadamardTest, TheSymbolIsTheSignOfLabelAndEntry) {
-  const auto mechanism = Make("1", 4);
+  const auto mechanism = MakeSigned("1", 4);
   const auto& signs = static_cast<const SignedHadamard&>(*mechanism);
   // Column 3 of the matrix is + - - +.
   EXPECT_EQ(signs.SymbolOf(3, 1), 0u);  // leaf 0, label 1: +
@@ -46,7 +46,7 @@ TEST(SignedHadamardTest, TheSymbolIsTheSignOfLabelAndEntry) {
 
 // A row of (leaf 2, label 1), once in each column without noise, and two of (leaf 0, label 0).
 TEST(SignedHadamardTest, EstimatesMarginsFromSums) {
-  const auto mechanism = Make("1", 3);
+  const auto mechanism = MakeSigned("1", 3);
   const auto& signs = static_cast<const SignedHadamard&>(*mechanism);
   std::vector<int64_t> sums(mechanism->sum_size());
   for (uint32_t column = 0; column < 4; ++column) {
@@ -67,7 +67,7 @@ TEST(SignedHadamardTest, EstimatesMarginsFromSums) {
 
 // The margin, label 1 less label 0, has variance ((e^epsilon + 1) / (e^epsilon - 1))^2.
 TEST(SignedHadamardTest, VarianceIsTheClosedForm) {
-  const NoiseVariance one = Make("1", 256)->Variance(1);
+  const NoiseVariance one = MakeSigned("1", 256)->Variance(1);
   EXPECT_NEAR(4 * one.label, 4.683, 0.001);
   EXPECT_EQ(one.leaf, 0);
   EXPECT_EQ(one.covariance, 0);

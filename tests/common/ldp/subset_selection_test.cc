@@ -15,7 +15,7 @@ using ::coppice::testing::ExpectEveryFailurePassedOn;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-std::unique_ptr<LocalMechanism> Make(const char* epsilon, Domain domain) {
+std::unique_ptr<LocalMechanism> MakeSubsets(const char* epsilon, Domain domain) {
   return *SubsetSelection::Create(*Budget::Parse(epsilon), domain);
 }
 
@@ -43,7 +43,7 @@ TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
                              {"20", {2, 2}, 1, 4294967269, 1},
                              {"20", {1u << 21, 2}, 1, 4258155107, 3},
                              {"0.01", {1u << 21, 2}, 2086666, 2147483312, 1u << 19}}) {
-    const auto mechanism = Make(epsilon, domain);
+    const auto mechanism = MakeSubsets(epsilon, domain);
     EXPECT_EQ(Subset(*mechanism).members(), members) << epsilon << " " << domain.leaves;
     // The rate from the variance where the row is: p (1 - p) / (p - q)^2, q = (w - p) / (D - 1).
     const double p = std::ldexp(rate, -32);
@@ -61,16 +61,16 @@ TEST(SubsetSelectionTest, SetsAndRatesFollowTheBudgetAndTheCells) {
 
 // Numbers where they take fewer bits than there are cells; 2 of 16 cells, 2 of 6, 1 of 4.
 TEST(SubsetSelectionTest, PayloadsAreTheShorterOfBitsAndNumbers) {
-  EXPECT_FALSE(Subset(*Make("2", {8, 2})).is_bitmap());
-  EXPECT_EQ(Subset(*Make("2", {8, 2})).members(), 2u);
-  EXPECT_TRUE(Subset(*Make("0.5", {2, 3})).is_bitmap());  // six bits either way
-  EXPECT_EQ(Subset(*Make("0.5", {2, 3})).members(), 2u);
-  EXPECT_FALSE(Subset(*Make("1", {2, 2})).is_bitmap());
+  EXPECT_FALSE(Subset(*MakeSubsets("2", {8, 2})).is_bitmap());
+  EXPECT_EQ(Subset(*MakeSubsets("2", {8, 2})).members(), 2u);
+  EXPECT_TRUE(Subset(*MakeSubsets("0.5", {2, 3})).is_bitmap());  // six bits either way
+  EXPECT_EQ(Subset(*MakeSubsets("0.5", {2, 3})).members(), 2u);
+  EXPECT_FALSE(Subset(*MakeSubsets("1", {2, 2})).is_bitmap());
 }
 
 // Cell 5 of 16, by its script: whether it is in the set, then the draws of others.
 TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
-  const auto numbers = Make("2", {8, 2});  // two members as four bits each
+  const auto numbers = MakeSubsets("2", {8, 2});  // two members as four bits each
   const auto randomize = [&](PrivateRandom& random) {
     return numbers->Randomize({2, 1}, 0, random);
   };
@@ -81,7 +81,7 @@ TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
   ExpectEveryFailurePassedOn<std::string>({0, 13, 3}, "\xe3", randomize);
   ExpectEveryFailurePassedOn<std::string>({0, 3, 3}, "\xf3", randomize);
 
-  const auto bits = Make("0.5", {2, 3});  // two members of six, as bits
+  const auto bits = MakeSubsets("0.5", {2, 3});  // two members of six, as bits
   const auto randomize_bits = [&](PrivateRandom& random) {
     return bits->Randomize({0, 2}, 0, random);
   };
@@ -100,14 +100,14 @@ TEST(SubsetSelectionTest, DrawsMembersByFloydAndPassesFailuresOn) {
 TEST(SubsetSelectionTest, OnlyWholeSetsInOrderAreTaken) {
   const auto refused =
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set that no honest device"));
-  const auto bits = Make("0.5", {2, 3});
+  const auto bits = MakeSubsets("0.5", {2, 3});
   EXPECT_OK(bits->Check(std::string(1, 0b100001)));
   EXPECT_THAT(bits->Check(std::string(1, 0b100000)), refused);
   EXPECT_THAT(bits->Check(std::string(1, 0b111000)), refused);
   EXPECT_THAT(bits->Check(std::string(1, 0b1000001)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("past its last")));
 
-  const auto numbers = Make("2.5", {11, 2});  // two of 22 cells, as five bits each
+  const auto numbers = MakeSubsets("2.5", {11, 2});  // two of 22 cells, as five bits each
   ASSERT_EQ(Subset(*numbers).members(), 2u);
   const auto of = [](uint32_t first, uint32_t second) {
     std::string payload(2, '\0');
@@ -127,7 +127,7 @@ TEST(SubsetSelectionTest, OnlyWholeSetsInOrderAreTaken) {
 }
 
 TEST(SubsetSelectionTest, ProbabilitiesAreThoseOfSets) {
-  const auto numbers = Make("2", {8, 2});
+  const auto numbers = MakeSubsets("2", {8, 2});
   std::string payload(1, '\0');
   SetNumber(payload, 4, 0, 3);
   SetNumber(payload, 4, 1, 12);
@@ -140,7 +140,7 @@ TEST(SubsetSelectionTest, ProbabilitiesAreThoseOfSets) {
 
 // A large set as numbers and its sums.
 TEST(SubsetSelectionTest, SumsCountMembers) {
-  const auto numbers = Make("4", {256, 2});  // nine of 512 cells
+  const auto numbers = MakeSubsets("4", {256, 2});  // nine of 512 cells
   std::string payload(11, '\0');
   for (uint32_t i = 0; i < 9; ++i) SetNumber(payload, 9, i, 50 * i + 111);
   std::vector<int64_t> sums(512, 1);
@@ -153,10 +153,10 @@ TEST(SubsetSelectionTest, SumsCountMembers) {
 
 // Least noise of all, at epsilon 1 and 256 leaves.
 TEST(SubsetSelectionTest, VarianceIsTheLeast) {
-  const NoiseVariance one = Make("1", {256, 2})->Variance(1);
+  const NoiseVariance one = MakeSubsets("1", {256, 2})->Variance(1);
   EXPECT_NEAR(one.label, 3.66, 0.005);
   EXPECT_NEAR(one.leaf, 7.315, 0.005);
-  const NoiseVariance few = Make("4", {16, 2})->Variance(1);
+  const NoiseVariance few = MakeSubsets("4", {16, 2})->Variance(1);
   EXPECT_NEAR(few.label, 0.0294, 0.00005);
   EXPECT_NEAR(few.leaf, 0.0582, 0.00005);
 }

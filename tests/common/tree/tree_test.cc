@@ -20,8 +20,6 @@ using ::coppice::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 MATCHER_P(IsRefused, message, "") {
   return ::testing::ExplainMatchResult(
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)),
@@ -138,10 +136,12 @@ TEST(TreeTest, CreateRejectsSplitsThatDoNotFitTheSchema) {
   EXPECT_THAT(Stump(NumericSplit(2, 30, 1, 2)), IsRefused("feature must be below 2"));
   EXPECT_THAT(Stump(NumericSplit(1, 1, 1, 2)), IsRefused("not numeric"));
   EXPECT_THAT(Stump(CategorySplit(0, 1, 1, 2)), IsRefused("not categorical"));
-  for (const double category : {-1.0, 0.5, 3.0, kInf, kMissingValue}) {
+  for (const double category :
+       {-1.0, 0.5, 3.0, std::numeric_limits<double>::infinity(), kMissingValue}) {
     EXPECT_THAT(Stump(CategorySplit(1, category, 1, 2)), IsRefused("from 0 to 2"));
   }
-  for (const double threshold : {kInf, -kInf, kMissingValue}) {
+  for (const double threshold : {std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity(), kMissingValue}) {
     EXPECT_THAT(Stump(NumericSplit(0, threshold, 1, 2)), IsRefused("must be finite"));
   }
 }

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 auto IsOfAnotherForest() {
   return StatusIs(absl::StatusCode::kDataLoss, HasSubstr("terms of study mushrooms-1 stand for"));
 }
-auto IsInvalid(const char* text) {
+auto IsInvalidForest(const char* text) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
 }
 
@@ -99,8 +99,8 @@ TEST_F(PackedForestTest, ForestWithATreeMoreLessOrMoved) {
 TEST(HostilePackedForestTest, BytesThatAreNoTree) {
   const PackedForest packed = PackTrees({"\xff\xff"});
   EXPECT_THAT(OpenTree(TermsFor(packed), 0, packed.trees[0], ""),
-              IsInvalid("forest.trees[0]: is not a coppice.v1.Tree message"));
-  EXPECT_THAT(OpenForest(TermsFor(packed), packed), IsInvalid("forest.trees[0]"));
+              IsInvalidForest("forest.trees[0]: is not a coppice.v1.Tree message"));
+  EXPECT_THAT(OpenForest(TermsFor(packed), packed), IsInvalidForest("forest.trees[0]"));
 }
 
 TEST(HostilePackedForestTest, ATreeThatDoesNotFitTheSchema) {
@@ -111,8 +111,8 @@ TEST(HostilePackedForestTest, ATreeThatDoesNotFitTheSchema) {
   const Terms terms = TermsFor(packed);
   EXPECT_OK(OpenTree(terms, 0, packed.trees[0], packed.merkle.paths[0]));
   EXPECT_THAT(OpenTree(terms, 1, packed.trees[1], packed.merkle.paths[1]),
-              IsInvalid("forest.trees[1]: tree node 0: feature"));
-  EXPECT_THAT(OpenForest(terms, packed), IsInvalid("forest.trees[1]: tree node 0: feature"));
+              IsInvalidForest("forest.trees[1]: tree node 0: feature"));
+  EXPECT_THAT(OpenForest(terms, packed), IsInvalidForest("forest.trees[1]: tree node 0: feature"));
 }
 
 TEST(HostilePackedForestTest, ATreeWhoseReportsAreTooLarge) {
@@ -122,7 +122,7 @@ TEST(HostilePackedForestTest, ATreeWhoseReportsAreTooLarge) {
   for (size_t k = 0; k <= kMaxCells / 2; ++k) classes.push_back(std::to_string(k));
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create(MakeSchema().features(), "edible", std::move(classes)));
-  EXPECT_THAT(OpenTree(terms, 0, packed.trees[0], ""), IsInvalid("grow it less deep"));
+  EXPECT_THAT(OpenTree(terms, 0, packed.trees[0], ""), IsInvalidForest("grow it less deep"));
 }
 
 }  // namespace

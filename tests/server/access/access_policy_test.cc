@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kCreate[] = "/coppice.v1.StudyService/CreateStudy";
+constexpr char kCreateStudy[] = "/coppice.v1.StudyService/CreateStudy";
 constexpr char kPredict[] = "/coppice.v1.ModelService/Predict";
 constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
 constexpr char kHealth[] = "/grpc.health.v1.Health/Check";
@@ -46,8 +46,8 @@ TEST(AccessPolicyTest, AnEmptyPolicyAllowsNobodyAnythingButHealth) {
 TEST(AccessPolicyTest, ATokenHasItsRolesAndNoOthers) {
   const AccessPolicy policy({}, {Token("a", {Role::kAnalyst}), Token("b", {Role::kAdmin})}, {});
   EXPECT_OK(policy.Check(kPredict, Bearer("a"), kNow));
-  EXPECT_OK(policy.Check(kCreate, Bearer("b"), kNow));
-  EXPECT_THAT(policy.Check(kCreate, Bearer("a"), kNow),
+  EXPECT_OK(policy.Check(kCreateStudy, Bearer("b"), kNow));
+  EXPECT_THAT(policy.Check(kCreateStudy, Bearer("a"), kNow),
               IsDenied("for the role admin, and you have analyst: ask the operator"));
 }
 
@@ -56,9 +56,9 @@ TEST(AccessPolicyTest, EveryTokenIsFoundWhereverItStands) {
   for (int i = 0; i < 20; ++i) tokens.push_back(Token(absl::StrCat("t", i), {Role::kAdmin}));
   const AccessPolicy policy({}, tokens, {});
   for (int i = 0; i < 20; ++i) {
-    EXPECT_OK(policy.Check(kCreate, Bearer(absl::StrCat("t", i)), kNow)) << i;
+    EXPECT_OK(policy.Check(kCreateStudy, Bearer(absl::StrCat("t", i)), kNow)) << i;
   }
-  EXPECT_THAT(policy.Check(kCreate, Bearer("t20"), kNow), IsUnauthenticated("not known"));
+  EXPECT_THAT(policy.Check(kCreateStudy, Bearer("t20"), kNow), IsUnauthenticated("not known"));
 }
 
 // A comparison of a part of the hash, or one that stops early, would let one of these in.
@@ -66,14 +66,14 @@ TEST(AccessPolicyTest, AHashThatDiffersInOneBitIsAnotherToken) {
   for (size_t bit = 0; bit < 256; ++bit) {
     PolicyEntry entry = Token("a", {Role::kAdmin});
     entry.sha256[bit / 8] = static_cast<uint8_t>(entry.sha256[bit / 8] ^ (1u << (bit % 8)));
-    EXPECT_FALSE(AccessPolicy({}, {entry}, {}).Check(kCreate, Bearer("a"), kNow).ok()) << bit;
+    EXPECT_FALSE(AccessPolicy({}, {entry}, {}).Check(kCreateStudy, Bearer("a"), kNow).ok()) << bit;
   }
 }
 
 TEST(AccessPolicyTest, AnExpiredTokenIsRefusedFromThatSecondOn) {
   const AccessPolicy policy({}, {Token("a", {Role::kAdmin}, kNow)}, {});
-  EXPECT_OK(policy.Check(kCreate, Bearer("a"), kNow - absl::Nanoseconds(1)));
-  EXPECT_THAT(policy.Check(kCreate, Bearer("a"), kNow), IsUnauthenticated("has expired"));
+  EXPECT_OK(policy.Check(kCreateStudy, Bearer("a"), kNow - absl::Nanoseconds(1)));
+  EXPECT_THAT(policy.Check(kCreateStudy, Bearer("a"), kNow), IsUnauthenticated("has expired"));
 }
 
 TEST(AccessPolicyTest, TheAnonymousHaveWhatThePolicyGivesThem) {
@@ -93,10 +93,11 @@ TEST(AccessPolicyTest, ABadTokenIsRefusedAlsoWhereNoneIsNeeded) {
 TEST(AccessPolicyTest, TheSchemeIsBearerInAnyCase) {
   const AccessPolicy policy({}, {Token("a", {Role::kAdmin})}, {});
   for (const char* good : {"Bearer a", "bearer a", "BEARER  a "}) {
-    EXPECT_OK(policy.Check(kCreate, {.authorization = good}, kNow)) << good;
+    EXPECT_OK(policy.Check(kCreateStudy, {.authorization = good}, kNow)) << good;
   }
   for (const char* bad : {"", "a", "Basic a", "Bearer", "Bearera"}) {
-    EXPECT_THAT(policy.Check(kCreate, {.authorization = bad}, kNow), IsUnauthenticated("")) << bad;
+    EXPECT_THAT(policy.Check(kCreateStudy, {.authorization = bad}, kNow), IsUnauthenticated(""))
+        << bad;
   }
 }
 
@@ -104,7 +105,8 @@ TEST(AccessPolicyTest, ACertificateHasItsRolesAndAnotherOneNone) {
   const Sha256Digest lab{1, 2, 3}, other{1, 2, 4};
   const AccessPolicy policy({}, {}, {{.name = "lab", .sha256 = lab, .roles = {Role::kAnalyst}}});
   EXPECT_OK(policy.Check(kPredict, {.certificate_sha256 = lab}, kNow));
-  EXPECT_THAT(policy.Check(kCreate, {.certificate_sha256 = lab}, kNow), IsDenied("have analyst"));
+  EXPECT_THAT(policy.Check(kCreateStudy, {.certificate_sha256 = lab}, kNow),
+              IsDenied("have analyst"));
   EXPECT_THAT(policy.Check(kPredict, {.certificate_sha256 = other}, kNow),
               IsUnauthenticated("your certificate has none"));
 }
@@ -115,7 +117,7 @@ TEST(AccessPolicyTest, TokenAndCertificateAddUp) {
                             {{.name = "lab", .sha256 = lab, .roles = {Role::kDevice}}});
   Credentials both = Bearer("a");
   both.certificate_sha256 = lab;
-  EXPECT_OK(policy.Check(kCreate, both, kNow));
+  EXPECT_OK(policy.Check(kCreateStudy, both, kNow));
 }
 
 TEST(AccessPolicyTest, AMethodWithoutALineIsForNobody) {
@@ -128,7 +130,7 @@ TEST(AccessPolicyTest, NoMessageShowsTheToken) {
   const AccessPolicy policy({}, {Token("old", {Role::kAdmin}, kNow), Token("an", {Role::kDevice})},
                             {});
   for (const Credentials& shown : {Bearer("s3cr3t"), Credentials{.authorization = "s3cr3t"}}) {
-    EXPECT_THAT(policy.Check(kCreate, shown, kNow).message(), Not(HasSubstr("s3cr3t")));
+    EXPECT_THAT(policy.Check(kCreateStudy, shown, kNow).message(), Not(HasSubstr("s3cr3t")));
   }
 }
 

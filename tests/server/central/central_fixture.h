@@ -21,6 +21,9 @@
 
 namespace coppice::testing {
 
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
 inline constexpr uint64_t kEpsilon = 1'000'000'000;
 
 inline std::shared_ptr<const Schema> CentralSchema() {

@@ -20,9 +20,6 @@ using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-
 class DatasetsTest : public ::testing::Test {
  protected:
   void SetUp() override { Reopen(); }

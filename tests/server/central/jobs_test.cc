@@ -21,8 +21,6 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr auto kExists = absl::StatusCode::kAlreadyExists;
 
 class JobsTest : public ::testing::Test {

@@ -31,7 +31,7 @@ Table TableOf(std::shared_ptr<const Schema> schema,
   return table;
 }
 
-Tree Grow(const Table& table, const HybridOptions& options = {}, bool use_labels = true) {
+Tree GrowHybrid(const Table& table, const HybridOptions& options = {}, bool use_labels = true) {
   const HybridRows rows(table, use_labels);
   PublicRandom random(1);
   const std::vector<uint32_t> once(table.num_rows(), 1);
@@ -43,7 +43,7 @@ TEST(HybridGrowerTest, CutsByLabelsHalfWayBetweenValuesAndThenBySpread) {
   const Table table = TableOf(
       TwoNumbers(),
       {{{10, 1}, 0}, {{11, 90}, 0}, {{20, 30}, 0}, {{30, 2}, 1}, {{31, 80}, 1}, {{32, 40}, 1}});
-  const Tree tree = Grow(table, {.max_depth = 2});
+  const Tree tree = GrowHybrid(table, {.max_depth = 2});
   const Node& root = tree.nodes()[0];
   EXPECT_EQ(root.kind, SplitKind::kNumeric);
   EXPECT_EQ(root.feature, 0u);
@@ -57,7 +57,7 @@ TEST(HybridGrowerTest, CutsByLabelsHalfWayBetweenValuesAndThenBySpread) {
 TEST(HybridGrowerTest, WithoutLabelsSpreadDecidesFromTheRoot) {
   const Table table =
       TableOf(TwoNumbers(), {{{1, 50}, 0}, {{2, 50}, 1}, {{3, 50}, 0}, {{9, 51}, 1}});
-  const Tree tree = Grow(table, {.max_depth = 1}, /*use_labels=*/false);
+  const Tree tree = GrowHybrid(table, {.max_depth = 1}, /*use_labels=*/false);
   // Ranks, not values: x has four of them, y two. The median is between 2 and 3.
   EXPECT_EQ(tree.nodes()[0].feature, 0u);
   EXPECT_EQ(tree.nodes()[0].threshold, 2.5);
@@ -65,14 +65,14 @@ TEST(HybridGrowerTest, WithoutLabelsSpreadDecidesFromTheRoot) {
 
 TEST(HybridGrowerTest, SpreadGoesOnUntilRowsCannotBeToldApart) {
   const Table table = TableOf(TwoNumbers(), {{{1, 1}, 0}, {{1, 1}, 0}, {{2, 1}, 0}, {{2, 7}, 0}});
-  EXPECT_EQ(Grow(table).num_leaves(), 3u);
-  EXPECT_EQ(Grow(table, {.min_leaf = 2}).num_leaves(), 2u);
+  EXPECT_EQ(GrowHybrid(table).num_leaves(), 3u);
+  EXPECT_EQ(GrowHybrid(table, {.min_leaf = 2}).num_leaves(), 2u);
 }
 
 TEST(HybridGrowerTest, AMixedCellThatNoCutImprovesIsCutBySpread) {
   // Exclusive or: no single cut lowers the entropy.
   const Table table = TableOf(TwoNumbers(), {{{1, 1}, 0}, {{1, 2}, 1}, {{2, 1}, 1}, {{2, 2}, 0}});
-  EXPECT_EQ(Grow(table).num_leaves(), 4u);
+  EXPECT_EQ(GrowHybrid(table).num_leaves(), 4u);
 }
 
 TEST(HybridGrowerTest, LeastRowsCountRepetitionsOfTheBag) {
@@ -91,7 +91,7 @@ TEST(HybridGrowerTest, LeavesAreLimitedBreadthFirst) {
   std::vector<std::pair<Row, uint32_t>> rows;
   for (int i = 0; i < 64; ++i) rows.push_back({{static_cast<double>(i), 0}, 0});
   const Table table = TableOf(TwoNumbers(), rows);
-  const Tree tree = Grow(table, {.max_leaves = 8});
+  const Tree tree = GrowHybrid(table, {.max_leaves = 8});
   EXPECT_EQ(tree.num_leaves(), 8u);
   EXPECT_EQ(tree.depth(), 3u) << "level by level";
 }
@@ -99,7 +99,7 @@ TEST(HybridGrowerTest, LeavesAreLimitedBreadthFirst) {
 TEST(HybridGrowerTest, AMissingNumberIsBelowAllNumbers) {
   const Table table = TableOf(
       TwoNumbers(), {{{kMissingValue, 5}, 1}, {{kMissingValue, 5}, 1}, {{10, 5}, 0}, {{20, 5}, 0}});
-  const Tree tree = Grow(table, {.max_depth = 1});
+  const Tree tree = GrowHybrid(table, {.max_depth = 1});
   const Node& root = tree.nodes()[0];
   EXPECT_EQ(root.threshold, 10) << "the lowest number: missing values alone are below";
   EXPECT_TRUE(root.missing_left);
@@ -110,7 +110,7 @@ TEST(HybridGrowerTest, AMissingNumberIsBelowAllNumbers) {
 TEST(HybridGrowerTest, WhereNothingIsMissingMissingGoesWithMostRows) {
   const Table table =
       TableOf(TwoNumbers(), {{{1, 5}, 1}, {{10, 5}, 0}, {{20, 5}, 0}, {{30, 5}, 0}});
-  EXPECT_FALSE(Grow(table, {.max_depth = 1}).nodes()[0].missing_left);
+  EXPECT_FALSE(GrowHybrid(table, {.max_depth = 1}).nodes()[0].missing_left);
 }
 
 TEST(HybridGrowerTest, CategoriesStandAgainstTheRestAndMissingIsOne) {
@@ -118,19 +118,19 @@ TEST(HybridGrowerTest, CategoriesStandAgainstTheRestAndMissingIsOne) {
       *Schema::Create({Categorical("c", {"u", "v"})}, "label", {"no", "yes"}));
   const Table by_v =
       TableOf(schema, {{{0}, 0}, {{1}, 1}, {{1}, 1}, {{2}, 0}, {{kMissingValue}, 0}});
-  const Node root = Grow(by_v, {.max_depth = 1}).nodes()[0];
+  const Node root = GrowHybrid(by_v, {.max_depth = 1}).nodes()[0];
   EXPECT_EQ(root.kind, SplitKind::kCategory);
   EXPECT_EQ(root.threshold, 1);
   EXPECT_FALSE(root.missing_left) << "missing is of the rest";
   const Table by_missing = TableOf(schema, {{{0}, 0}, {{1}, 0}, {{kMissingValue}, 1}});
-  EXPECT_EQ(Grow(by_missing, {.max_depth = 1}).nodes()[0].kind, SplitKind::kMissing);
+  EXPECT_EQ(GrowHybrid(by_missing, {.max_depth = 1}).nodes()[0].kind, SplitKind::kMissing);
 }
 
 TEST(HybridGrowerTest, CategoryIsCutBySpreadAtTheMostEvenValue) {
   const auto schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("c", {"u", "v", "w"})}, "label", {"no", "yes"}));
   const Table table = TableOf(schema, {{{0}, 0}, {{1}, 0}, {{1}, 0}, {{1}, 0}, {{2}, 0}, {{2}, 0}});
-  EXPECT_EQ(Grow(table, {.max_depth = 1}).nodes()[0].threshold, 1);
+  EXPECT_EQ(GrowHybrid(table, {.max_depth = 1}).nodes()[0].threshold, 1);
 }
 
 TEST(HybridGrowerTest, FewFeaturesFallBackOnTheOthers) {
@@ -140,7 +140,7 @@ TEST(HybridGrowerTest, FewFeaturesFallBackOnTheOthers) {
       {"no", "yes"}));
   const Table table = TableOf(schema, {{{0, 0, 1, 0}, 0}, {{0, 0, 2, 0}, 1}});
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Grow(table, {.few_features = true}).num_leaves(), 2u);
+    EXPECT_EQ(GrowHybrid(table, {.few_features = true}).num_leaves(), 2u);
   }
 }
 

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
 constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
-ModelInfo Info(const std::string& id, const std::string& source, double max = 1) {
+ModelInfo ModelNamed(const std::string& id, const std::string& source, double max = 1) {
   return {.id = id,
           .source = source,
           .created_unix_seconds = 1,
@@ -34,9 +34,9 @@ class EndpointsTest : public ::testing::Test {
  protected:
   EndpointsTest() {
     for (const char* id : {"a", "b", "c"}) {
-      EXPECT_TRUE(models_.Save(store_, Info(id, absl::StrCat("studies/s", id))).ok());
+      EXPECT_TRUE(models_.Save(store_, ModelNamed(id, absl::StrCat("studies/s", id))).ok());
     }
-    EXPECT_TRUE(models_.Save(store_, Info("wide", "jobs/j", 2)).ok());
+    EXPECT_TRUE(models_.Save(store_, ModelNamed("wide", "jobs/j", 2)).ok());
     endpoints_ = *Endpoints::Open(store_, models_, [this] { return ++now_; });
   }
 
@@ -162,7 +162,7 @@ TEST_F(EndpointsTest, ADeletedModelOfAnEarlierVersionIsNotTakenForItsNamesake) {
   ASSERT_OK(Set("b"));
   ASSERT_OK(models_.Delete(store_, "a"));
   EXPECT_THAT(RollBack(), StatusIs(kNotFound, HasSubstr("no model a")));
-  ModelInfo namesake = Info("a", "jobs/j");
+  ModelInfo namesake = ModelNamed("a", "jobs/j");
   namesake.created_unix_seconds = 2;
   ASSERT_OK(models_.Save(store_, namesake));
   EXPECT_THAT(RollBack(), StatusIs(kNotFound, AllOf(HasSubstr("version 1"), HasSubstr("another"))));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/storage/rocksdb_store.h"
+#include "tests/server/storage/put.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -17,18 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::coppice::testing::IsOk;
+using ::coppice::testing::Put;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::SizeIs;
-
-absl::Status Put(Store& store, const std::string& key, const std::string& value) {
-  StoreBatch batch;
-  batch.Put(key, value);
-  return store.Apply(batch);
-}
 
 std::vector<fs::path> FilesUnder(const std::string& folder, const std::string& extension) {
   std::vector<fs::path> files;

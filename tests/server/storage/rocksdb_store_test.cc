@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/server/storage/put.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -23,18 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::coppice::testing::IsOk;
+using ::coppice::testing::Put;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Optional;
-
-absl::Status Put(Store& store, const std::string& key, const std::string& value) {
-  StoreBatch batch;
-  batch.Put(key, value);
-  return store.Apply(batch);
-}
 
 fs::path FileWith(const TempDir& dir, absl::string_view extension) {
   for (const auto& entry : fs::directory_iterator(fs::path(dir.path()) / "rocksdb")) {

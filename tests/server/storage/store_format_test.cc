@@ -19,7 +19,7 @@ using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-void Put(Store& store, const std::string& key, const std::string& value) {
+void MustPut(Store& store, const std::string& key, const std::string& value) {
   StoreBatch batch;
   batch.Put(key, value);
   ASSERT_OK(store.Apply(batch));
@@ -52,8 +52,8 @@ absl::Status Open(Store& store, const std::vector<FormatStep>& steps) {
 }
 
 void MakeOld(Store& store) {
-  Put(store, "meta/format", "1");
-  for (const char* key : {"old/a", "old/b", "other"}) Put(store, key, "value");
+  MustPut(store, "meta/format", "1");
+  for (const char* key : {"old/a", "old/b", "other"}) MustPut(store, key, "value");
 }
 
 void ExpectNew(const Store& store) {
@@ -103,7 +103,7 @@ TEST(StoreFormatTest, ACrashAtAnyWriteIsGoneOnFrom) {
 TEST(StoreFormatTest, NewerDataIsRefusedAndLeftAsItIs) {
   MemoryStore store;
   MakeOld(store);
-  Put(store, "meta/format", "4");
+  MustPut(store, "meta/format", "4");
   const size_t writes = store.writes();
   EXPECT_THAT(Open(store, TwoSteps()), StatusIs(absl::StatusCode::kFailedPrecondition,
                                                 HasSubstr("made by a newer version of Coppice "
@@ -113,18 +113,18 @@ TEST(StoreFormatTest, NewerDataIsRefusedAndLeftAsItIs) {
 
 TEST(StoreFormatTest, RecordsWithoutAVersionAreDataLoss) {
   MemoryStore store;
-  Put(store, "dataset/d/", "value");
+  MustPut(store, "dataset/d/", "value");
   EXPECT_THAT(OpenFormat(store),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/format is missing")));
   for (const char* text : {"", "0", "-1", "two"}) {
-    Put(store, "meta/format", text);
+    MustPut(store, "meta/format", text);
     EXPECT_THAT(OpenFormat(store), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << text;
   }
 }
 
 TEST(StoreFormatTest, AStoreOfTheFirstVersionIsTaken) {
   MemoryStore store;
-  Put(store, "meta/format", "1");
+  MustPut(store, "meta/format", "1");
   ASSERT_OK(OpenFormat(store));
   EXPECT_THAT(*ReadFormat(store), Optional(FormatOf(FormatSteps())));
 }

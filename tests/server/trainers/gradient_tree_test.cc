@@ -168,16 +168,16 @@ GradientTree TwoLeaves(std::vector<int32_t> left, std::vector<int32_t> right) {
   return tree;
 }
 
-constexpr int32_t kUnit = kGradientSteps;
+constexpr int32_t kWhole = kGradientSteps;
 
 TEST(GradientLeavesTest, APairIsCountAndSumTogetherAndApart) {
-  EXPECT_THAT(GradientLeafSums(TwoLeaves({kUnit, kUnit, -7}, {-kUnit})),
-              ElementsAre(ElementsAre(5 * kUnit - 7, kUnit + 7), ElementsAre(0, 2 * kUnit)));
+  EXPECT_THAT(GradientLeafSums(TwoLeaves({kWhole, kWhole, -7}, {-kWhole})),
+              ElementsAre(ElementsAre(5 * kWhole - 7, kWhole + 7), ElementsAre(0, 2 * kWhole)));
 }
 
 // Every record on a coarse grid, added to every leaf of every table of two others.
 TEST(GradientLeavesTest, OneRecordMovesAPairByExactlyTheSensitivity) {
-  const std::vector<int32_t> grid = {-kUnit, -kUnit / 2, -1, 0, 3, kUnit};
+  const std::vector<int32_t> grid = {-kWhole, -kWhole / 2, -1, 0, 3, kWhole};
   for (const int32_t one : grid) {
     for (const int32_t two : grid) {
       for (const int32_t more : grid) {
@@ -201,7 +201,7 @@ std::vector<std::vector<double>> ValuesOf(const GradientTree& tree,
 }
 
 TEST(GradientLeavesTest, AValueIsTheMeanResidualRegularizedAndClipped) {
-  const GradientTree tree = TwoLeaves({kUnit, kUnit, kUnit, 0}, {});
+  const GradientTree tree = TwoLeaves({kWhole, kWhole, kWhole, 0}, {});
   EXPECT_THAT(ValuesOf(tree, {.lambda = {.numerator = 1, .denominator = 1}}),
               ElementsAre(ElementsAre(0.6), ElementsAre(0)));
   EXPECT_THAT(ValuesOf(tree, {.lambda = {.numerator = 0, .denominator = 1}}),

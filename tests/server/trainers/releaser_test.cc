@@ -16,14 +16,14 @@ using testing::ScriptedRandom;
 using testing::SeededRandom;
 using testing::StatusIs;
 
-constexpr uint64_t kTrials = 20'000;
+constexpr uint64_t kDraws = 20'000;
 
 std::map<size_t, uint64_t> Chosen(SelectionRule rule, const std::vector<int64_t>& scores,
                                   const Share& share, uint64_t range) {
   SeededRandom random(7);
   Releaser releaser(rule, random);
   std::map<size_t, uint64_t> chosen;
-  for (uint64_t i = 0; i < kTrials; ++i) ++chosen[*releaser.Select(scores, share, range)];
+  for (uint64_t i = 0; i < kDraws; ++i) ++chosen[*releaser.Select(scores, share, range)];
   return chosen;
 }
 
@@ -32,7 +32,7 @@ TEST(ReleaserTest, WithoutPrivacyOneOfTheBestIsTakenEachAsLikely) {
     const auto chosen = Chosen(rule, {3, 5, -1, 5, 5}, Share::WithoutPrivacy(), 2);
     EXPECT_EQ(chosen.size(), 3u);
     for (const size_t place : {1, 3, 4}) {
-      EXPECT_TRUE((BinomialPlan{1.0 / 3, kTrials}.Accepts(chosen.at(place)))) << place;
+      EXPECT_TRUE((BinomialPlan{1.0 / 3, kDraws}.Accepts(chosen.at(place)))) << place;
     }
   }
 }
@@ -44,7 +44,7 @@ TEST(ReleaserTest, EachRuleHasItsLaw) {
   const double coin = std::exp(-0.5);
   const auto flipped = Chosen(SelectionRule::kPermuteAndFlip, {4, 3}, share, 2);
   const auto exponential = Chosen(SelectionRule::kExponential, {4, 3}, share, 2);
-  const BinomialPlan flips{coin / 2, kTrials}, weighs{coin / (1 + coin), kTrials};
+  const BinomialPlan flips{coin / 2, kDraws}, weighs{coin / (1 + coin), kDraws};
   EXPECT_TRUE(flips.Accepts(flipped.at(1)));
   EXPECT_TRUE(weighs.Accepts(exponential.at(1)));
   // And the plans tell the rules apart.
@@ -60,12 +60,12 @@ TEST(ReleaserTest, SumsAreExactWithoutPrivacyAndNoisyWithIt) {
   SeededRandom random(8);
   Releaser noisy(SelectionRule::kPermuteAndFlip, random);
   uint64_t kept = 0;
-  for (uint64_t i = 0; i < kTrials; ++i) {
+  for (uint64_t i = 0; i < kDraws; ++i) {
     kept += *noisy.Sums({3}, 2, Share(*Budget::Parse("1"))) == std::vector<int64_t>{3} ? 1 : 0;
   }
   const double ratio = std::exp(-0.5);
-  EXPECT_TRUE((BinomialPlan{(1 - ratio) / (1 + ratio), kTrials}.Accepts(kept)));
-  EXPECT_FALSE((BinomialPlan{(1 - ratio * ratio) / (1 + ratio * ratio), kTrials}.Accepts(kept)));
+  EXPECT_TRUE((BinomialPlan{(1 - ratio) / (1 + ratio), kDraws}.Accepts(kept)));
+  EXPECT_FALSE((BinomialPlan{(1 - ratio * ratio) / (1 + ratio * ratio), kDraws}.Accepts(kept)));
 }
 
 TEST(ReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
@@ -88,7 +88,7 @@ TEST(ReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
   const double coin = std::exp(-0.5);
   for (const SelectionRule rule : {SelectionRule::kPermuteAndFlip, SelectionRule::kExponential}) {
     const auto chosen = Chosen(rule, {4, 3}, share, 2);
-    EXPECT_TRUE((BinomialPlan{coin / (1 + coin), kTrials}.Accepts(chosen.at(1))));
+    EXPECT_TRUE((BinomialPlan{coin / (1 + coin), kDraws}.Accepts(chosen.at(1))));
   }
 }
 

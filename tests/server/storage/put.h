@@ -1,0 +1,21 @@
+// One value written to a store.
+
+#ifndef COPPICE_TESTS_SERVER_STORAGE_PUT_H_
+#define COPPICE_TESTS_SERVER_STORAGE_PUT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/storage/store.h"
+
+namespace coppice::testing {
+
+inline absl::Status Put(Store& store, const std::string& key, const std::string& value) {
+  StoreBatch batch;
+  batch.Put(key, value);
+  return store.Apply(batch);
+}
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_STORAGE_PUT_H_

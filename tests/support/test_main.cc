@@ -1,0 +1,54 @@
+// The main of every test program. The tests of a folder are one program; CTest runs them a file at
+// a time:
+//
+//   build/release/tests/server_curator_tests --file=intake_test      the tests that this file
+//   defines build/release/tests/server_curator_tests [GoogleTest's flags]    all of them, or those
+//   that a filter names
+//
+// A file that defines no test fails, so that one that was renamed does not pass unseen.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+namespace {
+
+constexpr char kFileFlag[] = "--file=";
+
+// The tests that `file` defines, as GoogleTest's filter has it: Suite.Name:Suite.Name...
+std::string TestsOf(const std::string& file) {
+  std::string filter;
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const ::testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const ::testing::TestInfo& test = *suite.GetTestInfo(j);
+      if (std::filesystem::path(test.file()).stem() != file) continue;
+      filter.append(suite.name()).append(".").append(test.name()).append(":");
+    }
+  }
+  return filter;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleMock(&argc, argv);
+  if (argc == 1) return RUN_ALL_TESTS();
+  const std::string argument = argv[1];
+  if (argc > 2 || !argument.starts_with(kFileFlag)) {
+    std::cerr << "usage: " << argv[0] << " [--file=NAME_test] [GoogleTest's flags]\n";
+    return 2;
+  }
+  const std::string file = argument.substr(sizeof(kFileFlag) - 1);
+  const std::string tests = TestsOf(file);
+  if (tests.empty()) {
+    std::cerr << argv[0] << ": no test is defined in " << file << ".cc\n";
+    return 2;
+  }
+  GTEST_FLAG_SET(filter, tests);
+  return RUN_ALL_TESTS();
+}
