@@ -16,10 +16,10 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "common/wire/convert.h"
 #include "server/central/central_keys.h"
 #include "server/central/central_request.h"
 #include "server/central/job_book.h"
+#include "server/central/job_ends.h"
 #include "server/central/job_plan.h"
 #include "server/central/job_record.h"
 #include "server/storage/store_record.h"
@@ -44,7 +44,8 @@ class StoredJobs final : public Jobs {
         models_(models),
         trainers_(trainers.begin(), trainers.end()),
         clock_(std::move(clock)),
-        options_(options) {}
+        options_(options),
+        ends_(store, ledger, models, clock_, book_) {}
 
   ~StoredJobs() override {
     StoredJobs::Drain(absl::Now());
@@ -66,8 +67,7 @@ class StoredJobs final : public Jobs {
           return absl::OkStatus();
         }));
     for (JobFacts& facts : running) {
-      COPPICE_RETURN_IF_ERROR(
-          EndInterrupted(std::move(facts), "interrupted by a restart; its cost stays spent"));
+      COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(facts), "interrupted by a restart"));
     }
     std::stable_sort(queued.begin(), queued.end(), [](const JobFacts& a, const JobFacts& b) {
       return a.info.created_unix_seconds < b.info.created_unix_seconds;
@@ -77,7 +77,7 @@ class StoredJobs final : public Jobs {
       COPPICE_RETURN_IF_ERROR(IsOnHold(facts.info.spec.dataset)
                                   ? EndInterrupted(std::move(facts),
                                                    "the store was restored or mended, and the job "
-                                                   "may have run before; its cost stays spent")
+                                                   "may have run before")
                                   : QueueAgain(std::move(facts)));
     }
     return absl::OkStatus();
@@ -147,7 +147,8 @@ class StoredJobs final : public Jobs {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
     const JobState state = book_.InfoOf(*job).state;
     if (state == JobState::kQueued) {
-      COPPICE_RETURN_IF_ERROR(GiveBack(*job, "cancelled before it began; its cost is given back"));
+      COPPICE_RETURN_IF_ERROR(
+          ends_.GiveBack(*job, "cancelled before it began; its cost is given back"));
     } else if (state == JobState::kRunning) {
       job->cancel_asked = true;
     }
@@ -244,12 +245,10 @@ class StoredJobs final : public Jobs {
     return account.ok() && account->hold.reason != LedgerHold::kNone;
   }
 
-  absl::Status EndInterrupted(JobFacts facts, std::string reason) {
+  absl::Status EndInterrupted(JobFacts facts, absl::string_view reason) {
     const auto job = std::make_shared<Job>(std::move(facts));
-    JobInfo ended = Ended(*job, JobState::kFailed, std::move(reason));
-    COPPICE_RETURN_IF_ERROR(Settle(*job, ended, /*made=*/{}, StoreBatch()));
+    COPPICE_RETURN_IF_ERROR(ends_.Close(*job, absl::UnavailableError(reason)));
     book_.Add(job);
-    book_.Show(*job, std::move(ended));
     return absl::OkStatus();
   }
 
@@ -259,64 +258,12 @@ class StoredJobs final : public Jobs {
     absl::StatusOr<ModelClaim> claim = models_.Claim(job->facts.info.model);
     if (!use.ok() || !claim.ok()) {
       book_.Add(job);
-      return GiveBack(*job, (use.ok() ? claim.status() : use.status()).message());
+      return ends_.GiveBack(*job, (use.ok() ? claim.status() : use.status()).message());
     }
     job->use = *std::move(use);
     job->claim = *std::move(claim);
     Enqueue(job);
     return absl::OkStatus();
-  }
-
-  // ---- Ends. Under change_mutex_.
-
-  // Ends a job that has not begun, and gives its cost back.
-  absl::Status GiveBack(Job& job, absl::string_view reason) {
-    JobFacts facts = book_.FactsOf(job);
-    facts.info = Ended(job, JobState::kCancelled, std::string(reason));
-    StoreBatch batch;
-    batch.Put(JobKey(job.id), EncodeJob(facts));
-    job.returning = true;
-    COPPICE_RETURN_IF_ERROR(
-        AlsoIfDoneBefore(job, JobState::kCancelled,
-                         ledger_.Return(facts.info.spec.dataset, job.id, std::move(batch))));
-    ShowEnded(job, std::move(facts.info));
-    return absl::OkStatus();
-  }
-
-  // Writes the end of a job that has begun, with the releases that it made and what else is in
-  // `batch`. It is for the caller to show.
-  absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
-                      StoreBatch batch) const {
-    JobFacts facts = book_.FactsOf(job);
-    facts.info = ended;
-    batch.Put(JobKey(job.id), EncodeJob(facts));
-    return AlsoIfDoneBefore(job, ended.state,
-                            ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
-  }
-
-  JobInfo Ended(const Job& job, JobState state, std::string reason) const {
-    JobInfo info = book_.InfoOf(job);
-    info.state = state;
-    info.ended_unix_seconds = clock_();
-    info.progress = info.seconds_left = 0;
-    info.reason = std::move(reason);
-    return info;
-  }
-
-  // An earlier try that failed may have reached the disk after all, with all of its batch.
-  absl::Status AlsoIfDoneBefore(const Job& job, JobState state, const absl::Status& status) const {
-    if (!absl::IsFailedPrecondition(status)) return status;
-    const std::string key = JobKey(job.id);
-    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
-    if (!bytes.has_value()) return status;
-    COPPICE_ASSIGN_OR_RETURN(const JobFacts stored, DecodeJob(key, *bytes));
-    return stored.info.state == state ? absl::OkStatus() : status;
-  }
-
-  void ShowEnded(Job& job, JobInfo info) {
-    job.use = DatasetUse();
-    job.claim = ModelClaim();
-    book_.Show(job, std::move(info));
   }
 
   // ---- Working. On threads_.
@@ -370,9 +317,9 @@ class StoredJobs final : public Jobs {
     if (absl::IsUnavailable(ready)) return ready;
     if (!ready.ok()) {
       COPPICE_RETURN_IF_ERROR(
-          GiveBack(job, absl::StrCat(ready.message(),
-                                     "; nothing was drawn, and its cost is given "
-                                     "back")));
+          ends_.GiveBack(job, absl::StrCat(ready.message(),
+                                           "; nothing was drawn, and its cost is given "
+                                           "back")));
       return absl::CancelledError();
     }
     JobFacts facts = book_.FactsOf(job);
@@ -390,7 +337,8 @@ class StoredJobs final : public Jobs {
   absl::Status CheckQueued(Job& job) {
     if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
     if (!job.returning) return absl::OkStatus();
-    COPPICE_RETURN_IF_ERROR(GiveBack(job, "cancelled before it began; its cost is given back"));
+    COPPICE_RETURN_IF_ERROR(
+        ends_.GiveBack(job, "cancelled before it began; its cost is given back"));
     return absl::CancelledError();
   }
 
@@ -433,7 +381,7 @@ class StoredJobs final : public Jobs {
     if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
     absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
     while (true) {
-      const absl::Status written = model != nullptr ? Release(job, model) : Close(job, why);
+      const absl::Status written = TryToEnd(job, model, why);
       if (written.ok()) return;
       if (MayBeStored(written)) {
         ShowWaiting(job, written);
@@ -442,45 +390,16 @@ class StoredJobs final : public Jobs {
         model = nullptr;
         why = written;
       } else {
-        return ShowUnsettled(job, why);
+        const std::lock_guard change(change_mutex_);
+        return ends_.ShowUnsettled(job, why);
       }
     }
   }
 
-  absl::Status Release(Job& job, const std::shared_ptr<const Model>& model) {
+  absl::Status TryToEnd(Job& job, const std::shared_ptr<const Model>& model,
+                        const absl::Status& why) {
     const std::lock_guard change(change_mutex_);
-    JobInfo ended = Ended(job, JobState::kDone, "");
-    ModelInfo made{.id = ended.model,
-                   .source = MakeName(kJobs, job.id),
-                   .created_unix_seconds = ended.ended_unix_seconds,
-                   .model = model};
-    StoreBatch batch;
-    Models::Put(made, batch);
-    COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
-    models_.Publish(std::move(made));  // before the job is seen as done
-    ShowEnded(job, std::move(ended));
-    return absl::OkStatus();
-  }
-
-  absl::Status Close(Job& job, const absl::Status& why) {
-    const std::lock_guard change(change_mutex_);
-    JobInfo ended = Unreleased(job, why);
-    COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, StoreBatch()));
-    ShowEnded(job, std::move(ended));
-    return absl::OkStatus();
-  }
-
-  // The ledger takes no end of the job, which cannot be. It is on disk as running, and so has
-  // failed at the next start too.
-  void ShowUnsettled(Job& job, const absl::Status& why) {
-    const std::lock_guard change(change_mutex_);
-    ShowEnded(job, Unreleased(job, why));
-  }
-
-  JobInfo Unreleased(const Job& job, const absl::Status& why) const {
-    const bool cancelled = job.cancel_asked && absl::IsCancelled(why);
-    return Ended(job, cancelled ? JobState::kCancelled : JobState::kFailed,
-                 absl::StrCat(why.message(), "; its cost stays spent"));
+    return model != nullptr ? ends_.Publish(job, model) : ends_.Close(job, why);
   }
 
   void ShowWaiting(Job& job, const absl::Status& status) {
@@ -510,6 +429,7 @@ class StoredJobs final : public Jobs {
   std::mutex change_mutex_;
   std::shared_ptr<Job> doubt_;  // whose submission failed; by change_mutex_
   JobBook book_;
+  JobEnds ends_;  // by change_mutex_
 
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;

@@ -25,6 +25,7 @@
 #include "server/trainers/joint_columns.h"
 #include "server/trainers/line_fit.h"
 #include "server/trainers/number_scale.h"
+#include "server/trainers/resolving_trainer.h"
 #include "server/trainers/shares.h"
 
 namespace coppice {
@@ -242,25 +243,31 @@ class Boosting {
   const TrainProgress& progress_;
 };
 
-class AutoTrainer final : public Trainer {
+class AutoTrainer final : public ResolvingTrainer<Budgets> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Budgets budgets, Resolve(schema, options));
-    return ReleasesOf(budgets);
+ private:
+  absl::StatusOr<Budgets> Resolve(const Schema& schema, const CheckedSettings&,
+                                  const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, PublicBoostColumns(schema));
+    COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
+    const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
+    COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                             Divide(Share::Of(options.epsilon), kCountShare));
+    COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
+    Budgets budgets{.count = shares.part, .forest = shares.rest};
+    if (options.delta_atto == 0 || !options.epsilon) return budgets;
+    budgets.delta_atto = options.delta_atto;
+    const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
+    if (rho.ok() && CheckShares(schema, Share(*rho)).ok()) budgets.concentrated = Share(*rho);
+    return budgets;
   }
 
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Budgets budgets, Resolve(schema, options));
-    return WarningsOf(budgets);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Budgets budgets, Resolve(rows.schema(), options));
+  absl::StatusOr<Model> TrainAs(const Budgets& budgets, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
     Releaser releaser(SelectionRule::kPermuteAndFlip, random);
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
@@ -277,39 +284,21 @@ class AutoTrainer final : public Trainer {
         std::vector<TrainedTree> trees,
         Boosting(rows.schema(), tree_schema, binned, choice, lines, releaser, progress).Run());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, std::move(columns.derived),
-                     info_, options, ReleasesOf(budgets), choice.InWords());
+                     info_, options, PlanOf(budgets), choice.InWords());
   }
 
- private:
-  absl::StatusOr<Budgets> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_RETURN_IF_ERROR(CheckedSettings::Create(info_.parameters, options.settings).status());
-    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, PublicBoostColumns(schema));
-    COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
-    const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
-    COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
-                             Divide(Share::Of(options.epsilon), kCountShare));
-    COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
-    Budgets budgets{.count = shares.part, .forest = shares.rest};
-    if (options.delta_atto == 0 || !options.epsilon) return budgets;
-    budgets.delta_atto = options.delta_atto;
-    const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
-    if (rho.ok() && CheckShares(schema, Share(*rho)).ok()) budgets.concentrated = Share(*rho);
-    return budgets;
-  }
-
-  static std::vector<std::string> WarningsOf(const Budgets& budgets) {
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Budgets& budgets) const override {
     constexpr double kFew = 1000;
-    if (!budgets.forest.is_private()) return {};
+    if (!budgets.forest.is_private()) return std::vector<std::string>();
     const double rows = kLeastInformation / budgets.forest.budget().epsilon();
-    if (rows < kFew) return {};
-    return {absl::StrCat("below about ", std::llround(rows),
-                         " rows noise hides even the best split: expect little more than the "
-                         "accuracy of always giving the most frequent answer. More epsilon helps")};
+    if (rows < kFew) return std::vector<std::string>();
+    return std::vector<std::string>{
+        absl::StrCat("below about ", std::llround(rows),
+                     " rows noise hides even the best split: expect little more than the "
+                     "accuracy of always giving the most frequent answer. More epsilon helps")};
   }
 
-  static std::vector<Release> ReleasesOf(const Budgets& budgets) {
+  std::vector<Release> PlanOf(const Budgets& budgets) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);
     releases.Add(

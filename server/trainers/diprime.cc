@@ -13,86 +13,61 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/forest_trainer.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/split_choosers.h"
 
 namespace coppice {
 namespace {
 
-struct Resolved {
-  EnsembleOptions ensemble;
-  uint32_t depth;
+struct Resolved : ResolvedForest {
   BestMedianChooser::Options split;
-  Share leaves;
-  std::vector<Release> releases;
 };
 
-class DiPriMeTrainer final : public Trainer {
+class DiPriMeTrainer final : public ForestTrainer<Resolved> {
  public:
   explicit DiPriMeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
-  }
-
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
-    const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
-                          Releaser& releaser) {
-      BestMedianChooser chooser(resolved.split, releaser);
-      return GrowTree(rows.schema(), binned, group, resolved.depth, chooser);
-    };
-    return TrainEnsemble(rows, resolved.ensemble, info_, options, resolved.leaves,
-                         std::move(resolved.releases), grow, random, progress);
-  }
-
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
-    const EnsembleOptions ensemble = ReadEnsemble(settings);
-    const auto depth = static_cast<uint32_t>(settings.Integer("depth"));
-    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
     // A node has no more medians than there are features.
     const auto features = static_cast<uint32_t>(std::min<uint64_t>(
         static_cast<uint64_t>(settings.Integer("features")), schema.num_features()));
-    COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
     Resolved resolved{
-        .ensemble = ensemble,
-        .depth = depth,
-        .split = {.features = features, .score = score, .median = whole, .choice = whole},
-        .leaves = whole,
-        .releases = {}};
-    Releases releases(ensemble);
-    if (depth > 0) {
-      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(whole, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(const Share level, EqualShare(shares.part, depth));
+        forest,
+        {.features = features, .score = score, .median = forest.leaves, .choice = forest.leaves}};
+    Releases releases(forest.ensemble);
+    if (forest.depth > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                               Divide(forest.leaves, settings.Real("structure")));
+      COPPICE_ASSIGN_OR_RETURN(const Share level, EqualShare(shares.part, forest.depth));
       COPPICE_RETURN_IF_ERROR(DivideLevel(level, settings.Real("medians"), resolved.split));
       resolved.leaves = shares.rest;
       releases.Add("medians of candidate features, at every node of a level",
-                   SelectionName(ensemble.selection), resolved.split.median,
-                   uint64_t{depth} * features);
+                   SelectionName(forest.ensemble.selection), resolved.split.median,
+                   uint64_t{forest.depth} * features);
       if (features > 1) {
         releases.Add("the feature to split, at every node of a level",
-                     SelectionName(ensemble.selection), resolved.split.choice, depth);
+                     SelectionName(forest.ensemble.selection), resolved.split.choice, forest.depth);
       }
     }
     releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
     resolved.releases = std::move(releases).Take();
     return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const auto make_chooser = [&](Releaser& releaser) {
+      return BestMedianChooser(resolved.split, releaser);
+    };
+    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
   }
 
   // K medians, and one choice among them if there is one to make.

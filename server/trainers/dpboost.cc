@@ -23,6 +23,7 @@
 #include "server/trainers/gradient_leaves.h"
 #include "server/trainers/gradient_tree.h"
 #include "server/trainers/gradients.h"
+#include "server/trainers/resolving_trainer.h"
 #include "server/trainers/shares.h"
 
 namespace coppice {
@@ -280,40 +281,13 @@ class Boosting {
   std::vector<TrainedTree> trees_;
 };
 
-class DpBoostTrainer final : public Trainer {
+class DpBoostTrainer final : public ResolvingTrainer<Resolved> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
-  }
-
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(ViewOf(resolved), resolved.tree.depth, resolved.leaf.share);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
-    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
-                             PublicBins(rows.schema(), resolved.cuts));
-    COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    Releaser releaser(resolved.selection, random);
-    Boosting boosting(rows.schema(), binned, resolved, releaser, progress);
-    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
-    return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
-                     options, std::move(resolved.releases));
-  }
-
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Read(settings, schema));
     if (options.epsilon && resolved.filtering == Filtering::kNone) {
       return absl::InvalidArgumentError(
@@ -332,6 +306,24 @@ class DpBoostTrainer final : public Trainer {
     }
     if (options.epsilon) resolved.releases = ReleasesOf(resolved);
     return resolved;
+  }
+
+  std::vector<Release> PlanOf(const Resolved& resolved) const override { return resolved.releases; }
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+    return WarnOfNoise(ViewOf(resolved), resolved.tree.depth, resolved.leaf.share);
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
+                             PublicBins(rows.schema(), resolved.cuts));
+    COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+    Releaser releaser(resolved.selection, random);
+    Boosting boosting(rows.schema(), binned, resolved, releaser, progress);
+    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
+    return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
+                     options, resolved.releases);
   }
 
   AlgorithmInfo info_ = {.name = "dpboost",

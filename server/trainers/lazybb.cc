@@ -25,6 +25,7 @@
 #include "server/trainers/algorithms.h"
 #include "server/trainers/composition.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/resolving_trainer.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/smooth_measure.h"
 #include "server/trainers/weak_learners.h"
@@ -186,22 +187,20 @@ TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes) {
   return trained;
 }
 
-class LazyBbTrainer final : public Trainer {
+class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override;
+  std::vector<Release> PlanOf(const Resolved& resolved) const override {
     return ReleasesOf(resolved, resolved.rounds);
   }
-
   // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
   // has to be more than the noise.
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
     constexpr double kEdge = 0.3, kFew = 300;
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
     if (!resolved.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = resolved.density.value_or(kDensity);
     const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kFewestRounds));
@@ -216,11 +215,9 @@ class LazyBbTrainer final : public Trainer {
         "giving the most frequent answer. More epsilon, or fewer rounds, help")};
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override;
-
- private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const;
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override;
 
   // `rounds` is unset in a plan that does not know them. They cost the same, however many.
   static std::vector<Release> ReleasesOf(const Resolved& resolved, std::optional<uint32_t> rounds) {
@@ -267,10 +264,8 @@ class LazyBbTrainer final : public Trainer {
 };
 
 absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
+                                                const CheckedSettings& settings,
                                                 const TrainOptions& options) const {
-  COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-  COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                           CheckedSettings::Create(info_.parameters, options.settings));
   Resolved resolved;
   resolved.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
   resolved.rate = settings.Real("lambda");
@@ -310,11 +305,10 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
   return resolved;
 }
 
-absl::StatusOr<Model> LazyBbTrainer::Train(const Table& rows, const TrainOptions& options,
-                                           PrivateRandom& random,
-                                           const TrainProgress& progress) const {
+absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+                                             const TrainOptions& options, PrivateRandom& random,
+                                             const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
-  COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
   if (rows.num_rows() > kMostRows) {
     return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMostRows, " rows"));
   }

@@ -23,6 +23,7 @@
 #include "server/trainers/column_trees.h"
 #include "server/trainers/ensemble.h"
 #include "server/trainers/line_fit.h"
+#include "server/trainers/resolving_trainer.h"
 #include "server/trainers/shares.h"
 
 namespace coppice {
@@ -193,22 +194,17 @@ class Fitting {
   std::vector<uint32_t> bin_of_;     // scratch
 };
 
-class LogisticTrainer final : public Trainer {
+class LogisticTrainer final : public ResolvingTrainer<Resolved> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return ReleasesOf(resolved);
-  }
-
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override;
   // A rule of thumb: a column that says something sets a tenth of the rows apart, in a few bins,
   // and that has to be more than the noise.
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
     constexpr double kRowsOfNoise = 20, kFew = 300;
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
     if (!resolved.fit.is_private()) return std::vector<std::string>();
     COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
     const double rows = kRowsOfNoise * scale / static_cast<double>(kUnit);
@@ -219,13 +215,11 @@ class LogisticTrainer final : public Trainer {
         "giving the most frequent answer. More epsilon, or fewer features, help")};
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override;
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override;
 
- private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const;
-
-  static std::vector<Release> ReleasesOf(const Resolved& resolved) {
+  std::vector<Release> PlanOf(const Resolved& resolved) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
     if (resolved.count) releases.Add("the number of rows", kDiscreteLaplace, *resolved.count);
     releases.Add(resolved.lines.empty()
@@ -257,10 +251,8 @@ class LogisticTrainer final : public Trainer {
 };
 
 absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
+                                                  const CheckedSettings& settings,
                                                   const TrainOptions& options) const {
-  COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-  COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                           CheckedSettings::Create(info_.parameters, options.settings));
   Resolved resolved{.classes = schema.num_classes(),
                     .steps = static_cast<uint32_t>(settings.Integer("steps")),
                     .line_share = settings.Real("lines"),
@@ -287,11 +279,10 @@ absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
   return resolved;
 }
 
-absl::StatusOr<Model> LogisticTrainer::Train(const Table& rows, const TrainOptions& options,
-                                             PrivateRandom& random,
-                                             const TrainProgress& progress) const {
+absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+                                               const TrainOptions& options, PrivateRandom& random,
+                                               const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
-  COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
   Releaser releaser(SelectionRule::kPermuteAndFlip, random);
   int64_t counted = 0;
   if (resolved.count) {
@@ -317,7 +308,7 @@ absl::StatusOr<Model> LogisticTrainer::Train(const Table& rows, const TrainOptio
   }
   COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, fitting.Trees(schema));
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
-                   ReleasesOf(resolved), choice.InWords(resolved));
+                   PlanOf(resolved), choice.InWords(resolved));
 }
 
 }  // namespace

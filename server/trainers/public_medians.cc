@@ -18,6 +18,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/forest_trainer.h"
 #include "server/trainers/semi_supervised.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/split_choosers.h"
@@ -25,65 +26,17 @@
 namespace coppice {
 namespace {
 
-struct Resolved {
-  EnsembleOptions ensemble;
-  uint32_t depth;
-  std::optional<size_t> min_leaf;  // unset: chosen from what is public
-  double labelled;
-  uint32_t second_trees;  // of PTE's second ensemble; 0 for SSPE
-  Share leaves;
-  std::vector<Release> releases;
+struct Resolved : ResolvedForest {
+  std::optional<size_t> min_leaf{};  // unset: chosen from what is public
+  double labelled = 0;
+  uint32_t second_trees = 0;  // of PTE's second ensemble; 0 for SSPE
 };
 
-class PublicMedianTrainer final : public Trainer {
+class PublicMedianTrainer final : public ForestTrainer<Resolved> {
  public:
   explicit PublicMedianTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
-
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
-  }
-
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
-    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
-                             PublicBins(rows.schema(), resolved.ensemble.cuts));
-    COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    Releaser releaser(resolved.ensemble.selection, random);
-    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
-    COPPICE_ASSIGN_OR_RETURN(const auto groups,
-                             DrawGroups(sides.labelled, resolved.ensemble, releaser));
-    const size_t min_leaf = MinLeaf(resolved, sides);
-    const double all = resolved.ensemble.trees + resolved.second_trees;
-    std::vector<TrainedTree> trees;
-    for (const std::vector<uint32_t>& group : groups) {
-      COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
-      COPPICE_ASSIGN_OR_RETURN(
-          trees.emplace_back(),
-          GrowAndFill(rows.schema(), binned, group, resolved, min_leaf, resolved.leaves, releaser));
-    }
-    if (resolved.second_trees > 0) {
-      COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
-      for (uint32_t t = 0; t < resolved.second_trees; ++t) {
-        COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
-        COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
-                                 GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
-                                             min_leaf, Share::WithoutPrivacy(), releaser));
-      }
-    }
-    return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,
-                     std::move(resolved.releases));
-  }
 
  private:
   // Leaves of so many rows that a tree's share of their labels is three deviations of the noise
@@ -135,26 +88,53 @@ class PublicMedianTrainer final : public Trainer {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
-    const EnsembleOptions ensemble = ReadEnsemble(settings);
-    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, DepthOf(settings, schema)));
-    COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
-    const bool transductive = settings.HasParameter("second_trees");
-    Releases releases(ensemble, "labelled rows");
-    releases.Add(kLeafSums, kDiscreteLaplace, whole);
-    return Resolved{
-        .ensemble = ensemble,
-        .depth = DepthOf(settings, schema),
-        .min_leaf = settings.Has("min_leaf")
-                        ? std::optional(static_cast<size_t>(settings.Integer("min_leaf")))
-                        : std::nullopt,
-        .labelled = settings.Real("labelled"),
-        .second_trees = transductive ? static_cast<uint32_t>(settings.Integer("second_trees")) : 0,
-        .leaves = whole,
-        .releases = std::move(releases).Take()};
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(ResolvedForest forest, ResolveForest(schema, settings, options));
+    Releases releases(forest.ensemble, "labelled rows");
+    releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
+    forest.releases = std::move(releases).Take();
+    Resolved resolved{std::move(forest)};
+    resolved.labelled = settings.Real("labelled");
+    if (settings.Has("min_leaf")) {
+      resolved.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
+    }
+    if (settings.HasParameter("second_trees")) {
+      resolved.second_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
+    }
+    return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
+                             PublicBins(rows.schema(), resolved.ensemble.cuts));
+    COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+    Releaser releaser(resolved.ensemble.selection, random);
+    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
+    COPPICE_ASSIGN_OR_RETURN(const auto groups,
+                             DrawGroups(sides.labelled, resolved.ensemble, releaser));
+    const size_t min_leaf = MinLeaf(resolved, sides);
+    const double all = resolved.ensemble.trees + resolved.second_trees;
+    std::vector<TrainedTree> trees;
+    for (const std::vector<uint32_t>& group : groups) {
+      COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
+      COPPICE_ASSIGN_OR_RETURN(
+          trees.emplace_back(),
+          GrowAndFill(rows.schema(), binned, group, resolved, min_leaf, resolved.leaves, releaser));
+    }
+    if (resolved.second_trees > 0) {
+      COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
+      for (uint32_t t = 0; t < resolved.second_trees; ++t) {
+        COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
+        COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
+                                 GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
+                                             min_leaf, Share::WithoutPrivacy(), releaser));
+      }
+    }
+    return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,
+                     resolved.releases);
   }
 
   AlgorithmInfo info_;

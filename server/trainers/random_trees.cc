@@ -10,62 +10,33 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/forest_trainer.h"
 #include "server/trainers/split_choosers.h"
 
 namespace coppice {
 namespace {
 
-struct Resolved {
-  EnsembleOptions ensemble;
-  uint32_t depth;
-  Share leaves;
-  std::vector<Release> releases;
-};
-
-class RandomTreeTrainer final : public Trainer {
+class RandomTreeTrainer final : public ForestTrainer<ResolvedForest> {
  public:
   explicit RandomTreeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
-  }
-
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
-    const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
-                          Releaser& releaser) {
-      RandomChooser chooser(releaser);
-      return GrowTree(rows.schema(), binned, group, resolved.depth, chooser);
-    };
-    return TrainEnsemble(rows, resolved.ensemble, info_, options, resolved.leaves,
-                         std::move(resolved.releases), grow, random, progress);
-  }
-
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
-    const EnsembleOptions ensemble = ReadEnsemble(settings);
-    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, DepthOf(settings, schema)));
-    COPPICE_ASSIGN_OR_RETURN(const Share leaves, ShareOfTree(ensemble, Share::Of(options.epsilon)));
-    Releases releases(ensemble);
-    releases.Add(kLeafSums, kDiscreteLaplace, leaves);
-    return Resolved{.ensemble = ensemble,
-                    .depth = DepthOf(settings, schema),
-                    .leaves = leaves,
-                    .releases = std::move(releases).Take()};
+  absl::StatusOr<ResolvedForest> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                         const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(ResolvedForest forest, ResolveForest(schema, settings, options));
+    Releases releases(forest.ensemble);
+    releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
+    forest.releases = std::move(releases).Take();
+    return forest;
+  }
+
+  absl::StatusOr<Model> TrainAs(const ResolvedForest& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const auto make_chooser = [&](Releaser& releaser) { return RandomChooser(releaser); };
+    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
   }
 
   AlgorithmInfo info_;

@@ -11,69 +11,46 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/forest_trainer.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/split_choosers.h"
 
 namespace coppice {
 namespace {
 
-struct Resolved {
-  EnsembleOptions ensemble;
-  uint32_t depth;
+struct Resolved : ResolvedForest {
   std::vector<Share> levels;
-  Share leaves;
-  std::vector<Release> releases;
 };
 
-class SpeTrainer final : public Trainer {
+class SpeTrainer final : public ForestTrainer<Resolved> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
-  }
-
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
-    const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
-                          Releaser& releaser) {
-      MedianChooser chooser(resolved.levels, releaser);
-      return GrowTree(rows.schema(), binned, group, resolved.depth, chooser);
-    };
-    return TrainEnsemble(rows, resolved.ensemble, info_, options, resolved.leaves,
-                         std::move(resolved.releases), grow, random, progress);
-  }
-
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
-    const EnsembleOptions ensemble = ReadEnsemble(settings);
-    const uint32_t depth = DepthOf(settings, schema);
-    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
-    COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
-    Resolved resolved{
-        .ensemble = ensemble, .depth = depth, .levels = {}, .leaves = whole, .releases = {}};
-    Releases releases(ensemble);
-    if (depth > 0) {
-      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(whole, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(shares.part, depth));
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    Resolved resolved{forest, /*levels=*/{}};
+    Releases releases(forest.ensemble);
+    if (forest.depth > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                               Divide(forest.leaves, settings.Real("structure")));
+      COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(shares.part, forest.depth));
       resolved.leaves = shares.rest;
     }
-    AddMedians(resolved.levels, ensemble.selection, releases);
+    AddMedians(resolved.levels, forest.ensemble.selection, releases);
     releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
     resolved.releases = std::move(releases).Take();
     return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const auto make_chooser = [&](Releaser& releaser) {
+      return MedianChooser(resolved.levels, releaser);
+    };
+    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
   }
 
   AlgorithmInfo info_ = {

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/algorithms.h"
 #include "server/trainers/ensemble.h"
+#include "server/trainers/forest_trainer.h"
 #include "server/trainers/semi_supervised.h"
 #include "server/trainers/shares.h"
 #include "server/trainers/split_choosers.h"
@@ -19,34 +20,35 @@
 namespace coppice {
 namespace {
 
-struct Resolved {
-  EnsembleOptions ensemble;
-  uint32_t depth;
+struct Resolved : ResolvedForest {
   double labelled;
   std::vector<Share> levels;
-  Share leaves;
-  std::vector<Release> releases;
 };
 
-class Sspe1Trainer final : public Trainer {
+class Sspe1Trainer final : public ForestTrainer<Resolved> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
-  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(schema, options));
-    return std::move(resolved.releases);
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    Resolved resolved{forest, settings.Real("labelled"), /*levels=*/{}};
+    COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(forest.leaves, forest.depth));
+    Releases growing(forest.ensemble, "rows that grow trees");
+    Releases filling(forest.ensemble, "rows that fill leaves");
+    AddMedians(resolved.levels, forest.ensemble.selection, growing);
+    filling.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
+    resolved.releases = std::move(growing).Take();
+    for (Release& release : std::move(filling).Take()) {
+      resolved.releases.push_back(std::move(release));
+    }
+    return resolved;
   }
 
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const Resolved resolved, Resolve(schema, options));
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
-  }
-
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Resolve(rows.schema(), options));
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
     const EnsembleOptions& ensemble = resolved.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));
@@ -67,32 +69,7 @@ class Sspe1Trainer final : public Trainer {
                                                                  resolved.leaves, releaser));
     }
     return MakeModel(rows.schema(), std::move(trees), ensemble.average, info_, options,
-                     std::move(resolved.releases));
-  }
-
- private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const TrainOptions& options) const {
-    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
-    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
-                             CheckedSettings::Create(info_.parameters, options.settings));
-    const EnsembleOptions ensemble = ReadEnsemble(settings);
-    COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, DepthOf(settings, schema)));
-    COPPICE_ASSIGN_OR_RETURN(const Share whole, ShareOfTree(ensemble, Share::Of(options.epsilon)));
-    Resolved resolved{.ensemble = ensemble,
-                      .depth = DepthOf(settings, schema),
-                      .labelled = settings.Real("labelled"),
-                      .levels = {},
-                      .leaves = whole,
-                      .releases = {}};
-    COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(whole, resolved.depth));
-    Releases growing(ensemble, "rows that grow trees"), filling(ensemble, "rows that fill leaves");
-    AddMedians(resolved.levels, ensemble.selection, growing);
-    filling.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
-    resolved.releases = std::move(growing).Take();
-    for (Release& release : std::move(filling).Take()) {
-      resolved.releases.push_back(std::move(release));
-    }
-    return resolved;
+                     resolved.releases);
   }
 
   AlgorithmInfo info_ = {

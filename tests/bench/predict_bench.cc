@@ -1,6 +1,7 @@
 // How long a small prediction takes beside a call that does nothing (a list of endpoints that there
 // are none of), in turns over one connection to a running coppiced. Run it again while a job trains
-// and reports stream in: docs/performance.md has the commands.
+// and reports stream in: docs/performance.md has the commands. `stolen` is the share of the
+// machine's processors that its host gave to others meanwhile: calls are slow where it is large.
 //
 //   predict_bench --server HOST:PORT --ca FILE --model ID [--rows N] [--calls N] [--rounds N]
 
@@ -19,6 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include "coppice/v1/model.grpc.pb.h"
+#include "tests/bench/machine_time.h"
 
 namespace coppice {
 namespace {
@@ -81,6 +83,7 @@ void Measure(Stub& stub, const v1::PredictRequest& request, const Flags& flags) 
   std::vector<double> empty, predict;
   v1::ListEndpointsRequest nothing;
   nothing.set_page_token("zzzzzzzzzzzzzzzz");
+  const MachineTime before = MachineTime::Now();
   for (int i = 0; i < flags.calls; ++i) {
     v1::ListEndpointsResponse none;
     empty.push_back(Microseconds([&](grpc::ClientContext& context) {
@@ -90,13 +93,14 @@ void Measure(Stub& stub, const v1::PredictRequest& request, const Flags& flags) 
     predict.push_back(Microseconds(
         [&](grpc::ClientContext& context) { return stub.Predict(&context, request, &response); }));
   }
+  const double stolen = MachineTime::Now().Since(before).StolenShare();
   const double median = Quantile(predict, 0.5), empty_median = Quantile(empty, 0.5);
   const double p99 = Quantile(predict, 0.99);
   std::printf(
       "{\"rows\":%d,\"empty_median_us\":%.0f,\"empty_p99_us\":%.0f,\"predict_median_us\":%.0f,"
-      "\"predict_p99_us\":%.0f,\"median_ratio\":%.2f,\"p99_over_median\":%.2f}\n",
+      "\"predict_p99_us\":%.0f,\"median_ratio\":%.2f,\"p99_over_median\":%.2f,\"stolen\":%.2f}\n",
       flags.rows, empty_median, Quantile(empty, 0.99), median, p99, median / empty_median,
-      p99 / median);
+      p99 / median, stolen);
   std::fflush(stdout);
 }
 

@@ -1,23 +1,24 @@
 // Reports one a call to a running coppiced, durable, beside a call that does nothing (a list of
 // endpoints that there are none of), in turns, with the same number of calls under way over the
 // same connections. A report waits for the disk, so few calls at once measure the disk alone.
+// Requests are bytes that are ready, and answers are compared with those that are due: what
+// protobuf costs the client is no part of either.
 //
-// A virtual machine's host takes processors away as it likes, so the processor time of the whole
-// machine is measured too (/proc/stat: all who answer and ask are on it, and nobody else should
-// be).
+// A virtual machine's host takes processors away as it likes, so the share that it took is printed,
+// and the processor time of the whole machine a call: all who answer and ask are on it, and nobody
+// else should be.
 //
 //   unary_bench --server HOST:PORT --ca FILE --study ID [--calls N] [--at-once N]
 //               [--connections N] [--rounds N]
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,12 +27,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "coppice/v1/model.grpc.pb.h"
-#include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/report.pb.h"
+#include "tests/bench/machine_time.h"
 #include "tests/bench/ready_reports.h"
 
 namespace coppice {
 namespace {
+
+constexpr char kListEndpoints[] = "/coppice.v1.ModelService/ListEndpoints";
+constexpr char kSubmitReports[] = "/coppice.v1.ReportService/SubmitReports";
 
 struct Flags {
   std::string server, ca, study;
@@ -49,21 +54,13 @@ struct Speed {
   double cpu_microseconds = 0;  // of the machine, a call
 };
 
-double BusySecondsOfMachine() {
-  std::ifstream stat("/proc/stat");
-  std::string cpu;
-  double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0;
-  stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> softirq;
-  return (user + nice + system + irq + softirq) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
 // Keeps `at_once` calls under way until `calls` have ended.
 class CallLoop {
  public:
   CallLoop(const Flags& flags, StartCall start) : flags_(flags), start_(std::move(start)) {}
 
   Speed Run() {
-    const double busy = BusySecondsOfMachine();
+    const MachineTime before = MachineTime::Now();
     const auto begin = std::chrono::steady_clock::now();
     for (size_t i = 0; i < flags_.at_once; ++i) StartNext();
     std::unique_lock lock(mutex_);
@@ -75,7 +72,7 @@ class CallLoop {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const auto calls = static_cast<double>(flags_.calls);
     return {.per_second = calls / took.count(),
-            .cpu_microseconds = (BusySecondsOfMachine() - busy) / calls * 1e6};
+            .cpu_microseconds = MachineTime::Now().Since(before).busy / calls * 1e6};
   }
 
  private:
@@ -103,55 +100,75 @@ class CallLoop {
   size_t started_ = 0, ended_ = 0, failed_ = 0;
 };
 
-// One stub a connection, which take turns.
-struct Stubs {
-  std::vector<std::unique_ptr<v1::ModelService::Stub>> models;
-  std::vector<std::unique_ptr<v1::ReportService::Stub>> reports;
-};
+using Stubs =
+    std::vector<std::unique_ptr<grpc::GenericStub>>;  // one a connection, which take turns
 
-StartCall DoNothing(const Stubs& stubs) {
-  return [&stubs](size_t index, std::function<void(bool)> done) {
+grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return {&slice, 1};
+}
+
+std::string TextOf(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!buffer.Dump(&slices).ok()) return text;
+  for (const grpc::Slice& slice : slices) {
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return text;
+}
+
+// Calls `method` with the requests in turn, each of which is to be answered with `due`.
+StartCall CallsOf(const Stubs& stubs, const std::string& method,
+                  const std::vector<grpc::ByteBuffer>& requests, const std::string& due) {
+  return [&stubs, &requests, method, due](size_t index, std::function<void(bool)> done) {
     struct Call {
       grpc::ClientContext context;
-      v1::ListEndpointsRequest request;
-      v1::ListEndpointsResponse response;
+      grpc::ByteBuffer response;
     };
     auto call = std::make_shared<Call>();
-    call->request.set_page_token("zzzzzzzzzzzzzzzz");
-    stubs.models[index % stubs.models.size()]->async()->ListEndpoints(
-        &call->context, &call->request, &call->response,
-        [call, done = std::move(done)](const grpc::Status& status) { done(status.ok()); });
+    stubs[index % stubs.size()]->UnaryCall(
+        &call->context, method, grpc::StubOptions(), &requests[index % requests.size()],
+        &call->response, [call, due, done = std::move(done)](const grpc::Status& status) {
+          done(status.ok() && TextOf(call->response) == due);
+        });
   };
 }
 
-StartCall Report(const Stubs& stubs, const std::vector<v1::SubmitReportsRequest>& requests) {
-  return [&stubs, &requests](size_t index, std::function<void(bool)> done) {
-    struct Call {
-      grpc::ClientContext context;
-      v1::SubmitReportsResponse response;
-    };
-    auto call = std::make_shared<Call>();
-    stubs.reports[index % stubs.reports.size()]->async()->SubmitReports(
-        &call->context, &requests[index], &call->response,
-        [call, done = std::move(done)](const grpc::Status& status) {
-          done(status.ok() && call->response.outcomes_size() == 1 &&
-               call->response.outcomes(0) == v1::REPORT_OUTCOME_ACCEPTED);
-        });
-  };
+std::vector<grpc::ByteBuffer> EmptyCall() {
+  v1::ListEndpointsRequest request;
+  request.set_page_token("zzzzzzzzzzzzzzzz");
+  return {BytesOf(request)};
+}
+
+std::vector<grpc::ByteBuffer> ReportCalls(const Flags& flags) {
+  std::vector<grpc::ByteBuffer> calls;
+  for (const auto& request : MakeReadyReports(flags.server, flags.ca, flags.study, flags.calls)) {
+    calls.push_back(BytesOf(request));
+  }
+  return calls;
+}
+
+std::string Accepted() {
+  v1::SubmitReportsResponse response;
+  response.add_outcomes(v1::REPORT_OUTCOME_ACCEPTED);
+  return response.SerializeAsString();
 }
 
 void Measure(const Flags& flags) {
   Stubs stubs;
   for (size_t i = 0; i < flags.connections; ++i) {
-    const std::shared_ptr<grpc::Channel> channel = ConnectAlone(flags.server, flags.ca);
-    stubs.models.push_back(v1::ModelService::NewStub(channel));
-    stubs.reports.push_back(v1::ReportService::NewStub(channel));
+    stubs.push_back(std::make_unique<grpc::GenericStub>(ConnectAlone(flags.server, flags.ca)));
   }
-  std::vector<double> empty, report, ratios, empty_cpu, report_cpu;
+  const std::vector<grpc::ByteBuffer> empty_call = EmptyCall();
+  std::vector<double> empty, report, ratios, empty_cpu, report_cpu, stolen;
   for (int round = 0; round < flags.rounds; ++round) {
-    const auto requests = MakeReadyReports(flags.server, flags.ca, flags.study, flags.calls);
-    const Speed nothing = CallLoop(flags, DoNothing(stubs)).Run();
-    const Speed reports = CallLoop(flags, Report(stubs, requests)).Run();
+    const std::vector<grpc::ByteBuffer> report_calls = ReportCalls(flags);
+    const MachineTime before = MachineTime::Now();
+    const Speed nothing = CallLoop(flags, CallsOf(stubs, kListEndpoints, empty_call, "")).Run();
+    const Speed reports =
+        CallLoop(flags, CallsOf(stubs, kSubmitReports, report_calls, Accepted())).Run();
+    stolen.push_back(MachineTime::Now().Since(before).StolenShare());
     empty.push_back(nothing.per_second);
     report.push_back(reports.per_second);
     ratios.push_back(reports.per_second / nothing.per_second);
@@ -161,11 +178,11 @@ void Measure(const Flags& flags) {
   std::printf(
       "{\"at_once\":%zu,\"empty_per_second\":%.0f,\"reports_per_second\":%.0f,\"ratio\":%.2f,"
       "\"least_ratio\":%.2f,\"most_ratio\":%.2f,\"empty_cpu_us\":%.1f,\"report_cpu_us\":%.1f,"
-      "\"cpu_ratio\":%.2f}\n",
+      "\"cpu_ratio\":%.2f,\"stolen\":%.2f}\n",
       flags.at_once, Median(empty), Median(report), Median(ratios),
       *std::min_element(ratios.begin(), ratios.end()),
       *std::max_element(ratios.begin(), ratios.end()), Median(empty_cpu), Median(report_cpu),
-      Median(empty_cpu) / Median(report_cpu));
+      Median(empty_cpu) / Median(report_cpu), Median(stolen));
 }
 
 int Main(int argc, char** argv) {
