@@ -57,6 +57,7 @@ trainer=$!
 coppice study create --study stream "${table[@]}" --epsilon 1 --mechanism optimized_unary
 for rate in 20000 100000; do
   echo "# predict_bench: while a job trains and $rate reports a second stream in"
+  rm -f "$folder/stream"  # the last one's: this one is to be awaited
   "$bin/stream_bench" --server "$COPPICE_SERVER" --ca "$COPPICE_CA" --study stream --rate "$rate" --seconds 20 > "$folder/stream" &
   stream=$!
   until [[ -s "$folder/stream" ]]; do sleep 0.1; done
