@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
   if (argc == 1) return RUN_ALL_TESTS();
   const std::string argument = argv[1];
-  if (argc > 2 || !argument.starts_with(kFileFlag)) {
-    std::cerr << "usage: " << argv[0] << " [--file=NAME_test] [GoogleTest's flags]\n";
+  if (argc > 2 || !argument.starts_with(kFileFlag) || GTEST_FLAG_GET(filter) != "*") {
+    std::cerr << "usage: " << argv[0] << " [--file=NAME_test] [GoogleTest's flags], one of --file "
+              << "and --gtest_filter at most\n";
     return 2;
   }
   const std::string file = argument.substr(sizeof(kFileFlag) - 1);
