@@ -26,6 +26,7 @@ namespace {
 constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
 constexpr absl::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
 
+using AesKey = std::array<uint8_t, 32>;
 constexpr size_t kBlock = 16;  // of AES
 static_assert(kTicketIdBytes == kBlock && kTicketMacBytes == kBlock &&
               sizeof(TicketSerial) == kBlock);
@@ -41,22 +42,47 @@ absl::Status FillRandom(absl::Span<uint8_t> out) {
 
 enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
 
-// Each block by itself.
-absl::Status TransformBlocks(Direction direction, absl::Span<const uint8_t> key,
-                             std::vector<uint8_t>& blocks) {
-  // Looked up and made once: for a report in a call of its own both take longer than its blocks.
-  static const EVP_CIPHER* const kCipher = EVP_CIPHER_fetch(nullptr, "AES-256-ECB", nullptr);
-  thread_local const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context(
-      EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
-  int size = 0;
-  const bool done = kCipher != nullptr && context != nullptr &&
-                    EVP_CipherInit_ex(context.get(), kCipher, nullptr, key.data(), nullptr,
-                                      static_cast<int>(direction)) == 1 &&
-                    EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1 &&
-                    EVP_CipherUpdate(context.get(), blocks.data(), &size, blocks.data(),
-                                     static_cast<int>(blocks.size())) == 1 &&
-                    static_cast<size_t>(size) == blocks.size();
-  return done ? absl::OkStatus() : absl::InternalError("OpenSSL cannot compute AES-256");
+// AES-256 in one direction, block by block, under the key it was given last: to give it the same
+// one again would take longer than a report's block, so it is not done.
+class BlockCipher {
+ public:
+  explicit BlockCipher(Direction direction) : direction_(direction) {}
+
+  absl::Status Transform(const AesKey& key, absl::Span<uint8_t> blocks) {
+    int size = 0;
+    const bool done = Use(key) &&
+                      EVP_CipherUpdate(context_.get(), blocks.data(), &size, blocks.data(),
+                                       static_cast<int>(blocks.size())) == 1 &&
+                      static_cast<size_t>(size) == blocks.size();
+    if (!done) key_.reset();
+    return done ? absl::OkStatus() : absl::InternalError("OpenSSL cannot compute AES-256");
+  }
+
+ private:
+  bool Use(const AesKey& key) {
+    if (key_ == key) return true;
+    static const EVP_CIPHER* const kCipher = EVP_CIPHER_fetch(nullptr, "AES-256-ECB", nullptr);
+    key_.reset();
+    if (kCipher == nullptr || context_ == nullptr ||
+        EVP_CipherInit_ex(context_.get(), kCipher, nullptr, key.data(), nullptr,
+                          static_cast<int>(direction_)) != 1 ||
+        EVP_CIPHER_CTX_set_padding(context_.get(), 0) != 1) {
+      return false;
+    }
+    key_ = key;
+    return true;
+  }
+
+  const Direction direction_;
+  const std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)> context_{
+      EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
+  std::optional<AesKey> key_;
+};
+
+absl::Status TransformBlocks(Direction direction, const AesKey& key, absl::Span<uint8_t> blocks) {
+  thread_local BlockCipher encrypt(Direction::kEncrypt);
+  thread_local BlockCipher decrypt(Direction::kDecrypt);
+  return (direction == Direction::kEncrypt ? encrypt : decrypt).Transform(key, blocks);
 }
 
 // Big-endian, so that ids mean the same on every machine.
@@ -173,11 +199,11 @@ absl::StatusOr<std::vector<Ticket>> TicketAuthority::Sign(absl::Span<const Ticke
   std::vector<Ticket> tickets(serials.size());
   std::vector<uint8_t> blocks(serials.size() * kBlock);
   for (size_t i = 0; i < serials.size(); ++i) WriteSerial(serials[i], &blocks[i * kBlock]);
-  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.id, blocks));
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.id, absl::MakeSpan(blocks)));
   for (size_t i = 0; i < tickets.size(); ++i) {
     std::copy_n(&blocks[i * kBlock], kBlock, tickets[i].id.begin());
   }
-  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, blocks));
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, absl::MakeSpan(blocks)));
   for (size_t i = 0; i < tickets.size(); ++i) {
     std::copy_n(&blocks[i * kBlock], kBlock, tickets[i].mac.begin());
   }
@@ -188,8 +214,8 @@ absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Verify
     absl::Span<const Ticket> tickets, const Keys& keys) {
   std::vector<uint8_t> macs = IdsOf(tickets);
   std::vector<uint8_t> serials = macs;
-  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, macs));
-  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kDecrypt, keys.id, serials));
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kEncrypt, keys.mac, absl::MakeSpan(macs)));
+  COPPICE_RETURN_IF_ERROR(TransformBlocks(Direction::kDecrypt, keys.id, absl::MakeSpan(serials)));
   std::vector<std::optional<TicketSerial>> good(tickets.size());
   for (size_t i = 0; i < tickets.size(); ++i) {
     if (CRYPTO_memcmp(&macs[i * kBlock], tickets[i].mac.data(), kBlock) != 0) continue;
