@@ -17,11 +17,12 @@
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "server/central/central_keys.h"
-#include "server/central/central_request.h"
 #include "server/central/job_book.h"
 #include "server/central/job_ends.h"
 #include "server/central/job_plan.h"
 #include "server/central/job_record.h"
+#include "server/models/ids.h"
+#include "server/storage/may_be_stored.h"
 #include "server/storage/store_record.h"
 
 namespace coppice {

@@ -13,6 +13,7 @@
 #include "server/curator/catalog.h"
 #include "server/curator/estimate_model.h"
 #include "server/curator/intake.h"
+#include "server/curator/model_request.h"
 #include "server/curator/outlived_models.h"
 #include "server/curator/reconcile.h"
 #include "server/curator/smooth_basis.h"
@@ -22,8 +23,8 @@
 #include "server/curator/study_request.h"
 #include "server/curator/submission.h"
 #include "server/curator/ticket_authority.h"
+#include "server/models/ids.h"
 #include "server/models/model_record.h"
-#include "server/models/random_id.h"
 #include "server/storage/store_format.h"
 
 namespace coppice {
@@ -169,20 +170,15 @@ class StoredStudies final : public Studies {
   absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
                                        const EstimatorOptions& asked) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
-    COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options,
-                             WithoutDistrustedLabels(*study, asked));
-    if (!model_id.empty() && !IsValidId(model_id)) {
-      return absl::InvalidArgumentError(
-          "model_id: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
-    }
+    COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
+    COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", model_id));
     const std::lock_guard lock(change_mutex_);
     const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
     // Deleted while this waited for its turn.
     if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    COPPICE_RETURN_IF_ERROR(CheckNotRetired(*study));
-    COPPICE_RETURN_IF_ERROR(CheckEnoughReports(study->Info()));
+    COPPICE_RETURN_IF_ERROR(CheckGivesModel(*study));
     return MakeModel(*study, std::string(model_id), options);
   }
 
@@ -231,23 +227,6 @@ class StoredStudies final : public Studies {
                      "; there are ", tokens));
   }
 
-  // A study whose public labels were said to be missing or not to be trusted goes by its reports.
-  static absl::StatusOr<EstimatorOptions> WithoutDistrustedLabels(const Study& study,
-                                                                  EstimatorOptions options) {
-    if (study.facts().partition.use_labels) return options;
-    const bool by_labels = options.kind == EstimatorKind::kSmooth
-                               ? options.evidence == Evidence::kPublic
-                               : options.kind == EstimatorKind::kPrune || options.lambda > 0;
-    if (by_labels) {
-      return absl::InvalidArgumentError(
-          "the study ignores its public labels, so a model of it goes by reports alone: take "
-          "smooth, "
-          "or weighted with lambda 0");
-    }
-    options.evidence = Evidence::kReports;
-    return options;
-  }
-
   // Notices that a study's time is over, and makes that durable before anybody hears of it.
   absl::Status SealIfOver(Study& study) const {
     if (study.Standing() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
@@ -280,22 +259,6 @@ class StoredStudies final : public Studies {
         [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
     bases_.erase(study.id());
     return absl::OkStatus();
-  }
-
-  static absl::Status CheckNotRetired(const Study& study) {
-    if (!study.Life().retired) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("the study ", study.id(), " gives no further model: its sums were deleted ",
-                     study.facts().retention_days, " days after sealing; its models are there"));
-  }
-
-  static absl::Status CheckEnoughReports(const StudyInfo& info) {
-    const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
-    if (reports >= info.min_reports) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the study ", info.id, " has ", reports, " accepted reports, and gives no model below ",
-        info.min_reports, " (min_reports): ",
-        info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
   }
 
   // Between groups: the rejections that no group has taken along. While the store may hold more of
@@ -370,27 +333,13 @@ class StoredStudies final : public Studies {
   }
 
   absl::StatusOr<std::string> ChooseId(const std::string& wanted) const {
-    if (wanted.empty()) return MakeRandomId();
-    COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
-    return wanted;
+    if (!wanted.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
+    return IdOrRandom(wanted);
   }
 
-  static absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view study,
-                                             const EstimatorOptions& options) {
-    const std::string& estimator = existing.model->certificate().estimator;
-    if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
-      return existing;
-    }
-    return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
-                                                 " already, of ", existing.source, " by estimator ",
-                                                 estimator));
-  }
-
-  absl::StatusOr<ModelInfo> MakeModel(Study& study, std::string id,
+  absl::StatusOr<ModelInfo> MakeModel(Study& study, const std::string& wanted,
                                       const EstimatorOptions& options) {
-    if (id.empty()) {
-      COPPICE_ASSIGN_OR_RETURN(id, MakeRandomId());
-    }
+    COPPICE_ASSIGN_OR_RETURN(std::string id, IdOrRandom(wanted));
     COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
     const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final

@@ -10,19 +10,13 @@
 #include "server/curator/mechanism_choice.h"
 #include "server/curator/partition.h"
 #include "server/curator/study_record.h"
+#include "server/models/ids.h"
 
 namespace coppice {
 
 absl::Status ValidateRequest(const StudySpec& spec) {
-  if (spec.request_id.empty() || spec.request_id.size() > kMaxRequestIdLength) {
-    return absl::InvalidArgumentError(absl::StrCat("request_id: must have 1 to ",
-                                                   kMaxRequestIdLength, " characters, has ",
-                                                   spec.request_id.size()));
-  }
-  if (!spec.id.empty() && !IsValidId(spec.id)) {
-    return absl::InvalidArgumentError(
-        "study_id: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckRequestId(spec.request_id));
+  COPPICE_RETURN_IF_ERROR(CheckNewId("study_id", spec.id));
   if (spec.public_rows == nullptr || spec.public_rows->num_rows() == 0) {
     return absl::InvalidArgumentError("public_rows: needs at least one row");
   }

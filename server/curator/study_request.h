@@ -13,8 +13,6 @@
 
 namespace coppice {
 
-inline constexpr size_t kMaxRequestIdLength = 128;
-
 // InvalidArgument unless the ids are well-formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
 // InvalidArgument unless a study made now would be open. Not for a request that made one already.

@@ -9,6 +9,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/forest_size.h"
+#include "server/models/ids.h"
 #include "server/models/model_record.h"
 
 namespace coppice {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr uint32_t kDefaultPageSize = 100;
 constexpr uint32_t kMaxPageSize = 1000;
-constexpr size_t kMaxRequestIdLength = 128;
 
 v1::SplitRule ToProto(SplitRule rule) {
   switch (rule) {
@@ -209,14 +209,8 @@ v1::Model SummaryOf(const ModelInfo& info) {
 }
 
 absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
-  if (request.request_id().empty() || request.request_id().size() > kMaxRequestIdLength) {
-    return FieldError("request_id", absl::StrCat("must have 1 to ", kMaxRequestIdLength,
-                                                 " characters, has ", request.request_id().size()));
-  }
-  if (!request.study_id().empty() && !IsValidId(request.study_id())) {
-    return FieldError("study_id",
-                      "must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  COPPICE_RETURN_IF_ERROR(CheckNewId("study_id", request.study_id()));
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, FromProto(request.partition()));
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {

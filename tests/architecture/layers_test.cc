@@ -181,7 +181,7 @@ TEST_F(LayersTest, RandomSourcesStayWhereTheyBelong) {
     const bool may_call = file == "common/privacy/openssl_random.cc" ||
                           file == "common/privacy/openssl_random.h" ||
                           file.rfind("server/curator/", 0) == 0 ||  // ids and keys
-                          file.rfind("server/models/random_id", 0) == 0 ||
+                          file.rfind("server/models/ids.", 0) == 0 ||
                           file.rfind("server/access/bearer_token", 0) == 0 ||  // secrets
                           file == "server/coppiced_calls.cc" ||                // request ids
                           file.rfind("client/collector", 0) == 0;              // jitter

@@ -1,0 +1,39 @@
+#include "server/models/ids.h"
+
+#include <openssl/rand.h>
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/study/terms.h"
+
+namespace coppice {
+
+absl::Status CheckRequestId(absl::string_view request_id) {
+  if (!request_id.empty() && request_id.size() <= kMaxRequestIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("request_id: must have 1 to ", kMaxRequestIdBytes,
+                                                 " characters, has ", request_id.size()));
+}
+
+absl::Status CheckNewId(absl::string_view field, absl::string_view id) {
+  if (id.empty() || IsValidId(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, ": must be empty or 1 to 63 of a-z 0-9 - _, starting with a letter or digit"));
+}
+
+absl::StatusOr<std::string> IdOrRandom(const std::string& id) {
+  if (!id.empty()) return id;
+  static constexpr absl::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+  static constexpr size_t kLength = 12;
+  // Bytes from here on would make some characters likelier than others.
+  static constexpr size_t kFairBytes = 256 / kAlphabet.size() * kAlphabet.size();
+  std::string random;
+  while (random.size() < kLength) {
+    uint8_t byte = 0;
+    if (RAND_bytes(&byte, 1) != 1) return absl::UnavailableError("the system random source failed");
+    if (byte < kFairBytes) random.push_back(kAlphabet[byte % kAlphabet.size()]);
+  }
+  return random;
+}
+
+}  // namespace coppice

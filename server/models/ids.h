@@ -1,0 +1,31 @@
+// Ids of what callers make: studies, datasets, models and jobs; and of their requests.
+//
+// Errors  InvalidArgument that names the field. IdOrRandom(): Unavailable if the system's random
+//         source fails.
+
+#ifndef COPPICE_SERVER_MODELS_IDS_H_
+#define COPPICE_SERVER_MODELS_IDS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+inline constexpr size_t kMaxRequestIdBytes = 128;
+
+// Of a request that must not make a thing twice when it is sent twice.
+absl::Status CheckRequestId(absl::string_view request_id);
+
+// An empty id is one of the curator's making.
+absl::Status CheckNewId(absl::string_view field, absl::string_view id);
+
+// `id`; if it is empty, 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.
+absl::StatusOr<std::string> IdOrRandom(const std::string& id);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MODELS_IDS_H_

@@ -1,0 +1,116 @@
+#include "server/curator/model_request.h"
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/curator/study_request.h"
+#include "tests/server/curator/curator_fixture.h"
+#include "tests/support/memory_store.h"
+
+namespace coppice {
+namespace {
+
+using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Study> StudyOf(const StudySpec& spec, uint64_t accepted, const StudyLife& life) {
+  absl::StatusOr<StudyFacts> facts = MakeStudyFacts(spec, spec.id, 1000);
+  EXPECT_OK(facts);
+  StudyProgress progress = NoProgress(*facts);
+  progress.life = life;
+  progress.counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = accepted;
+  progress.counts.answered = accepted;
+  return std::make_unique<Study>(*std::move(facts), std::move(progress));
+}
+
+std::unique_ptr<Study> StudyThatIgnoresLabels() {
+  StudySpec spec = Spec("one");
+  spec.partition.rule = SplitRule::kHybrid;
+  spec.partition.use_labels = false;
+  return StudyOf(spec, 0, {});
+}
+
+StudySpec WantsThree() {
+  StudySpec spec = Spec("one");
+  spec.min_reports = 3;
+  return spec;
+}
+
+TEST(ModelRequestTest, AStudyOfTrustedLabelsTakesOptionsAsTheyAre) {
+  const auto study = StudyOf(Spec("one"), 0, {});
+  const EstimatorOptions asked{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic};
+  EXPECT_EQ(OptionsFor(*study, asked)->evidence, Evidence::kPublic);
+  EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kPrune}));
+}
+
+TEST(ModelRequestTest, OneThatIgnoresItsLabelsGoesByReportsAlone) {
+  const auto study = StudyThatIgnoresLabels();
+  EXPECT_EQ(OptionsFor(*study, {.kind = EstimatorKind::kSmooth})->evidence, Evidence::kReports);
+  EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kWeighted, .lambda = 0}));
+}
+
+TEST(ModelRequestTest, AndRefusesWhatCannot) {
+  const auto study = StudyThatIgnoresLabels();
+  for (const EstimatorOptions& asked :
+       {EstimatorOptions{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic},
+        EstimatorOptions{.kind = EstimatorKind::kPrune},
+        EstimatorOptions{.kind = EstimatorKind::kWeighted, .lambda = 1},
+        EstimatorOptions{.kind = EstimatorKind::kWeighted,
+        .lambda = std::numeric_limits<double>::infinity()}}) {
+    EXPECT_THAT(OptionsFor(*study, asked),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("weighted with lambda 0")))
+        << asked.ToString();
+  }
+}
+
+TEST(ModelRequestTest, NoModelBelowTheMinimumOfReports) {
+  const StudyLife sealed = Sealed({}, 1000);
+  EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 2, {})),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("has 2 accepted reports"), HasSubstr("wait for more"))));
+  EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 2, sealed)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
+  EXPECT_OK(CheckGivesModel(*StudyOf(WantsThree(), 3, {})));
+  EXPECT_OK(CheckGivesModel(*StudyOf(WantsThree(), 3, sealed)));
+}
+
+TEST(ModelRequestTest, NoModelWithoutSums) {
+  EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further model")));
+}
+
+class SameModelTest : public ::testing::Test {
+ protected:
+  ModelInfo existing_{.id = "m", .source = "studies/one", .model = MadeBy({.lambda = 2})};
+
+ private:
+  static std::shared_ptr<const Model> MadeBy(const EstimatorOptions& options) {
+    MemoryStore store;
+    std::optional<Models> models;
+    const auto studies = OpenStudies(store, models);
+    EXPECT_OK(studies);
+    EXPECT_OK((*studies)->Create(Spec("one")));
+    return (*studies)->BuildModel("one", "m", options)->model;
+  }
+};
+
+TEST_F(SameModelTest, ARequestThatCameAgainGetsTheModelThatItMade) {
+  ASSERT_OK_AND_ASSIGN(const ModelInfo same, SameModel(existing_, "one", {.lambda = 2}));
+  EXPECT_EQ(same.model, existing_.model);
+}
+
+TEST_F(SameModelTest, AnotherStudyOrEstimatorDoesNot) {
+  for (const auto& answer :
+       {SameModel(existing_, "two", {.lambda = 2}), SameModel(existing_, "one", {.lambda = 1})}) {
+    EXPECT_THAT(answer, StatusIs(absl::StatusCode::kAlreadyExists,
+                                 AllOf(HasSubstr("a model m"), HasSubstr("studies/one"),
+                                       HasSubstr("lambda=2"))));
+  }
+}
+
+}  // namespace
+}  // namespace coppice
