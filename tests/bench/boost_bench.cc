@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/boost_columns.h"
 #include "server/trainers/trainer.h"
+#include "tests/bench/uniform_rows.h"
 
 namespace coppice {
 namespace {
@@ -35,28 +35,13 @@ struct Flags {
   std::string data, schema, dump;
 };
 
-// Uniform numbers; the class follows from a few of them, one time in five not.
+// The class follows from ten numbers, the first most of all.
 Table MakeRows(size_t features, size_t rows) {
-  std::vector<Feature> columns(features);
-  for (size_t f = 0; f < features; ++f) {
-    columns[f].name = "x" + std::to_string(f);
-    columns[f].max = 1;
-  }
-  Table table(std::make_shared<const Schema>(*Schema::Create(columns, "y", {"no", "yes"})));
-  table.Reserve(rows);
-  uint64_t state = 1;
-  Row row(features);
-  for (size_t i = 0; i < rows; ++i) {
-    for (double& x : row) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      x = static_cast<double>(state >> 11) * 0x1p-53;
-    }
+  return MakeUniformRows(features, rows, [](const Row& row) {
     double sum = 0;
-    for (size_t f = 0; f < 10; ++f) sum += row[f % features] * static_cast<double>(10 - f);
-    const bool above = sum > 27.5;
-    table.Append(row, (state >> 32) % 5 == 0 ? !above : above);
-  }
-  return table;
+    for (size_t f = 0; f < 10; ++f) sum += row[f % row.size()] * static_cast<double>(10 - f);
+    return sum > 27.5;
+  });
 }
 
 absl::StatusOr<Table> RowsOf(const Flags& flags) {

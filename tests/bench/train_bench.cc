@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/trainer.h"
+#include "tests/bench/uniform_rows.h"
 
 namespace coppice {
 namespace {
@@ -30,27 +30,10 @@ struct Flags {
   std::vector<size_t> rows = {50'000, 160'000, 500'000, 1'600'000, 5'000'000};
 };
 
-// Uniform numbers; the class is whether the first two add up to more than one, one time in five
-// not.
+// The class is whether the first two numbers add up to more than one.
 Table MakeRows(size_t features, size_t rows) {
-  std::vector<Feature> columns(features);
-  for (size_t f = 0; f < features; ++f) {
-    columns[f].name = "x" + std::to_string(f);
-    columns[f].max = 1;
-  }
-  Table table(std::make_shared<const Schema>(*Schema::Create(columns, "y", {"no", "yes"})));
-  table.Reserve(rows);
-  uint64_t state = 1;
-  Row row(features);
-  for (size_t i = 0; i < rows; ++i) {
-    for (double& x : row) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      x = static_cast<double>(state >> 11) * 0x1p-53;
-    }
-    const bool above = row[0] + row[1 % features] > 1;
-    table.Append(row, (state >> 32) % 5 == 0 ? !above : above);
-  }
-  return table;
+  return MakeUniformRows(features, rows,
+                         [](const Row& row) { return row[0] + row[1 % row.size()] > 1; });
 }
 
 double CpuSeconds() {
