@@ -11,49 +11,17 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/partition_message.h"
 #include "server/curator/store_keys.h"
 #include "server/storage/store_record.h"
 
 namespace coppice {
 namespace {
 
-// The enums of the wire have the same order, after an unspecified zero.
-static_assert(static_cast<int>(SplitRule::kMaxEdge) + 1 == v1::SPLIT_RULE_MAX_EDGE);
-static_assert(static_cast<int>(SplitRule::kHybrid) + 1 == v1::SPLIT_RULE_HYBRID);
-static_assert(static_cast<int>(Criterion::kGini) + 1 == v1::CRITERION_GINI);
-static_assert(static_cast<int>(Criterion::kEntropy) + 1 == v1::CRITERION_ENTROPY);
+// The states of the wire are ours.
 static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
-
-v1::PartitionOptions EncodePartition(const PartitionOptions& options) {
-  v1::PartitionOptions proto;
-  proto.set_rule(static_cast<v1::SplitRule>(static_cast<int>(options.rule) + 1));
-  proto.set_criterion(static_cast<v1::Criterion>(static_cast<int>(options.criterion) + 1));
-  proto.set_max_depth(options.max_depth);
-  proto.set_min_leaf(options.min_leaf);
-  proto.set_trees(options.trees);
-  proto.set_seed(options.seed);
-  proto.set_max_leaves(options.max_leaves);
-  proto.set_ignore_labels(!options.use_labels);
-  return proto;
-}
-
-absl::StatusOr<PartitionOptions> DecodePartition(absl::string_view key,
-                                                 const v1::PartitionOptions& proto) {
-  if (proto.rule() < v1::SPLIT_RULE_MAX_EDGE || proto.rule() > v1::SPLIT_RULE_HYBRID ||
-      proto.criterion() < v1::CRITERION_GINI || proto.criterion() > v1::CRITERION_ENTROPY) {
-    return CorruptRecord(key, "has an unknown split rule or criterion");
-  }
-  return PartitionOptions{.rule = static_cast<SplitRule>(proto.rule() - 1),
-                          .criterion = static_cast<Criterion>(proto.criterion() - 1),
-                          .max_depth = proto.max_depth(),
-                          .min_leaf = proto.min_leaf(),
-                          .trees = proto.trees(),
-                          .seed = proto.seed(),
-                          .max_leaves = proto.max_leaves(),
-                          .use_labels = !proto.ignore_labels()};
-}
 
 absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
@@ -62,7 +30,9 @@ absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& re
                      PackTrees({record.trees().begin(), record.trees().end()}));
   if (!facts.ok()) return CorruptRecord(key, facts.status().message());
   if (facts->terms->study != id) return CorruptRecord(key, "has the terms of another study");
-  COPPICE_ASSIGN_OR_RETURN(facts->partition, DecodePartition(key, record.partition()));
+  const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
+  if (!partition.ok()) return CorruptRecord(key, "has an unknown split rule or criterion");
+  facts->partition = *partition;
   facts->created_unix_seconds = record.created_unix_seconds();
   facts->public_rows = record.public_rows();
   facts->request_id = record.request_id();
@@ -205,7 +175,7 @@ std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
   for (const std::string& tree : facts.packed_forest->trees) record.add_trees(tree);
   record.set_state(static_cast<v1::StudyState>(life.state));
   record.set_created_unix_seconds(facts.created_unix_seconds);
-  *record.mutable_partition() = EncodePartition(facts.partition);
+  *record.mutable_partition() = ToProto(facts.partition);
   record.set_public_rows(facts.public_rows);
   record.set_request_id(facts.request_id);
   record.set_request_hash(facts.request_hash);
