@@ -11,9 +11,9 @@
 #include "common/base/status_macros.h"
 #include "server/central/central_keys.h"
 #include "server/central/dataset_record.h"
+#include "server/central/may_be_stored.h"
 #include "server/central/row_block.h"
 #include "server/models/ids.h"
-#include "server/storage/may_be_stored.h"
 #include "server/storage/store_record.h"
 
 namespace coppice {

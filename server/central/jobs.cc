@@ -21,8 +21,8 @@
 #include "server/central/job_ends.h"
 #include "server/central/job_plan.h"
 #include "server/central/job_record.h"
+#include "server/central/may_be_stored.h"
 #include "server/models/ids.h"
-#include "server/storage/may_be_stored.h"
 #include "server/storage/store_record.h"
 
 namespace coppice {

@@ -1,7 +1,7 @@
 // Whether a write that failed with `status` may have reached the disk all the same.
 
-#ifndef COPPICE_SERVER_STORAGE_MAY_BE_STORED_H_
-#define COPPICE_SERVER_STORAGE_MAY_BE_STORED_H_
+#ifndef COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
+#define COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
 
 #include "absl/status/status.h"
 
@@ -23,4 +23,4 @@ inline bool MayBeStored(const absl::Status& status) {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_STORAGE_MAY_BE_STORED_H_
+#endif  // COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
