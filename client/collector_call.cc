@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/printable.h"
 
 namespace coppice {
 namespace {
@@ -84,6 +85,12 @@ absl::Status WithTries(const absl::Status& status, int tries, absl::Duration pas
                    absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
 }
 
+// What a server says goes to terminals and logs: without control characters, and not endlessly.
+std::string OfServer(absl::string_view text) {
+  constexpr size_t kMaxBytes = 2000;
+  return absl::StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
+}
+
 // The id by which the curator's log has this call; none if nobody answered. gRPC has metadata of a
 // call only once it has begun.
 absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
@@ -93,7 +100,7 @@ absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext
   if (id == metadata.end()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(status.message(), " (request id ",
-                                   absl::string_view(id->second.data(), id->second.size()), ")"));
+                                   OfServer({id->second.data(), id->second.size()}), ")"));
 }
 
 bool IsAboutTls(absl::string_view detail) {
@@ -132,7 +139,7 @@ absl::Status CallWithRetry(const RetryOptions& retry, RetryClock& clock,
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
-  const std::string& detail = status.error_message();
+  const std::string detail = OfServer(status.error_message());
   if (code == absl::StatusCode::kDeadlineExceeded) {
     return absl::Status(code, absl::StrCat(server, " did not answer in time: ", detail));
   }

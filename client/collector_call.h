@@ -49,8 +49,9 @@ absl::Duration AskedToWait(const absl::Status& status);
 // the payload by which an attempt's status hands its value on.
 inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
-// The same code. Where the connection is at fault the message says where `server` was looked for
-// and what to check.
+// The same code. What the server says comes without control characters and is cut to 2,000 bytes.
+// Where the connection is at fault the message says where `server` was looked for and what to
+// check.
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
 // The three above together, over the real clock: `call` is one unary call on a stub of `channel`.

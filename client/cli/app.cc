@@ -14,6 +14,7 @@
 #include "client/cli/output.h"
 #include "client/cli/study.h"
 #include "client/cli/train.h"
+#include "common/base/printable.h"
 
 namespace coppice {
 namespace {
@@ -70,7 +71,7 @@ int RunCommandLine(int argc, const char* const* argv) {
   }
   const absl::Status status = action();
   if (status.ok()) return 0;
-  Note(absl::StrCat("coppice: ", std::string(status.message())));
+  Note(absl::StrCat("coppice: ", Printable(status.message())));
   return kFailed;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/model_source.h"
 #include "client/cli/predict.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/tree/render_label.h"
@@ -19,7 +20,6 @@ namespace coppice {
 namespace {
 
 using render_internal::CharacterCount;
-using render_internal::Printable;
 
 constexpr int kMostRows = 100;
 

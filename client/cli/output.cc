@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/tree/render_label.h"
+#include "common/base/printable.h"
 
 namespace coppice {
 namespace {
@@ -26,7 +26,7 @@ std::string Pairs(const Json& object) {
 
 std::string Cell(const Json& value) {
   // What others named must not steer the terminal.
-  if (value.is_string()) return render_internal::Printable(value.get<std::string>());
+  if (value.is_string()) return Printable(value.get<std::string>());
   if (value.is_object()) return Pairs(value);
   if (value.is_null()) return "unknown";
   if (value.is_number_float()) return absl::StrFormat("%.6g", value.get<double>());
@@ -75,7 +75,23 @@ Cells CellsOf(const Json& row) {
 }  // namespace
 
 std::string JsonLine(const Json& object) {
-  return object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  const std::string line =
+      object.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  // JSON leaves DEL and U+0080 to U+009F as they are, and terminals obey them.
+  std::string escaped;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < line.size() ? line[i + 1] : 0);
+    if (byte == 0x7F) {
+      absl::StrAppend(&escaped, "\\u007f");
+    } else if (byte == 0xC2 && next < 0xA0) {
+      absl::StrAppendFormat(&escaped, "\\u%04x", next);
+      ++i;
+    } else {
+      escaped.push_back(line[i]);
+    }
+  }
+  return escaped;
 }
 
 std::string AsText(const Json& object) {

@@ -21,9 +21,6 @@ struct TreeView {
   const LeafPrediction& prediction(uint32_t leaf) const { return model.leaves()[number][leaf]; }
 };
 
-// `text` as valid UTF-8 without control characters: each offending byte becomes U+FFFD.
-std::string Printable(absl::string_view text);
-
 // Characters (code points) of valid UTF-8.
 size_t CharacterCount(absl::string_view utf8);
 

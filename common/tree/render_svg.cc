@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/tree/render.h"
 #include "common/tree/render_formats.h"

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/schema/number.h"
 #include "common/tree/render_label.h"
@@ -17,7 +18,6 @@
 namespace coppice {
 namespace {
 
-using render_internal::Printable;
 using render_internal::TreeView;
 
 constexpr double kMostVotes = 1e9;

@@ -149,6 +149,16 @@ TEST(FromGrpcStatusTest, KeepsTheCodeAndTheServersWords) {
             absl::UnavailableError("shutting down"));
 }
 
+TEST(FromGrpcStatusTest, ServersDoNotSteerTheTerminalNorFillIt) {
+  EXPECT_EQ(FromGrpcStatus({grpc::StatusCode::INVALID_ARGUMENT, "\x1b]0;OWNED\x07 red"}, "host:1"),
+            absl::InvalidArgumentError("\uFFFD]0;OWNED\uFFFD red"));
+  const std::string endless(1 << 20, 'a');
+  for (const auto code :
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::DEADLINE_EXCEEDED}) {
+    EXPECT_LT(FromGrpcStatus({code, endless}, "host:1").message().size(), 3000u);
+  }
+}
+
 TEST(FromGrpcStatusTest, SaysWhatToCheckWhenThereIsNoConnection) {
   EXPECT_THAT(FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect"}, "host:1"),
               StatusIs(absl::StatusCode::kUnavailable,

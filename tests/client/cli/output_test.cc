@@ -28,6 +28,14 @@ TEST(OutputTest, TextDoesNotSteerTheTerminal) {
   EXPECT_EQ(AsText(Json{{"a", "\x1b[2Jgone\n"}}), "a  \xef\xbf\xbd[2Jgone\xef\xbf\xbd\n");
 }
 
+TEST(OutputTest, NeitherDoesJson) {
+  const Json json = {{"a", "\x1b[2J \x7f \xc2\x9b \u03b5"}};
+  const std::string line = JsonLine(json);
+  EXPECT_EQ(line, R"({"a":"\u001b[2J \u007f \u009b )"
+                  "\u03b5\"}");
+  EXPECT_EQ(Json::parse(line), json);
+}
+
 TEST(OutputTest, RowsThatArePrintedOneByOneAreOneTable) {
   ::testing::internal::CaptureStdout();
   {
