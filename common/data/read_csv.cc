@@ -1,5 +1,6 @@
 #include <csv.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -26,7 +27,10 @@ void* ReallocateField(void* field, size_t bytes) {
 class CsvRows {
  public:
   CsvRows(RowEncoder encoder, const ReadOptions& options)
-      : encoder_(std::move(encoder)), has_labels_(!options.ignore_labels) {}
+      : encoder_(std::move(encoder)),
+        has_labels_(!options.ignore_labels),
+        total_(options.total),
+        id_column_(options.id_column) {}
 
   void OnField(absl::string_view text) {
     if (!status_.ok()) return;
@@ -61,6 +65,7 @@ class CsvRows {
   struct Target {
     enum { kIgnored, kFeature, kLabel } kind = kIgnored;
     size_t feature = 0;
+    bool is_id = false;  // beside what else it is
   };
 
   absl::Status MapHeader() {
@@ -69,18 +74,30 @@ class CsvRows {
     for (size_t f = 0; f < schema.num_features(); ++f) {
       COPPICE_RETURN_IF_ERROR(MapColumn(schema.features()[f].name, {Target::kFeature, f}));
     }
-    return has_labels_ ? MapColumn(schema.label(), {Target::kLabel, 0}) : absl::OkStatus();
+    if (has_labels_) COPPICE_RETURN_IF_ERROR(MapColumn(schema.label(), {Target::kLabel, 0}));
+    return id_column_.empty() ? absl::OkStatus() : MapIdColumn();
+  }
+
+  absl::Status MapIdColumn() {
+    const auto found = std::find(header_.begin(), header_.end(), id_column_);
+    if (found == header_.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the header has no column \"", id_column_, "\" for whose row it is"));
+    }
+    targets_[static_cast<size_t>(found - header_.begin())].is_id = true;
+    return absl::OkStatus();
   }
 
   absl::Status MapColumn(const std::string& name, Target target) {
     absl::optional<size_t> found;
     for (size_t c = 0; c < header_.size(); ++c) {
-      if (header_[c] != name) continue;
+      if (header_[c] != name || (found.has_value() && total_)) continue;
       if (found.has_value()) {
         return absl::InvalidArgumentError(absl::StrCat("column \"", name, "\" appears twice"));
       }
       found = c;
     }
+    if (!found.has_value() && total_) return absl::OkStatus();
     if (!found.has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("column \"", name, "\" of the schema is missing from the header"));
@@ -92,6 +109,7 @@ class CsvRows {
   absl::Status Take(absl::string_view text) {
     if (column_ >= targets_.size()) return absl::OkStatus();  // EndRow() complains.
     const Target& target = targets_[column_];
+    if (target.is_id) COPPICE_RETURN_IF_ERROR(encoder_.SetId(text));
     if (target.kind == Target::kLabel) return encoder_.SetLabel(text);
     if (target.kind == Target::kFeature) return encoder_.SetFeature(target.feature, text);
     return absl::OkStatus();
@@ -107,6 +125,8 @@ class CsvRows {
 
   RowEncoder encoder_;
   const bool has_labels_;
+  const bool total_;  // the first of several columns of one name counts, and none need be there
+  const std::string id_column_;
   std::vector<std::string> header_;
   std::vector<Target> targets_;
   bool in_header_ = true;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,7 +18,12 @@ namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 24;
 
-absl::Status CheckNumeric(const Schema& schema) {
+absl::Status CheckHolds(const Schema& schema, const ReadOptions& options) {
+  if (!options.id_column.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("LIBSVM has no column \"", options.id_column, "\"; use CSV"));
+  }
+  if (options.total) return absl::OkStatus();
   for (const Feature& feature : schema.features()) {
     if (feature.type == FeatureType::kNumeric) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -28,21 +34,19 @@ absl::Status CheckNumeric(const Schema& schema) {
 
 absl::Status SetLabel(absl::string_view text, RowEncoder& encoder) {
   const std::vector<std::string>& classes = encoder.schema().classes();
-  const absl::Status by_text = encoder.SetLabel(text);
-  if (encoder.schema().target()) return by_text;
   const absl::optional<double> number = ParseFinite(text);
-  if (by_text.ok() || !number.has_value()) return by_text;
-  for (uint32_t k = 0; k < classes.size(); ++k) {
+  const bool is_class = std::find(classes.begin(), classes.end(), text) != classes.end();
+  for (uint32_t k = 0; k < classes.size() && number.has_value() && !is_class; ++k) {
     if (ParseFinite(classes[k]) != number) continue;
     encoder.SetLabel(k);
     return absl::OkStatus();
   }
-  return by_text;
+  return encoder.SetLabel(text);
 }
 
 // Sets the features of `field`, an "index:value", and of the absent indices before it. `next` is
-// the first feature that has no value yet.
-absl::Status SetFeatures(absl::string_view field, size_t& next, RowEncoder& encoder) {
+// the first feature that has no value yet; to a total reader there are more than the schema has.
+absl::Status SetFeatures(absl::string_view field, bool total, size_t& next, RowEncoder& encoder) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(field, absl::MaxSplits(':', 1));
   uint64_t index = 0;
@@ -50,25 +54,28 @@ absl::Status SetFeatures(absl::string_view field, size_t& next, RowEncoder& enco
     return absl::InvalidArgumentError("after the label every field must be index:value");
   }
   const size_t features = encoder.schema().num_features();
-  if (index < next + 1 || index > features) {
+  if (index < next + 1 || (index > features && !total)) {
     return absl::InvalidArgumentError(
         absl::StrCat("indices must increase and be from 1 to ", features));
   }
-  for (; next + 1 < index; ++next) COPPICE_RETURN_IF_ERROR(encoder.SetFeature(next, "0"));
-  return encoder.SetFeature(next++, parts.second);
+  for (; next + 1 < std::min<uint64_t>(index, features + 1); ++next) {
+    COPPICE_RETURN_IF_ERROR(encoder.SetFeature(next, "0"));
+  }
+  next = index;
+  return index > features ? absl::OkStatus() : encoder.SetFeature(index - 1, parts.second);
 }
 
-absl::Status TakeLine(absl::string_view line, bool ignore_labels, RowEncoder& encoder) {
+absl::Status TakeLine(absl::string_view line, const ReadOptions& options, RowEncoder& encoder) {
   line = line.substr(0, line.find('#'));
   bool has_label = false;
   size_t next = 0;
   for (const absl::string_view field :
        absl::StrSplit(line, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
-    const bool no_label = ignore_labels && absl::StrContains(field, ':');
+    const bool no_label = options.ignore_labels && absl::StrContains(field, ':');
     if (has_label || no_label) {
-      COPPICE_RETURN_IF_ERROR(SetFeatures(field, next, encoder));
+      COPPICE_RETURN_IF_ERROR(SetFeatures(field, options.total, next, encoder));
       has_label = true;
-    } else if (ignore_labels) {
+    } else if (options.ignore_labels) {
       has_label = true;
     } else {
       COPPICE_RETURN_IF_ERROR(SetLabel(field, encoder));
@@ -86,7 +93,7 @@ absl::Status TakeLine(absl::string_view line, bool ignore_labels, RowEncoder& en
 
 absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder,
                                      const ReadOptions& options) {
-  COPPICE_RETURN_IF_ERROR(CheckNumeric(encoder.schema()));
+  COPPICE_RETURN_IF_ERROR(CheckHolds(encoder.schema(), options));
   COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, options.max_bytes));
   std::string line;
   while (true) {
@@ -97,7 +104,7 @@ absl::StatusOr<TableFile> ReadLibsvm(const std::string& path, RowEncoder encoder
                                       absl::StrCat("more than ", kMaxLineBytes, " bytes")));
     }
     if (!piece.empty() && piece.back() != '\n') continue;
-    COPPICE_RETURN_IF_ERROR(file.At(file.line(), TakeLine(line, options.ignore_labels, encoder)));
+    COPPICE_RETURN_IF_ERROR(file.At(file.line(), TakeLine(line, options, encoder)));
     if (piece.empty()) break;
     line.clear();
   }

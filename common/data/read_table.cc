@@ -21,6 +21,8 @@ std::string ReadNotes::Summary() const {
   add(unknown_categories, " outside the public vocabulary taken as \"other\"");
   add(missing, " missing");
   add(clamped_targets, " to predict clamped to the public bounds");
+  add(unreadable, " that cannot be read taken as missing");
+  add(unknown_labels, " to predict outside the classes answered by a random class");
   return absl::StrJoin(parts, ", ");
 }
 
@@ -39,6 +41,17 @@ absl::StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder,
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
                                     const ReadOptions& options) {
   return Read(path, RowEncoder(std::move(schema), options), options);
+}
+
+absl::Status CheckTableStructure(const std::string& path, const std::string& id_column) {
+  // Any schema will do: to a total reader all but the structure fits all of them.
+  Feature feature;
+  feature.name = "x";
+  COPPICE_ASSIGN_OR_RETURN(Schema any, Schema::Create({feature}, "y", {"a", "b"}));
+  return ReadTableInBlocks(path, std::make_shared<const Schema>(std::move(any)),
+                           {.total = true, .id_column = id_column},
+                           /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
+      .status();
 }
 
 absl::StatusOr<ReadNotes> ReadTableInBlocks(const std::string& path,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -25,9 +26,15 @@ namespace coppice {
 
 struct ReadOptions {
   bool strict = false;
-  bool allow_unlabelled = false;           // an empty class is kUnlabelled; otherwise an error
-  bool ignore_labels = false;              // the label's column need not be there, nor is it looked
-                                           // at; what the table has for labels means nothing
+  // For rows of devices, by a schema of others: a field that cannot be read, or a column that is
+  // not there, is missing; an unknown class is kUnlabelled. What is left to refuse (a ragged row, a
+  // quote left open, an empty file) does not depend on the schema.
+  bool total = false;
+  bool allow_unlabelled = false;  // an empty class is kUnlabelled; otherwise an error
+  bool ignore_labels = false;     // the label's column need not be there, nor is it looked
+                                  // at; what the table has for labels means nothing
+  // CSV only: the column that says whose row it is. InvalidArgument where it is empty or repeats.
+  std::string id_column = {};
   uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
   uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
@@ -38,6 +45,8 @@ struct ReadNotes {
   uint64_t unknown_categories = 0;
   uint64_t missing = 0;
   uint64_t clamped_targets = 0;
+  uint64_t unreadable = 0;      // with options.total only
+  uint64_t unknown_labels = 0;  // with options.total only
 
   // One line for people, empty if nothing was changed.
   std::string Summary() const;
@@ -46,7 +55,11 @@ struct ReadNotes {
 struct TableFile {
   Table table;
   ReadNotes notes;
+  std::vector<std::string> ids = {};  // one per row, with options.id_column only
 };
+
+// What a total ReadTable() of the same file refuses, whatever the schema is.
+absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "");
 
 // Reads schema JSON: `features` (name, type numeric with min/max or categorical with values),
 // `label` (the name of the column that is to be predicted) and `classes`; for regression

@@ -14,11 +14,16 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
       block_rows_(block_rows),
       take_(std::move(take)),
       table_(std::move(schema)),
-      row_(table_.schema().num_features()),
+      row_(table_.schema().num_features(), kMissingValue),
       target_(table_.schema().target() ? table_.schema().target()->min : 0) {}
 
 absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
-  COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema().Encode(feature, text));
+  EncodedField field;
+  if (options_.total) {
+    field = schema().EncodeOrMissing(feature, text);
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(field, schema().Encode(feature, text));
+  }
   const Feature& f = schema().features()[feature];
   row_[feature] = field.value;
   switch (field.note) {
@@ -26,6 +31,9 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
       return absl::OkStatus();
     case FieldNote::kMissing:
       ++notes_.missing;
+      return absl::OkStatus();
+    case FieldNote::kUnreadable:
+      ++notes_.unreadable;
       return absl::OkStatus();
     case FieldNote::kClamped:
       ++notes_.clamped;
@@ -61,7 +69,22 @@ absl::Status RowEncoder::SetLabel(absl::string_view text) {
     label_ = kUnlabelled;
     return absl::OkStatus();
   }
-  COPPICE_ASSIGN_OR_RETURN(label_, schema().ClassOf(text));
+  const absl::StatusOr<uint32_t> found = schema().ClassOf(text);
+  if (!found.ok() && !options_.total) return found.status();
+  label_ = found.value_or(kUnlabelled);
+  return absl::OkStatus();
+}
+
+absl::Status RowEncoder::SetId(absl::string_view text) {
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", options_.id_column, "\" must say whose row it is"));
+  }
+  if (!seen_ids_.emplace(text).second) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column \"", options_.id_column, "\" names somebody who has a row before this one"));
+  }
+  ids_.emplace_back(text);
   return absl::OkStatus();
 }
 
@@ -80,13 +103,14 @@ absl::Status RowEncoder::FinishRow() {
   } else {
     table_.Append(row_, label_);
   }
+  if (options_.total && label_ == kUnlabelled) ++notes_.unknown_labels;
   return absl::OkStatus();
 }
 
 absl::StatusOr<TableFile> RowEncoder::Finish() && {
   if (rows_taken_ + table_.num_rows() == 0)
     return absl::InvalidArgumentError("the file has no rows");
-  return TableFile{std::move(table_), notes_};
+  return TableFile{std::move(table_), notes_, std::move(ids_)};
 }
 
 }  // namespace coppice

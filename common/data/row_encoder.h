@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/data/read_table.h"
@@ -28,10 +31,13 @@ class RowEncoder {
 
   const Schema& schema() const { return table_.schema(); }
 
-  // A row is every feature and the label (or target), in any order, then FinishRow().
+  // A row is every feature and the label (or target), in any order, then FinishRow(). With
+  // options.total what is not set is missing.
   absl::Status SetFeature(size_t feature, absl::string_view text);
   absl::Status SetLabel(absl::string_view text);
   void SetLabel(uint32_t label) { label_ = label; }
+  // Whose row it is, for options.id_column. InvalidArgument if it is empty or another row's.
+  absl::Status SetId(absl::string_view text);
   absl::Status FinishRow();
 
   // InvalidArgument if there was no row. The rows that no block took.
@@ -46,8 +52,10 @@ class RowEncoder {
   uint64_t rows_taken_ = 0;
   Table table_;
   ReadNotes notes_;
+  absl::flat_hash_set<std::string> seen_ids_;
+  std::vector<std::string> ids_;
   Row row_;
-  uint32_t label_ = 0;
+  uint32_t label_ = kUnlabelled;
   double target_ = 0;  // for regression
 };
 

@@ -16,9 +16,6 @@
 
 namespace coppice {
 
-// The label of a row whose class is not known. Only readers that were asked to allow it make it.
-inline constexpr uint32_t kUnlabelled = ~0u;
-
 class Table {
  public:
   explicit Table(std::shared_ptr<const Schema> schema);
@@ -27,7 +24,8 @@ class Table {
   const std::shared_ptr<const Schema>& shared_schema() const { return schema_; }
   size_t num_rows() const { return num_rows_; }
 
-  // `row` must fit the schema and `label` be one of its classes, or kUnlabelled.
+  // `row` must fit the schema and `label` be one of its classes, or kUnlabelled, which only readers
+  // that were asked to allow it make.
   void Append(RowView row, uint32_t label);
   // For regression: `target` must be within its bounds.
   void AppendTarget(RowView row, double target);

@@ -129,6 +129,56 @@ absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view te
   return EncodedField{inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
 }
 
+EncodedField Schema::EncodeOrMissing(size_t feature, absl::string_view text) const {
+  return Encode(feature, text).value_or(EncodedField{kMissingValue, FieldNote::kUnreadable});
+}
+
+LabelledRow Schema::EncodeTotally(const TextRow& text) const {
+  LabelledRow encoded;
+  for (size_t i = 0; i < features_.size(); ++i) {
+    const auto column = text.find(features_[i].name);
+    encoded.row.push_back(column == text.end() ? kMissingValue
+                                               : EncodeOrMissing(i, column->second).value);
+  }
+  if (const auto column = text.find(label_); column != text.end()) {
+    encoded.label = ClassOf(column->second).value_or(kUnlabelled);
+  }
+  return encoded;
+}
+
+Row Schema::Fit(RowView row) const {
+  Row fitting(features_.size(), kMissingValue);
+  for (size_t i = 0; i < std::min(row.size(), fitting.size()); ++i) {
+    if (Fits(features_[i], row[i])) fitting[i] = row[i];
+  }
+  return fitting;
+}
+
+absl::Status Schema::CheckAgreesWith(const Schema& own) const {
+  for (const Feature& feature : features_) {
+    const auto found = std::find_if(own.features_.begin(), own.features_.end(),
+                                    [&](const Feature& f) { return f.name == feature.name; });
+    if (found == own.features_.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("feature \"", feature.name, "\" is not in this device's own schema"));
+    }
+    if (*found != feature) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("feature \"", feature.name,
+                       "\" has another type, other bounds or other values than in "
+                       "this device's own schema"));
+    }
+  }
+  if (label_ != own.label_ || classes_ != own.classes_ || target_ != own.target_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("label \"", label_,
+                     "\" or its classes are not those of this device's own "
+                     "schema, \"",
+                     own.label_, "\""));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
   const auto found = std::find(classes_.begin(), classes_.end(), text);
   if (found == classes_.end()) {

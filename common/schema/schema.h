@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,18 @@ using RowView = absl::Span<const double>;
 inline constexpr double kMissingValue = std::numeric_limits<double>::quiet_NaN();
 inline bool IsMissing(double value) { return std::isnan(value); }
 
+// The label of a row whose class is not known.
+inline constexpr uint32_t kUnlabelled = ~0u;
+
+// A row with what is to be predicted of it.
+struct LabelledRow {
+  Row row;
+  uint32_t label = kUnlabelled;
+};
+
+// A row as its owner keeps it: what each column says, by the column's name, the label among them.
+using TextRow = std::map<std::string, std::string, std::less<>>;
+
 enum class FeatureType { kNumeric, kCategorical };
 
 struct Feature {
@@ -49,7 +62,7 @@ struct Feature {
 
 // What encoding one field had to do to it. Counted and shown to whoever owns the rows, never put
 // into a model (a count of private rows is private).
-enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing };
+enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing, kUnreadable };
 
 struct EncodedField {
   double value = kMissingValue;
@@ -91,6 +104,22 @@ class Schema {
   // Encodes one text field: empty is missing, a number outside its bounds is clamped, an unknown
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
   absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
+
+  // The same for every text there is: what Encode() refuses is missing. For rows whose owner must
+  // not be heard to stumble; see docs/threat-model.md#silence.
+  EncodedField EncodeOrMissing(size_t feature, absl::string_view text) const;
+
+  // Every row of this world, columns that it lacks being missing, as one that fits this schema. A
+  // label that is none of the classes is kUnlabelled. Never fails.
+  LabelledRow EncodeTotally(const TextRow& text) const;
+
+  // `row` with a missing value wherever Validate() would complain. Never fails.
+  Row Fit(RowView row) const;
+
+  // FailedPrecondition, naming the first difference, unless whoever declared `own` rows can answer
+  // by this schema: each of its features is one of theirs with the same type, bounds and values,
+  // and the label and its classes are theirs.
+  absl::Status CheckAgreesWith(const Schema& own) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.
   absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;

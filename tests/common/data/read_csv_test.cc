@@ -248,5 +248,46 @@ TEST(ReadCsvTest, ReadsMushroomsWithTheirMissingValues) {
   EXPECT_EQ(file.notes.missing, 2480u);
 }
 
+// A device's row, by a schema that a curator chose: what cannot be read is missing, whatever it is.
+TEST(ReadCsvTest, ATotalReaderTakesEveryRow) {
+  const ReadOptions total{.total = true};
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       ReadBody("30,clerk,low\ntwelve,pilot,secret\n1e999,clerk,\n", total));
+  EXPECT_THAT(file.table.labels(), ElementsAre(0u, kUnlabelled, kUnlabelled));
+  EXPECT_TRUE(IsMissing(file.table.value(1, 0)));
+  EXPECT_TRUE(IsMissing(file.table.value(2, 0)));
+  EXPECT_EQ(file.notes.unreadable, 2u);
+  EXPECT_EQ(file.notes.unknown_labels, 2u);
+  EXPECT_THAT(file.notes.Summary(), HasSubstr("answered by a random class"));
+
+  // Columns that are not there, or there twice.
+  ASSERT_OK_AND_ASSIGN(const TableFile other, Read("shoe,age,age\n44,30,31\n", total));
+  EXPECT_EQ(other.table.value(0, 0), 30);
+  EXPECT_TRUE(IsMissing(other.table.value(0, 1)));
+  EXPECT_THAT(other.table.labels(), ElementsAre(kUnlabelled));
+}
+
+TEST(ReadCsvTest, WhatATotalReaderRefusesIsTheFilesOwn) {
+  for (const char* broken : {"", "age,job\n", "a,b\n1\n", "a\n\"x\n"}) {
+    const TempFile file(".csv", broken);
+    EXPECT_FALSE(CheckTableStructure(file.path()).ok()) << broken;
+    EXPECT_FALSE(ReadTable(file.path(), Income(), {.total = true}).ok()) << broken;
+  }
+  const TempFile fine(".csv", "a,b\nx,y\n");
+  EXPECT_OK(CheckTableStructure(fine.path()));
+}
+
+TEST(ReadCsvTest, AnIdColumnSaysWhoseRowItIs) {
+  const std::string text = "who,age,job,income\nann,30,clerk,low\nbob,40,clerk,high\n";
+  ASSERT_OK_AND_ASSIGN(const TableFile file, Read(text, {.id_column = "who"}));
+  EXPECT_THAT(file.ids, ElementsAre("ann", "bob"));
+  ASSERT_OK_AND_ASSIGN(const TableFile also, Read(text, {.id_column = "age"}));
+  EXPECT_THAT(also.ids, ElementsAre("30", "40"));
+  EXPECT_THAT(also.table.column(0), ElementsAre(30, 40));
+  EXPECT_THAT(Read(text, {.id_column = "name"}), IsRefused("no column \"name\""));
+  EXPECT_THAT(Read(text + "ann,50,clerk,low\n", {.id_column = "who"}), IsRefused("4: "));
+  EXPECT_THAT(Read(text + ",50,clerk,low\n", {.id_column = "who"}), IsRefused("must say whose"));
+}
+
 }  // namespace
 }  // namespace coppice

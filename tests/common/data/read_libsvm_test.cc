@@ -107,5 +107,18 @@ TEST(ReadLibsvmTest, NeedsNumericFeatures) {
   EXPECT_THAT(ReadTable(file.path(), schema), IsRefused("\"c\" is categorical"));
 }
 
+TEST(ReadLibsvmTest, ATotalReaderTakesEveryRow) {
+  const TempFile file(".svm", "1 1:2 3:4 9:1\nhiv 1:x 2:3\n2\n");
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Numeric("x", -1, 5), Categorical("y", {"3"})}, "label", {"-1", "1"}));
+  ASSERT_OK_AND_ASSIGN(const TableFile read, ReadTable(file.path(), schema, {.total = true}));
+  EXPECT_THAT(read.table.labels(), ElementsAre(1u, kUnlabelled, kUnlabelled));
+  EXPECT_TRUE(IsMissing(read.table.value(1, 0)));
+  EXPECT_EQ(read.table.value(1, 1), 0);
+  EXPECT_THAT(CheckTableStructure(file.path(), "who"), IsRefused("no column \"who\""));
+  const TempFile falling(".svm", "1 9:2 7:4\n");
+  EXPECT_THAT(CheckTableStructure(falling.path()), IsRefused("must increase"));
+}
+
 }  // namespace
 }  // namespace coppice

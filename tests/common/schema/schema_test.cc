@@ -149,5 +149,54 @@ TEST(SchemaTest, ValidateAcceptsExactlyWhatEncodeReturns) {
   }
 }
 
+TEST(SchemaTest, EncodesEveryRowThereIs) {
+  const Schema schema = MakeSchema();
+  const auto encode = [&](const TextRow& text) {
+    LabelledRow row = schema.EncodeTotally(text);
+    EXPECT_OK(schema.Validate(row.row));
+    return row;
+  };
+  const LabelledRow fits = encode({{"age", "20"}, {"sex", "Male"}, {"income", "high"}});
+  EXPECT_EQ(fits.row, (Row{20, 1}));
+  EXPECT_EQ(fits.label, 1u);
+
+  const LabelledRow unfit = encode({{"age", "twenty"}, {"sex", "?"}, {"income", "secret"}});
+  EXPECT_TRUE(IsMissing(unfit.row[0]));
+  EXPECT_EQ(unfit.row[1], 2);
+  EXPECT_EQ(unfit.label, kUnlabelled);
+  EXPECT_EQ(encode({{"age", "1e400"}}).label, kUnlabelled);
+  EXPECT_TRUE(IsMissing(encode({}).row[1]));
+  for (const char* odd : {"nan", "inf", "-0x1p9", "", " 20", "20\n"}) encode({{"age", odd}});
+}
+
+TEST(SchemaTest, FitsEveryRowThereIs) {
+  const Schema schema = MakeSchema();
+  for (const Row& row : {Row{}, Row{kInf, kInf}, Row{1000, 0.5}, Row{20}, Row{20, 1, 7}}) {
+    EXPECT_OK(schema.Validate(schema.Fit(row)));
+  }
+  EXPECT_EQ(schema.Fit({20, 1, 7}), (Row{20, 1}));
+}
+
+TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
+  const auto with = [](std::vector<Feature> features, std::vector<std::string> classes) {
+    return *Schema::Create(std::move(features), "income", std::move(classes));
+  };
+  const Schema own = MakeSchema();
+  EXPECT_OK(own.CheckAgreesWith(own));
+  EXPECT_OK(with({Numeric("age", 17, 90)}, {"low", "high"}).CheckAgreesWith(own));
+  EXPECT_THAT(with({Numeric("height", 0, 2)}, {"low", "high"}).CheckAgreesWith(own),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"height\" is not in")));
+  for (const Feature& other :
+       {Numeric("age", 17, 91), Categorical("age", {"17"}), Numeric("sex", 0, 1)}) {
+    EXPECT_THAT(with({other}, {"low", "high"}).CheckAgreesWith(own),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has another type")));
+  }
+  for (const std::vector<std::string>& classes :
+       {std::vector<std::string>{"high", "low"}, {"low", "high", "hiv"}}) {
+    EXPECT_THAT(with({Numeric("age", 17, 90)}, classes).CheckAgreesWith(own),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("classes")));
+  }
+}
+
 }  // namespace
 }  // namespace coppice
