@@ -172,6 +172,8 @@ std::string InWords(v1::ReportOutcome outcome) {
 DeliveryResult ReadOutcome(v1::ReportOutcome outcome) {
   if (outcome == v1::REPORT_OUTCOME_ACCEPTED) return {Delivery::kAccepted, ""};
   if (outcome == v1::REPORT_OUTCOME_DUPLICATE) return {Delivery::kDuplicate, ""};
+  if (outcome == v1::REPORT_OUTCOME_UNKNOWN_STUDY)
+    return {Delivery::kUnknownStudy, InWords(outcome)};
   return {Delivery::kRefused, InWords(outcome)};
 }
 
@@ -209,8 +211,8 @@ absl::StatusOr<Collector> Collector::Create(const ConnectOptions& connect,
   return Collector(std::move(channel), connect.server, retry, trust);
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
-                                                        absl::string_view submission_token) const {
+absl::StatusOr<Offer> Collector::FetchOffer(absl::string_view study,
+                                            absl::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(const v1::GetOfferRequest request,
                            OfferRequest(study, submission_token));
@@ -220,12 +222,11 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(absl::string_view study,
   COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, terms, tickets[0]));
-  return Offers{std::move(terms), fingerprint, std::move(tickets), std::move(trees)};
+  return Offer{std::move(terms), fingerprint, std::move(tickets), std::move(trees)};
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
-                                                        const Fingerprint& fingerprint,
-                                                        absl::string_view submission_token) const {
+absl::StatusOr<Offer> Collector::FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                                            absl::string_view submission_token) const {
   const Line line{channel_, server_, retry_, *trust_};
   COPPICE_ASSIGN_OR_RETURN(v1::GetOfferRequest request,
                            OfferRequest(known.study, submission_token));
@@ -236,10 +237,10 @@ absl::StatusOr<Collector::Offers> Collector::FetchOffer(const Terms& known,
   COPPICE_RETURN_IF_ERROR(Admit(line, response, known.study, fingerprint, &known));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, known, tickets[0]));
-  return Offers{known, fingerprint, std::move(tickets), std::move(trees)};
+  return Offer{known, fingerprint, std::move(tickets), std::move(trees)};
 }
 
-absl::StatusOr<Collector::Offers> Collector::FetchForest(
+absl::StatusOr<Offer> Collector::FetchForest(
     absl::string_view study, uint32_t tickets,
     absl::Span<const std::string> submission_tokens) const {
   const Line line{channel_, server_, retry_, *trust_};
@@ -252,7 +253,7 @@ absl::StatusOr<Collector::Offers> Collector::FetchForest(
   COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
   COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadForest(response, terms));
-  return Offers{std::move(terms), fingerprint, std::move(read), std::move(trees)};
+  return Offer{std::move(terms), fingerprint, std::move(read), std::move(trees)};
 }
 
 absl::StatusOr<std::vector<Ticket>> Collector::FetchTickets(
@@ -279,6 +280,21 @@ absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
     return stub->SubmitReports(&context, request, &response);
   }));
   return ReadOutcomes(response, reports.size());
+}
+
+absl::Status Collector::CheckIs(const PublicKey& root) const {
+  v1::GetCuratorKeysResponse response;
+  const auto stub = v1::StudyService::NewStub(channel_);
+  COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
+    return stub->GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response);
+  }));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
+  COPPICE_ASSIGN_OR_RETURN(const KeyChain chain, FromProto(response.endorsements()));
+  const absl::Status led = trust_->CheckLedTo(key, chain, root);
+  if (led.ok()) return led;
+  return absl::FailedPreconditionError(absl::StrCat("the curator at ", server_,
+                                                    " is another one, with the key ", ToPin(key),
+                                                    ": ", led.message()));
 }
 
 }  // namespace coppice

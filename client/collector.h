@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "client/curator_link.h"
 #include "client/privatizer.h"
 #include "client/trust.h"
 #include "common/study/terms.h"
@@ -58,18 +59,7 @@ absl::Status CheckConnectOptions(const ConnectOptions& options);
 // The channel alone, for callers with stubs of their own (the command line).
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
 
-enum class Delivery : uint8_t {
-  kAccepted,
-  kDuplicate,  // counted before: as good as accepted
-  kRefused,    // for good; never send it again
-};
-
-struct DeliveryResult {
-  Delivery delivery;
-  std::string reason;  // in words, for kRefused
-};
-
-class Collector {
+class Collector final : public CuratorLink {
  public:
   // `trust` must outlive the collector, and should rest on the device's journal. Without it keys
   // and manifests are remembered for as long as the collector lives, and no longer: for tests and
@@ -77,27 +67,19 @@ class Collector {
   static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
                                           Trust* trust = nullptr);
 
-  struct Offers {
-    Terms terms;
-    Fingerprint fingerprint{};
-    std::vector<Ticket> tickets;
-    HeldTrees trees;
-  };
-  // What a device needs: the study's terms, one ticket, and the tree that it answers in. Fetch it
-  // before the row is read, and answer whatever the row is. `submission_token`, 32 bytes, for a
-  // study that asks for one; the same token has the same ticket.
-  absl::StatusOr<Offers> FetchOffer(absl::string_view study,
-                                    absl::string_view submission_token = "") const;
+  // What a device needs. Device fetches it before the row is read, and answers whatever the row is.
+  absl::StatusOr<Offer> FetchOffer(absl::string_view study,
+                                   absl::string_view submission_token = "") const override;
 
   // The same for a device that has the terms already, from an earlier offer or with the program:
   // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
-  absl::StatusOr<Offers> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
-                                    absl::string_view submission_token = "") const;
+  absl::StatusOr<Offer> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                                   absl::string_view submission_token = "") const;
 
   // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees. With submission
   // tokens, one a ticket, in the same order.
-  absl::StatusOr<Offers> FetchForest(absl::string_view study, uint32_t tickets,
-                                     absl::Span<const std::string> submission_tokens = {}) const;
+  absl::StatusOr<Offer> FetchForest(absl::string_view study, uint32_t tickets,
+                                    absl::Span<const std::string> submission_tokens = {}) const;
 
   // Further tickets for terms and trees that the caller has already.
   // FailedPrecondition if the study's terms are others by now.
@@ -105,10 +87,11 @@ class Collector {
       absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
       absl::Span<const std::string> submission_tokens = {}) const;
 
-  // Delivers reports of one study and one fingerprint (at most 1000) in one call. One result a
-  // report, in order.
+  // At most 1000 reports, in one call.
   absl::StatusOr<std::vector<DeliveryResult>> Deliver(
-      absl::Span<const PrivateReport> reports) const;
+      absl::Span<const PrivateReport> reports) const override;
+
+  absl::Status CheckIs(const PublicKey& root) const override;
 
  private:
   Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry,

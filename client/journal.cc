@@ -100,20 +100,23 @@ class FileJournal final : public Journal {
   // Reads what the file holds, cuts off a torn end, and writes the header of a new file.
   absl::Status Load();
 
-  std::optional<JournalEntry> Find(absl::string_view subject,
-                                   absl::string_view study) const override {
+  absl::StatusOr<std::optional<JournalEntry>> Find(absl::string_view subject,
+                                                   absl::string_view study) const override {
     absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     const JournalEntry* entry = index_.Find(subject, study);
     return entry == nullptr ? std::nullopt : std::make_optional(*entry);
   }
 
-  std::vector<JournalEntry> Entries() const override {
+  absl::StatusOr<std::vector<JournalEntry>> Entries() const override {
     absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     return index_.entries();
   }
 
-  std::vector<JournalEntry> Undelivered() const override {
+  absl::StatusOr<std::vector<JournalEntry>> Undelivered() const override {
     absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     std::vector<JournalEntry> found;
     for (const JournalEntry& entry : index_.entries()) {
       if (!entry.delivered) found.push_back(entry);
@@ -121,8 +124,9 @@ class FileJournal final : public Journal {
     return found;
   }
 
-  std::optional<Budget> Spent(absl::string_view subject) const override {
+  absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const override {
     absl::MutexLock lock(&mutex_);
+    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     return index_.Spent(subject);
   }
 
@@ -153,7 +157,7 @@ class FileJournal final : public Journal {
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));
-    index_.Add(entries);
+    AddAnswers(entries);
     return absl::OkStatus();
   }
 
@@ -170,6 +174,8 @@ class FileJournal final : public Journal {
 
  private:
   absl::Status StartFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // With their curators, which follow from the frames before.
+  void AddAnswers(absl::Span<const JournalEntry> entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -186,11 +192,20 @@ absl::Status FileJournal::StartFile() {
   return file_.SyncDirectory();
 }
 
+void FileJournal::AddAnswers(absl::Span<const JournalEntry> entries) {
+  std::vector<JournalEntry> added(entries.begin(), entries.end());
+  for (JournalEntry& entry : added) {
+    const std::optional<SeenManifest> seen = seen_.OfStudy(entry.report.study);
+    entry.curator = seen.has_value() ? std::make_optional(seen->root) : std::nullopt;
+  }
+  index_.Add(added);
+}
+
 absl::Status FileJournal::Replay(absl::string_view body) {
   COPPICE_ASSIGN_OR_RETURN(const JournalRecord record, DecodeBody(body));
   if (const auto* entries = absl::get_if<std::vector<JournalEntry>>(&record)) {
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(*entries));
-    index_.Add(*entries);
+    AddAnswers(*entries);
     return absl::OkStatus();
   }
   if (const auto* seen = absl::get_if<SeenManifest>(&record)) {
@@ -211,8 +226,11 @@ absl::Status FileJournal::Load() {
     return StartFile();  // New, or torn while it was made: nothing was acknowledged.
   }
   if (bytes.compare(0, header.size(), header) != 0) {
-    return absl::DataLossError("the file is no journal that this version can read");
+    return absl::DataLossError(
+        "the file is no journal, or one of a later version of Coppice; open it with that version");
   }
+  // Its maker may have been stopped between the file and its name.
+  if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
   size_t at = header.size();
   while (at < bytes.size()) {
     COPPICE_ASSIGN_OR_RETURN(const ParsedFrame frame,

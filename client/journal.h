@@ -5,12 +5,13 @@
 //            torn last record is cut off when the file is opened; it was never acknowledged, so
 //            nothing was sent. Anything else that does not check is DataLoss: the journal is the
 //            memory of what was spent, so it is never guessed at. One process at a time (a file
-//            lock).
+//            lock), and only the one that opened it: a child after fork() is refused every use.
 // Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
 //            (corrupt). Append(): AlreadyExists (subject and study have an answer),
 //            ResourceExhausted (disk full), Unavailable. After an error nothing of the call is in
-//            the journal.
+//            the journal. All: FailedPrecondition in another process than Open()'s, and for writes
+//            to a file that somebody else changed meanwhile.
 // Threads    safe to share.
 // Format     docs/protocol.md#journal.
 
@@ -38,6 +39,9 @@ struct JournalEntry {
   Budget epsilon;
   PrivateReport report;
   bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
+  // Whose answer it is: the key that trust in the curator began with, of the last manifest of the
+  // study that the journal saw before. Set by the journal; empty if it saw none.
+  std::optional<PublicKey> curator = {};
 };
 
 class Journal : public ManifestMemory {
@@ -45,13 +49,13 @@ class Journal : public ManifestMemory {
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);
 
   // The answer that `subject` gave to `study`, if any.
-  virtual std::optional<JournalEntry> Find(absl::string_view subject,
-                                           absl::string_view study) const = 0;
+  virtual absl::StatusOr<std::optional<JournalEntry>> Find(absl::string_view subject,
+                                                           absl::string_view study) const = 0;
   // All entries, and those that are not delivered yet, oldest first.
-  virtual std::vector<JournalEntry> Entries() const = 0;
-  virtual std::vector<JournalEntry> Undelivered() const = 0;
+  virtual absl::StatusOr<std::vector<JournalEntry>> Entries() const = 0;
+  virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered() const = 0;
   // All epsilon that `subject` has spent; empty if none.
-  virtual std::optional<Budget> Spent(absl::string_view subject) const = 0;
+  virtual absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const = 0;
 
   // Appends all entries with one sync, or none.
   virtual absl::Status Append(absl::Span<const JournalEntry> entries) = 0;

@@ -52,14 +52,38 @@ absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
   return file;
 }
 
+JournalFile::JournalFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor), owner_(getpid()) {}
+
 JournalFile::JournalFile(JournalFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      owner_(other.owner_),
       size_(other.size_),
       broken_(other.broken_) {}
 
 JournalFile::~JournalFile() {
   if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::Status JournalFile::CheckOwner() const {
+  if (getpid() == owner_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the journal ", path_, " was opened by process ", owner_, " and this is process ", getpid(),
+      ", after a fork(); open the journal in the process that answers"));
+}
+
+absl::Status JournalFile::CheckUntouched() const {
+  struct stat opened {};
+  struct stat named {};
+  if (fstat(descriptor_, &opened) != 0) return FileError("look at", path_, errno);
+  const bool same_file = stat(path_.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
+                         named.st_ino == opened.st_ino;
+  if (same_file && static_cast<uint64_t>(opened.st_size) == size_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the journal ", path_,
+                   " was changed, replaced or removed while it was open; "
+                   "find out by what, restore the newest copy, and open it again"));
 }
 
 absl::StatusOr<std::string> JournalFile::ReadAll() const {
@@ -94,6 +118,8 @@ absl::Status JournalFile::Append(absl::string_view bytes) {
     return absl::UnavailableError(
         absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
   }
+  COPPICE_RETURN_IF_ERROR(CheckOwner());
+  COPPICE_RETURN_IF_ERROR(CheckUntouched());
   absl::Status written = WriteAll(bytes);
   if (written.ok()) {
     size_ += bytes.size();

@@ -2,12 +2,17 @@
 //
 // Guarantee  one opener at a time, in this process or another (flock). Append() is durable when it
 //            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
-//            fails, every later call is refused, so nothing is built on a half-written end.
-// Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit).
+//            fails, every later call is refused, so nothing is built on a half-written end. A child
+//            after fork() shares lock and descriptor, so only the process that opened it may go on.
+// Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit);
+//            FailedPrecondition: another process than the opener's, or somebody else changed,
+//            replaced or removed the file.
 // Threads    not safe to share.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FILE_H_
 #define COPPICE_CLIENT_JOURNAL_FILE_H_
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
@@ -26,20 +31,26 @@ class JournalFile {
   JournalFile& operator=(JournalFile&&) = delete;
   ~JournalFile();
 
+  // FailedPrecondition in a process that did not open it.
+  absl::Status CheckOwner() const;
+
   absl::StatusOr<std::string> ReadAll() const;
   absl::Status Append(absl::string_view bytes);
   // Cuts the file to its first `size` bytes, durably.
   absl::Status Truncate(uint64_t size);
-  // Makes the file's name durable; once, after it was made.
+  // Makes the file's name durable.
   absl::Status SyncDirectory() const;
 
  private:
-  JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  JournalFile(std::string path, int descriptor);
 
+  // That the file at `path_` is still the one that was opened, of the size that it was left with.
+  absl::Status CheckUntouched() const;
   absl::Status WriteAll(absl::string_view bytes) const;
 
   std::string path_;
   int descriptor_;
+  pid_t owner_;
   uint64_t size_ = 0;
   bool broken_ = false;
 };

@@ -5,7 +5,31 @@
 
 namespace coppice {
 
-absl::Status Policy::Allows(const Budget& epsilon, const std::optional<Budget>& spent) const {
+absl::Status Policy::AllowsFetch(uint64_t waiting) const {
+  if (opted_out) {
+    return absl::FailedPreconditionError(
+        "this device's owner has opted out; no offer is fetched and nothing is answered");
+  }
+  if (max_waiting.has_value() && waiting >= *max_waiting) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(waiting, " answers wait for delivery, and the device keeps at most ",
+                     *max_waiting, " waiting; deliver them before it answers another study"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent) const {
+  if (own_schema != nullptr) {
+    if (const absl::Status agrees = terms.schema->CheckAgreesWith(*own_schema); !agrees.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("study ", terms.study, " is declined: ", agrees.message()));
+    }
+  }
+  return AllowsEpsilon(terms.epsilon, spent);
+}
+
+absl::Status Policy::AllowsEpsilon(const Budget& epsilon,
+                                   const std::optional<Budget>& spent) const {
   if (epsilon > max_epsilon) {
     return absl::FailedPreconditionError(
         absl::StrCat("the study asks for epsilon ", epsilon.ToString(),

@@ -1,16 +1,24 @@
 // What a device agrees to, before it reads its row.
 //
-// Guarantee  an offer above either limit is refused before anything about the row is computed.
+// Guarantee  each question is answered by the policy, the offer's terms and what the journal adds
+// up
+//            to, never by the row: the first before an offer is fetched, the second before the row
+//            is read.
+// Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
+//            owner.
 
 #ifndef COPPICE_CLIENT_POLICY_H_
 #define COPPICE_CLIENT_POLICY_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "common/privacy/budget.h"
+#include "common/schema/schema.h"
 #include "common/study/signature.h"
+#include "common/study/terms.h"
 
 namespace coppice {
 
@@ -22,12 +30,22 @@ struct OfferPolicy {
 };
 
 struct Policy {
-  Budget max_epsilon;                       // of one report
-  std::optional<Budget> max_total_epsilon;  // of all reports of this device together, if set
+  Budget max_epsilon;                            // of one report
+  std::optional<Budget> max_total_epsilon = {};  // of all reports of one subject together, if set
+  bool opted_out = false;                        // no offer is fetched
+  std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
+  // What the rows look like by the device's own declaration. If set, studies must agree with it.
+  std::shared_ptr<const Schema> own_schema = nullptr;
 
-  // FailedPrecondition, in words for the device's owner, if one more report at `epsilon` exceeds a
-  // limit. `spent` is what the journal adds up to; empty if it has no answer yet.
-  absl::Status Allows(const Budget& epsilon, const std::optional<Budget>& spent) const;
+  // Whether an offer may be fetched while `waiting` answers wait for delivery.
+  absl::Status AllowsFetch(uint64_t waiting) const;
+
+  // Whether to answer under `terms`. `spent` is what the subject's answers in the journal add up
+  // to; empty if there are none.
+  absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent) const;
+
+ private:
+  absl::Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent) const;
 };
 
 }  // namespace coppice

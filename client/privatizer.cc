@@ -29,24 +29,31 @@ absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fi
   return Privatizer(std::move(terms), fingerprint, std::move(trees), std::move(mechanisms));
 }
 
-absl::StatusOr<PrivateReport> Privatizer::Privatize(RowView row, uint32_t label,
-                                                    const Ticket& ticket,
+absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
+  const uint32_t tree = draw.Tree(terms_.trees);
+  if (trees_.find(tree) != trees_.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the ticket answers in tree ", tree,
+                                                    " of study ", terms_.study,
+                                                    ", which is not here; fetch the offer again"));
+}
+
+absl::StatusOr<LeafLabel> Privatizer::Locate(const Tree& tree, const LabelledRow& row,
+                                             PrivateRandom& random) const {
+  const Schema& schema = *terms_.schema;
+  const bool fits = schema.Validate(row.row).ok();
+  const uint32_t leaf = fits ? tree.FindLeaf(row.row) : tree.FindLeaf(schema.Fit(row.row));
+  if (row.label < schema.num_classes()) return LeafLabel{leaf, row.label};
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(schema.num_classes()));
+  return LeafLabel{leaf, static_cast<uint32_t>(drawn)};
+}
+
+absl::StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Ticket& ticket,
                                                     PrivateRandom& random) const {
   const TicketDraw draw = DrawOf(ticket);
+  COPPICE_RETURN_IF_ERROR(CheckTree(draw));
   const uint32_t tree = draw.Tree(terms_.trees);
-  const auto held = trees_.find(tree);
-  if (held == trees_.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the ticket answers in tree ", tree, " of study ", terms_.study,
-                     ", which is not here; fetch the offer again"));
-  }
-  COPPICE_RETURN_IF_ERROR(terms_.schema->Validate(row));
-  if (label >= terms_.schema->num_classes()) {
-    return absl::InvalidArgumentError(absl::StrCat("label must be one of the schema's ",
-                                                   terms_.schema->num_classes(), " classes"));
-  }
   const LocalMechanism& mechanism = *mechanisms_[tree];
-  const LeafLabel value{.leaf = held->second.FindLeaf(row), .label = label};
+  COPPICE_ASSIGN_OR_RETURN(const LeafLabel value, Locate(trees_.at(tree), row, random));
   COPPICE_ASSIGN_OR_RETURN(std::string payload,
                            mechanism.Randomize(value, draw.Column(mechanism.columns()), random));
   return PrivateReport{.study = terms_.study,

@@ -1,14 +1,17 @@
 // Turns one row into one privatized report. No network, no protobuf, no storage.
 //
 // Guarantee  each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
-//            the row for any other). Calls add up, so a row must be privatized once: use Responder,
-//            which keeps a journal, unless you keep your own.
+//            the row for any other, rows that do not fit the schema included). Calls add up, so a
+//            row must be privatized once: use Device, or Responder, which keep a journal.
+// Total      there is a report for every row: a value that does not fit is missing, and a label
+// that
+//            is none of the classes is one of them, drawn uniformly before the mechanism. That is a
+//            mixture of epsilon-private answers, so it is epsilon-private. The curator chooses the
+//            classes and the tickets: if a device fell silent where a row does not fit, silence
+//            would tell the row. To check one's own rows, Schema::Validate().
 // Trees      it answers in the trees that it was given: a device has the one that its ticket fixes.
-//            Fetch that before the row is read, and do not let the row decide whether to go on
-//            after it: the curator drew the ticket and knows the tree, so silence would speak.
-// Errors     Create(): InvalidArgument. Privatize(): InvalidArgument for a row or label that does
-//            not fit the schema, FailedPrecondition if the ticket's tree is not here (nothing is
-//            drawn then), Unavailable if the random source fails.
+// Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
+//            here (nothing is drawn then), Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 
 #ifndef COPPICE_CLIENT_PRIVATIZER_H_
@@ -47,12 +50,18 @@ class Privatizer {
   const Terms& terms() const { return terms_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
 
-  absl::StatusOr<PrivateReport> Privatize(RowView row, uint32_t label, const Ticket& ticket,
+  absl::StatusOr<PrivateReport> Privatize(const LabelledRow& row, const Ticket& ticket,
                                           PrivateRandom& random) const;
+  // FailedPrecondition if the tree that `ticket` answers in is not here.
+  absl::Status CheckTicket(const Ticket& ticket) const { return CheckTree(DrawOf(ticket)); }
 
  private:
   Privatizer(Terms terms, const Fingerprint& fingerprint, HeldTrees trees,
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
+
+  absl::Status CheckTree(const TicketDraw& draw) const;
+  absl::StatusOr<LeafLabel> Locate(const Tree& tree, const LabelledRow& row,
+                                   PrivateRandom& random) const;
 
   Terms terms_;
   Fingerprint fingerprint_;

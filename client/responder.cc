@@ -3,7 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -13,29 +15,59 @@ absl::Status CheckSameTerms(const PrivateReport& given, const Privatizer& privat
   if (given.fingerprint == privatizer.fingerprint()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("study ", given.study,
-                   " was answered before under other terms; a row is randomized once a study, so "
+                   " was answered before under other terms; a row is randomized once per study, so "
                    "this one is declined"));
+}
+
+absl::Status CheckInvitedOnce(const Terms& terms, absl::Span<const Invitation> invitations) {
+  absl::flat_hash_set<absl::string_view> subjects;
+  for (const Invitation& invitation : invitations) {
+    if (subjects.insert(invitation.subject).second) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("a subject is invited to study ", terms.study, " twice in one call"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(const Privatizer& privatizer,
-                                                              absl::Span<const Answer> answers,
-                                                              PrivateRandom& random) const {
+absl::StatusOr<std::vector<std::optional<PrivateReport>>> Responder::Consent(
+    const Privatizer& privatizer, absl::Span<const Invitation> invitations) const {
   const Terms& terms = privatizer.terms();
-  std::vector<PrivateReport> reports;
-  reports.reserve(answers.size());
-  std::vector<JournalEntry> fresh;
-  for (const Answer& answer : answers) {
-    if (std::optional<JournalEntry> given = journal_.Find(answer.subject, terms.study)) {
-      COPPICE_RETURN_IF_ERROR(CheckSameTerms(given->report, privatizer));
-      reports.push_back(std::move(given->report));
+  COPPICE_RETURN_IF_ERROR(CheckInvitedOnce(terms, invitations));
+  std::vector<std::optional<PrivateReport>> given;
+  given.reserve(invitations.size());
+  for (const Invitation& invitation : invitations) {
+    COPPICE_ASSIGN_OR_RETURN(std::optional<JournalEntry> entry,
+                             journal_.Find(invitation.subject, terms.study));
+    if (entry.has_value()) {
+      COPPICE_RETURN_IF_ERROR(CheckSameTerms(entry->report, privatizer));
+      given.push_back(std::move(entry->report));
       continue;
     }
-    COPPICE_RETURN_IF_ERROR(policy_.Allows(terms.epsilon, journal_.Spent(answer.subject)));
-    COPPICE_ASSIGN_OR_RETURN(PrivateReport report,
-                             privatizer.Privatize(answer.row, answer.label, answer.ticket, random));
-    fresh.push_back({.subject = answer.subject, .epsilon = terms.epsilon, .report = report});
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> spent, journal_.Spent(invitation.subject));
+    COPPICE_RETURN_IF_ERROR(policy_.Allows(terms, spent));
+    COPPICE_RETURN_IF_ERROR(privatizer.CheckTicket(invitation.ticket));
+    given.push_back(std::nullopt);
+  }
+  return given;
+}
+
+absl::StatusOr<std::vector<PrivateReport>> Responder::Respond(
+    const Privatizer& privatizer, absl::Span<const Invitation> invitations, ReadRow read,
+    PrivateRandom& random) const {
+  COPPICE_ASSIGN_OR_RETURN(auto given, Consent(privatizer, invitations));
+  std::vector<PrivateReport> reports;
+  reports.reserve(invitations.size());
+  std::vector<JournalEntry> fresh;
+  for (size_t i = 0; i < invitations.size(); ++i) {
+    if (given[i].has_value()) {
+      reports.push_back(*std::move(given[i]));
+      continue;
+    }
+    const auto& [subject, ticket] = invitations[i];
+    COPPICE_ASSIGN_OR_RETURN(PrivateReport report, privatizer.Privatize(read(i), ticket, random));
+    fresh.push_back({.subject = subject, .epsilon = privatizer.terms().epsilon, .report = report});
     reports.push_back(std::move(report));
   }
   COPPICE_RETURN_IF_ERROR(journal_.Append(fresh));

@@ -1,23 +1,27 @@
-// The device's whole decision: policy, journal, privatizer, in that order.
+// What happens between an offer and the reports: policy and journal first, then the rows, then the
+// noise.
 //
-// Guarantee  a subject's row is randomized at most once a study. Asking again, after a crash or a
+// Guarantee  a subject's row is randomized at most once per study: asking again, after a crash or a
 //            retry, returns the same bytes. What is returned is in the journal already.
-// Order      policy and journal are asked before the row is looked at, and the tree was fetched
-//            before that, so whether an answer is given does not depend on the row. Rows that do
-//            not fit the schema are the exception: clamp or encode them before.
-// Errors     FailedPrecondition: the policy refuses, or the study was answered under other terms.
-//            Otherwise as Privatizer and Journal.
-// Threads    safe to share; Answer() calls for one subject must not overlap.
+//            Whether there is an answer never depends on a row: everything that can be refused is
+//            refused before `read` is called, `read` has no way to fail, and every row it returns
+//            is answered (privatizer.h). What fails after it is the device's own disk or random
+//            source.
+// Errors     FailedPrecondition: the policy refuses, the study was answered under other terms, or a
+//            ticket's tree is not here. AlreadyExists: one subject twice. Otherwise as Privatizer
+//            and Journal. After an error nothing of the call is journalled.
+// Threads    safe to share; Respond() calls for one subject must not overlap.
 
 #ifndef COPPICE_CLIENT_RESPONDER_H_
 #define COPPICE_CLIENT_RESPONDER_H_
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/journal.h"
 #include "client/policy.h"
@@ -25,26 +29,31 @@
 
 namespace coppice {
 
-// One subject's row and the ticket to answer with. Private.
-struct Answer {
+// Who is asked, and the ticket to answer with. Nothing of the row is in it.
+struct Invitation {
   std::string subject;
-  Row row;
-  uint32_t label = 0;
   Ticket ticket;
 };
+
+// The row of the subject that is invitation number `i`. What is not known stays missing.
+using ReadRow = absl::FunctionRef<LabelledRow(size_t i)>;
 
 class Responder {
  public:
   // Both must outlive the responder.
   Responder(const Policy& policy, Journal& journal) : policy_(policy), journal_(journal) {}
 
-  // One report an answer, in order; new ones are journalled with one sync. Nothing is journalled if
-  // any answer is refused.
+  // One report per invitation, in order; new ones are journalled with one sync. `read` is called
+  // once for each subject that has not answered before.
   absl::StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
-                                                     absl::Span<const Answer> answers,
-                                                     PrivateRandom& random) const;
+                                                     absl::Span<const Invitation> invitations,
+                                                     ReadRow read, PrivateRandom& random) const;
 
  private:
+  // The answers that were given before, empty where a new one may be given. Reads no row.
+  absl::StatusOr<std::vector<std::optional<PrivateReport>>> Consent(
+      const Privatizer& privatizer, absl::Span<const Invitation> invitations) const;
+
   const Policy& policy_;
   Journal& journal_;
 };

@@ -110,6 +110,11 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
   return memory_.Knows(now) ? absl::OkStatus() : memory_.Remember(now);
 }
 
+absl::Status Trust::CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
+                               const PublicKey& root) const {
+  return FollowChain(memory_.LastKeyOf(root).value_or(root), chain, key, clock_());
+}
+
 absl::StatusOr<PublicKey> ReadCuratorKey(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadFile(path);
   if (!text.ok()) {

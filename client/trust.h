@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "client/policy.h"
 #include "client/seen_manifests.h"
 
@@ -53,6 +54,11 @@ class Trust {
   absl::Status Admit(absl::string_view curator, absl::string_view study,
                      const Fingerprint& fingerprint, const Terms* terms,
                      const std::optional<SignedManifest>& manifest, Parse parse);
+
+  // FailedPrecondition unless `key` is where trust that began with `root` has led by now, `chain`
+  // leading on from there.
+  absl::Status CheckLedTo(const PublicKey& key, absl::Span<const KeyEndorsement> chain,
+                          const PublicKey& root) const;
 
  private:
   // The key that trust in `curator` began with; empty on first use.

@@ -25,13 +25,13 @@ namespace {
 struct SimulateFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string study, data_file, journal_file, tokens_file;
+  std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
   std::string max_epsilon = "20";
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
   uint64_t limit = 0;
-  size_t batch = 1000;
+  GatewayOptions gateway;
   bool strict = false;
 };
 
@@ -39,12 +39,13 @@ struct ResumeFlags {
   ServerFlags server;
   OutputFlags output;
   std::string journal_file;
-  size_t batch = 1000;
+  GatewayOptions gateway;
 };
 
 struct HistoryFlags {
   OutputFlags output;
-  std::string journal_file;
+  std::string journal_file, subject;
+  bool answers = false;
 };
 
 absl::StatusOr<std::string> MakeTemporaryJournal() {
@@ -64,12 +65,16 @@ Json DescribeCounts(const GatewayCounts& counts) {
   for (const auto& [reason, reports] : counts.refused) {
     refused[absl::StrReplaceAll(reason, {{" ", "_"}})] = reports;
   }
-  return {{"accepted", counts.accepted}, {"duplicate", counts.duplicate}, {"refused", refused}};
+  return {{"accepted", counts.accepted},
+          {"duplicate", counts.duplicate},
+          {"refused", refused},
+          {"unknown_study", counts.unknown_study},
+          {"of_other_curators", counts.of_other_curators}};
 }
 
 // What the caller is left with, when not all of it went well.
 absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
-                       const std::string& journal_file) {
+                       const GatewayOptions& options, const std::string& journal_file) {
   if (!status.ok()) {
     return absl::Status(status.code(),
                         absl::StrCat(status.message(),
@@ -77,9 +82,24 @@ absl::Status CloseWith(const absl::Status& status, const GatewayCounts& counts,
                                      "`coppice collect resume --journal ",
                                      journal_file, "`"));
   }
-  if (counts.TotalRefused() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("the curator refused ", counts.TotalRefused(),
-                                                    " reports for good; `refused` says why"));
+  if (counts.TotalRefused() > 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the curator refused ", counts.TotalRefused(),
+                                                      " reports for good; `refused` says why"));
+  }
+  if (counts.unknown_study > 0 && !options.end_unknown) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(counts.unknown_study,
+                     " answers are to studies that this curator does not know; they stay in the "
+                     "journal. If those studies were deleted, `coppice collect resume "
+                     "--end-unknown --journal ",
+                     journal_file, "` gives the answers up"));
+  }
+  if (counts.of_other_curators == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      counts.of_other_curators,
+      " answers are for another curator and were not sent; `coppice collect history --answers "
+      "--journal ",
+      journal_file, "` names its key: resume at its address"));
 }
 
 // The study's terms and trees, read with one try: a wrong address should not take a minute to show.
@@ -107,7 +127,8 @@ GatewayLink LinkOf(const Collector& collector, const Privatizer& privatizer,
                                               static_cast<uint32_t>(rows.size()), shown);
               },
           .deliver =
-              [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); }};
+              [&](absl::Span<const PrivateReport> reports) { return collector.Deliver(reports); },
+          .check_is = [&](const PublicKey& root) { return collector.CheckIs(root); }};
 }
 
 absl::StatusOr<std::vector<std::string>> ReadTokens(const SimulateFlags& flags) {
@@ -133,20 +154,44 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
   return policy;
 }
 
+// What speaks against the file without regard to any study, so that it can be said before a curator
+// is asked: from then on every row is answered.
+absl::StatusOr<std::shared_ptr<const Schema>> CheckOwnRows(const SimulateFlags& flags) {
+  if (flags.strict && flags.schema_file.empty()) {
+    return absl::InvalidArgumentError(
+        "--strict checks rows against a schema of one's own, before any study is asked for: name "
+        "it with --schema");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column));
+  if (flags.schema_file.empty()) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(auto own, ReadClassSchema(flags.schema_file));
+  if (!flags.strict) return own;
+  COPPICE_RETURN_IF_ERROR(ReadTableInBlocks(flags.data_file, own, {.strict = true},
+                                            /*block_rows=*/1000,
+                                            [](const Table&) { return absl::OkStatus(); })
+                              .status());
+  return own;
+}
+
 absl::Status Simulate(const SimulateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto own_schema, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
   std::string journal_file = flags.journal_file;
   if (journal_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
     Note(absl::StrCat("the journal is ", journal_file));
+  } else if (flags.id_column.empty()) {
+    Note(
+        "devices are told apart by their row's number; if the journal outlives this order of rows, "
+        "name the column that says whose row it is with --id-column");
   }
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
-  COPPICE_ASSIGN_OR_RETURN(
-      const TableFile file,
-      ReadTable(flags.data_file, privatizer.terms().schema, {.strict = flags.strict}));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(flags.data_file, privatizer.terms().schema,
+                                     {.total = true, .id_column = flags.id_column}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   COPPICE_ASSIGN_OR_RETURN(
@@ -157,15 +202,15 @@ absl::Status Simulate(const SimulateFlags& flags) {
   const size_t all = file.table.num_rows();
   const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
-  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .max_total_epsilon = {}};
-  Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.batch, Interrupted);
+  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own_schema};
+  Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
   GatewayCounts counts;
   const absl::Time start = absl::Now();
   absl::Status status = gateway.Resume(flags.study, counts);
   if (status.ok()) {
     Progress progress("rows", rows);
     status = gateway.AnswerRows(
-        privatizer, policy, file.table, rows, [&](uint64_t done) { progress.Show(done); }, counts);
+        privatizer, policy, file, rows, [&](uint64_t done) { progress.Show(done); }, counts);
   }
   Json json = {{"study", flags.study}, {"rows", rows}};
   json.update(DescribeCounts(counts));
@@ -175,37 +220,44 @@ absl::Status Simulate(const SimulateFlags& flags) {
   json["journal"] = journal_file;
   json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
   PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, journal_file);
+  return CloseWith(status, counts, flags.gateway, journal_file);
 }
 
 absl::Status Resume(const ResumeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
-  COPPICE_ASSIGN_OR_RETURN(const Collector collector,
-                           Collector::Create(flags.server.Connection(), flags.server.Patient()));
+  Trust trust(OfferPolicy(), *journal);
+  COPPICE_ASSIGN_OR_RETURN(
+      const Collector collector,
+      Collector::Create(flags.server.Connection(), flags.server.Patient(), &trust));
   CatchInterrupts();
   GatewayLink link;
   link.deliver = [&](absl::Span<const PrivateReport> reports) {
     return collector.Deliver(reports);
   };
+  link.check_is = [&](const PublicKey& root) { return collector.CheckIs(root); };
   GatewayCounts counts;
   const absl::Status status =
-      Gateway(link, *journal, flags.batch, Interrupted).Resume(/*study=*/"", counts);
+      Gateway(link, *journal, flags.gateway, Interrupted).Resume(/*study=*/"", counts);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal->Undelivered());
   Json json = DescribeCounts(counts);
-  json["waiting"] = journal->Undelivered().size();
+  json["waiting"] = waiting.size();
   PrintObject(json, flags.output.json);
-  return CloseWith(status, counts, flags.journal_file);
+  return CloseWith(status, counts, flags.gateway, flags.journal_file);
 }
 
 absl::Status History(const HistoryFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(flags.journal_file));
-  const std::vector<JournalEntry> entries = journal->Entries();
-  PrintRows(DescribeHistory(entries), flags.output.json);
+  COPPICE_ASSIGN_OR_RETURN(std::vector<JournalEntry> entries, journal->Entries());
+  if (!flags.subject.empty()) {
+    std::erase_if(entries, [&](const JournalEntry& e) { return e.subject != flags.subject; });
+  }
+  PrintRows(flags.answers ? DescribeAnswers(entries) : DescribeHistory(entries), flags.output.json);
   PrintObject(DescribeSpending(entries), flags.output.json);
   return absl::OkStatus();
 }
 
-void AddBatchFlag(CLI::App& verb, size_t& batch) {
-  verb.add_option("--batch", batch, "Most reports in one call")
+void AddGatewayFlags(CLI::App& verb, GatewayOptions& options) {
+  verb.add_option("--batch", options.batch, "Most reports in one call")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 }
@@ -217,8 +269,15 @@ void AddSimulate(CLI::App& noun, Action& action) {
       "coppice collect simulate --study s-4f2a --data private.csv --journal devices.journal");
   AddIdFlag(*verb, "--study", flags->study, "Id of the study");
   verb->add_option("--data", flags->data_file,
-                   "Table, CSV or LIBSVM, read by the study's own schema; row n is device n")
+                   "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
+                   "what cannot be read is missing, and an unknown class becomes a random one")
       ->required();
+  verb->add_option("--id-column", flags->id_column,
+                   "Column that says whose row it is, for the journal (default: the row's number)");
+  verb->add_option("--schema", flags->schema_file,
+                   "The devices' own declared schema: a study that does not agree with it is "
+                   "declined before any row is read")
+      ->check(CLI::ExistingFile);
   verb->add_option("--journal", flags->journal_file,
                    "Where the devices remember what they sent (default: a new temporary file)");
   verb->add_option("--submission-tokens", flags->tokens_file,
@@ -240,8 +299,8 @@ void AddSimulate(CLI::App& noun, Action& action) {
                    "Answer only if the curator builds models of at least so many reports")
       ->capture_default_str();
   verb->add_flag("--strict", flags->strict,
-                 "Refuse values outside the schema's bounds instead of clamping them");
-  AddBatchFlag(*verb, flags->batch);
+                 "Refuse rows that do not fit --schema, before the curator is asked for anything");
+  AddGatewayFlags(*verb, flags->gateway);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
   OnParsed(*verb, action, flags, Simulate);
@@ -254,7 +313,9 @@ void AddResume(CLI::App& noun, Action& action) {
   verb->add_option("--journal", flags->journal_file, "The journal")
       ->required()
       ->check(CLI::ExistingFile);
-  AddBatchFlag(*verb, flags->batch);
+  verb->add_flag("--end-unknown", flags->gateway.end_unknown,
+                 "Give up answers to studies that the curator does not know (any more)");
+  AddGatewayFlags(*verb, flags->gateway);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
   OnParsed(*verb, action, flags, Resume);
@@ -268,6 +329,9 @@ void AddHistory(CLI::App& noun, Action& action) {
   verb->add_option("--journal", flags->journal_file, "The journal")
       ->required()
       ->check(CLI::ExistingFile);
+  verb->add_option("--subject", flags->subject, "Only what this one answered");
+  verb->add_flag("--answers", flags->answers,
+                 "Every answer itself, byte by byte, and the curator it is for");
   AddOutputFlags(*verb, flags->output);
   OnParsed(*verb, action, flags, History);
 }

@@ -14,7 +14,9 @@ namespace {
 constexpr size_t kMaxCallBytes = 3 << 20;
 constexpr size_t kReportOverhead = 64;  // ticket, tags and lengths
 
-std::string SubjectOf(size_t row) { return absl::StrCat(row + 1); }
+std::string SubjectOf(const TableFile& file, size_t row) {
+  return file.ids.empty() ? absl::StrCat(row + 1) : file.ids[row];
+}
 
 bool SameCall(const PrivateReport& a, const PrivateReport& b) {
   return a.study == b.study && a.fingerprint == b.fingerprint;
@@ -30,6 +32,9 @@ void Count(const DeliveryResult& result, GatewayCounts& counts) {
       break;
     case Delivery::kRefused:
       ++counts.refused[result.reason];
+      break;
+    case Delivery::kUnknownStudy:
+      ++counts.unknown_study;
       break;
   }
 }
@@ -59,8 +64,9 @@ size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
   return size;
 }
 
-Gateway::Gateway(GatewayLink link, Journal& journal, size_t batch, std::function<bool()> stop)
-    : link_(std::move(link)), journal_(journal), batch_(batch), stop_(std::move(stop)) {}
+Gateway::Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
+                 std::function<bool()> stop)
+    : link_(std::move(link)), journal_(journal), options_(options), stop_(std::move(stop)) {}
 
 absl::Status Gateway::CheckStop() const {
   return stop_() ? absl::CancelledError("stopped on request") : absl::OkStatus();
@@ -69,68 +75,94 @@ absl::Status Gateway::CheckStop() const {
 absl::Status Gateway::SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
   std::vector<PrivateReport> reports;
-  std::vector<std::string> subjects;
-  for (const JournalEntry& entry : entries) {
-    reports.push_back(entry.report);
-    subjects.push_back(entry.subject);
-  }
+  for (const JournalEntry& entry : entries) reports.push_back(entry.report);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<DeliveryResult> results, link_.deliver(reports));
-  for (const DeliveryResult& result : results) Count(result, counts);
-  for (const PrivateReport& report : reports) counts.payload_bytes += report.payload.size();
-  return journal_.MarkDelivered(reports[0].study, subjects);
+  std::vector<std::string> ended;
+  for (size_t i = 0; i < results.size(); ++i) {
+    Count(results[i], counts);
+    counts.payload_bytes += reports[i].payload.size();
+    const bool unknown = results[i].delivery == Delivery::kUnknownStudy;
+    if (!unknown || options_.end_unknown) ended.push_back(entries[i].subject);
+  }
+  return journal_.MarkDelivered(reports[0].study, ended);
 }
 
 absl::Status Gateway::Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts) {
   while (!entries.empty()) {
-    const size_t size = CallSize(entries, batch_);
+    const size_t size = CallSize(entries, options_.batch);
     COPPICE_RETURN_IF_ERROR(SendOneCall(entries.subspan(0, size), counts));
     entries.remove_prefix(size);
   }
   return absl::OkStatus();
 }
 
-absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
-  std::vector<JournalEntry> waiting = journal_.Undelivered();
-  if (!study.empty()) {
-    std::erase_if(waiting, [&](const JournalEntry& entry) { return entry.report.study != study; });
+absl::StatusOr<bool> Gateway::IsForThisCurator(const JournalEntry& entry) {
+  if (!entry.curator.has_value()) return false;
+  const auto [known, first] = is_curator_.try_emplace(*entry.curator, false);
+  if (!first) return known->second;
+  const absl::Status is = link_.check_is(*entry.curator);
+  if (!is.ok() && !absl::IsFailedPrecondition(is)) {
+    is_curator_.erase(known);
+    return is;
   }
-  return Send(waiting, counts);
+  return known->second = is.ok();
+}
+
+absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal_.Undelivered());
+  std::vector<JournalEntry> for_this_curator;
+  for (const JournalEntry& entry : waiting) {
+    if (!study.empty() && entry.report.study != study) continue;
+    COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, IsForThisCurator(entry));
+    if (is_for_this_curator) {
+      for_this_curator.push_back(entry);
+    } else {
+      ++counts.of_other_curators;
+    }
+  }
+  return Send(for_this_curator, counts);
 }
 
 absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& policy,
-                                  const Table& table, absl::Span<const size_t> rows,
+                                  const TableFile& file, absl::Span<const size_t> rows,
                                   GatewayCounts& counts) {
   COPPICE_RETURN_IF_ERROR(CheckStop());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Ticket> tickets, link_.tickets(rows));
-  std::vector<Answer> answers;
+  std::vector<Invitation> invitations;
   for (size_t i = 0; i < rows.size(); ++i) {
-    answers.push_back({SubjectOf(rows[i]), table.row(rows[i]), table.label(rows[i]), tickets[i]});
+    invitations.push_back({SubjectOf(file, rows[i]), tickets[i]});
   }
+  const auto read = [&](size_t i) {
+    return LabelledRow{file.table.row(rows[i]), file.table.label(rows[i])};
+  };
   OpenSslRandom random;
-  COPPICE_ASSIGN_OR_RETURN(std::vector<PrivateReport> reports,
-                           Responder(policy, journal_).Respond(privatizer, answers, random));
+  COPPICE_ASSIGN_OR_RETURN(
+      std::vector<PrivateReport> reports,
+      Responder(policy, journal_).Respond(privatizer, invitations, read, random));
   std::vector<JournalEntry> entries;
   for (size_t i = 0; i < rows.size(); ++i) {
-    entries.push_back({std::move(answers[i].subject), privatizer.terms().epsilon,
+    entries.push_back({std::move(invitations[i].subject), privatizer.terms().epsilon,
                        std::move(reports[i]), /*delivered=*/false});
   }
   return Send(entries, counts);
 }
 
 absl::Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& policy,
-                                 const Table& table, size_t rows,
+                                 const TableFile& file, size_t rows,
                                  const std::function<void(uint64_t)>& progress,
                                  GatewayCounts& counts) {
   std::vector<size_t> batch;
   for (size_t row = 0; row < rows; ++row) {
-    if (journal_.Find(SubjectOf(row), privatizer.terms().study).has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(const auto answered,
+                             journal_.Find(SubjectOf(file, row), privatizer.terms().study));
+    if (answered.has_value()) {
       ++counts.answered_before;
     } else {
       batch.push_back(row);
     }
     const bool last = row + 1 == rows;
-    if (batch.size() < batch_ && !(last && !batch.empty())) continue;
-    COPPICE_RETURN_IF_ERROR(AnswerBatch(privatizer, policy, table, batch, counts));
+    if (batch.size() < options_.batch && !(last && !batch.empty())) continue;
+    COPPICE_RETURN_IF_ERROR(AnswerBatch(privatizer, policy, file, batch, counts));
     batch.clear();
     progress(row + 1);
   }

@@ -21,7 +21,7 @@
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/privatizer.h"
-#include "common/data/table.h"
+#include "common/data/read_table.h"
 
 namespace coppice {
 
@@ -31,6 +31,13 @@ struct GatewayLink {
   std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
   std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
       deliver;
+  // As CuratorLink::CheckIs().
+  std::function<absl::Status(const PublicKey& root)> check_is;
+};
+
+struct GatewayOptions {
+  size_t batch = 1000;       // most reports in one call, 1 to 1000
+  bool end_unknown = false;  // a study that the curator does not know takes no more answers
 };
 
 struct GatewayCounts {
@@ -38,6 +45,8 @@ struct GatewayCounts {
   uint64_t accepted = 0;
   uint64_t duplicate = 0;
   std::map<std::string, uint64_t> refused;  // by reason, in words
+  uint64_t unknown_study = 0;               // kept: the curator knows no such study
+  uint64_t of_other_curators = 0;           // kept, and not sent
   uint64_t payload_bytes = 0;               // of all reports that were sent
 
   uint64_t TotalRefused() const;
@@ -47,30 +56,36 @@ struct GatewayCounts {
 
 class Gateway {
  public:
-  // All must outlive the gateway. `batch`: most reports in one call, 1 to 1000. `stop` is asked
-  // between batches; `progress` is told how many rows are done.
-  Gateway(GatewayLink link, Journal& journal, size_t batch, std::function<bool()> stop);
+  // All must outlive the gateway. `stop` is asked between batches; `progress` is told how many rows
+  // are done.
+  Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
+          std::function<bool()> stop);
 
-  // Delivers entries of the journal that were not delivered before; of one study, or of all if
-  // empty.
+  // Delivers this curator's entries of the journal that were not delivered before; of one study, or
+  // of all if empty.
   absl::Status Resume(const std::string& study, GatewayCounts& counts);
 
-  // Row i of `table` is device i + 1. Rows that have answered are passed over.
-  absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const Table& table,
+  // The first `rows` rows of `file`. Each is the device that file.ids names, or else its number,
+  // from 1. Rows that have answered are passed over.
+  absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
                           size_t rows, const std::function<void(uint64_t)>& progress,
                           GatewayCounts& counts);
 
  private:
-  absl::Status AnswerBatch(const Privatizer& privatizer, const Policy& policy, const Table& table,
-                           absl::Span<const size_t> rows, GatewayCounts& counts);
+  absl::Status AnswerBatch(const Privatizer& privatizer, const Policy& policy,
+                           const TableFile& file, absl::Span<const size_t> rows,
+                           GatewayCounts& counts);
+  // Whether the answer is this curator's to have.
+  absl::StatusOr<bool> IsForThisCurator(const JournalEntry& entry);
   absl::Status Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
   absl::Status SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
   absl::Status CheckStop() const;
 
   GatewayLink link_;
   Journal& journal_;
-  size_t batch_;
+  const GatewayOptions options_;
   std::function<bool()> stop_;
+  std::map<PublicKey, bool> is_curator_;  // by its first key, once asked
 };
 
 // How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "common/study/signature.h"
 #include "common/study/terms.h"
 
 namespace coppice {
@@ -36,6 +38,22 @@ std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries) {
                     {"waiting", totals.reports - totals.delivered},
                     {"epsilon", Epsilon(totals.nanos)},
                     {"fingerprint", key.second}});
+  }
+  return rows;
+}
+
+std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
+  std::vector<Json> rows;
+  for (const JournalEntry& entry : entries) {
+    const PrivateReport& report = entry.report;
+    rows.push_back({{"subject", entry.subject},
+                    {"study", report.study},
+                    {"curator", entry.curator.has_value() ? Json(ToPin(*entry.curator)) : Json()},
+                    {"epsilon", Epsilon(entry.epsilon.nanos())},
+                    {"delivered", entry.delivered},
+                    {"fingerprint", ToHex(report.fingerprint)},
+                    {"ticket", absl::BytesToHexString(report.ticket.ToBytes())},
+                    {"payload", absl::BytesToHexString(report.payload)}});
   }
   return rows;
 }

@@ -14,6 +14,9 @@ namespace coppice {
 // One object a study and fingerprint: what was sent, what waits, and the epsilon of one report.
 std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
 
+// One object per answer: whose it is, to whom and what it says, bytes in hexadecimal.
+std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries);
+
 // How many subjects there are, and what the one that spent most has spent.
 Json DescribeSpending(absl::Span<const JournalEntry> entries);
 

@@ -1,16 +1,19 @@
 // A device that answers one study once:
 //
-//   coppice_device_example [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL CLASS FIELD...
+//   coppice_device_example [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL NAME=VALUE...
 //
-// The offer must be signed by the key in FILE (`coppice study key --pem` prints it), or else by the
-// one that the journal remembers of the first offer.
+// Each NAME=VALUE is a column of the device's row, the label among them. The offer must be signed
+// by the key in FILE (`coppice study key --pem` prints it), or else by the one that the journal
+// remembers of the first offer.
 // The row never leaves this program. What does is one report, randomized before it is written to
 // the journal and sent; running the program again sends the same bytes.
 
+#include "client/device.h"
+
 #include <iostream>
 
+#include "absl/strings/str_split.h"
 #include "client/collector.h"
-#include "client/responder.h"
 #include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
@@ -19,41 +22,33 @@ namespace {
 
 using namespace coppice;  // NOLINT: an example reads better without prefixes.
 
-absl::StatusOr<Row> EncodeRow(const Schema& schema, absl::Span<char*> fields) {
-  if (fields.size() != schema.num_features()) {
-    return absl::InvalidArgumentError("give one field a feature of the study's schema");
-  }
-  Row row;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema.Encode(i, fields[i]));
-    row.push_back(field.value);
+TextRow ReadRow(absl::Span<char*> columns) {
+  TextRow row;
+  for (const char* column : columns) {
+    row.insert(absl::StrSplit(column, absl::MaxSplits('=', 1)));
   }
   return row;
 }
 
 absl::Status AnswerOnce(const OfferPolicy& offer_policy, absl::Span<char*> arguments) {
-  const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
+  COPPICE_ASSIGN_OR_RETURN(const Budget limit, Budget::FromEpsilon(4));
+  COPPICE_ASSIGN_OR_RETURN(const Budget total, Budget::FromEpsilon(8));
+  const Policy policy{.max_epsilon = limit, .max_total_epsilon = total, .max_waiting = 100};
+
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(arguments[3]));
   Trust trust(offer_policy, *journal);
+  const ConnectOptions connect{.server = arguments[0], .ca_file = arguments[1]};
   COPPICE_ASSIGN_OR_RETURN(const Collector collector,
                            Collector::Create(connect, RetryOptions(), &trust));
-  COPPICE_ASSIGN_OR_RETURN(auto offer, collector.FetchOffer(arguments[2]));
-  COPPICE_ASSIGN_OR_RETURN(const auto privatizer,
-                           Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
-
-  COPPICE_ASSIGN_OR_RETURN(const Budget limit, Budget::FromEpsilon(4));
-  const Policy policy{.max_epsilon = limit, .max_total_epsilon = {}};
-  COPPICE_ASSIGN_OR_RETURN(Row row, EncodeRow(*offer.terms.schema, arguments.subspan(5)));
-  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, offer.terms.schema->ClassOf(arguments[4]));
+  const Device device("this device", policy, *journal, collector);
 
   OpenSslRandom random;
-  const Answer answer{"this device", std::move(row), label, offer.tickets[0]};
-  COPPICE_ASSIGN_OR_RETURN(const auto reports,
-                           Responder(policy, *journal).Respond(privatizer, {answer}, random));
-  COPPICE_ASSIGN_OR_RETURN(const auto results, collector.Deliver(reports));
-  std::cout << (results[0].delivery == Delivery::kRefused ? results[0].reason : "delivered")
-            << '\n';
-  return journal->MarkDelivered(offer.terms.study, {answer.subject});
+  const auto read = [&] { return ReadRow(arguments.subspan(4)); };
+  COPPICE_RETURN_IF_ERROR(device.Answer(arguments[2], read, random));
+  COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
+  for (const std::string& reason : deliveries.refused) std::cout << "refused: " << reason << '\n';
+  std::cout << deliveries.delivered << " delivered, " << deliveries.waiting << " waiting\n";
+  return absl::OkStatus();
 }
 
 absl::Status Main(absl::Span<char*> arguments) {
@@ -62,16 +57,16 @@ absl::Status Main(absl::Span<char*> arguments) {
     COPPICE_ASSIGN_OR_RETURN(offer_policy.curator_key, ReadCuratorKey(arguments[1]));
     arguments.remove_prefix(2);
   }
-  if (arguments.size() < 6) return absl::InvalidArgumentError("too few arguments");
+  if (arguments.size() < 5) return absl::InvalidArgumentError("too few arguments");
   return AnswerOnce(offer_policy, arguments);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 7) {
+  if (argc < 6) {
     std::cerr << "usage: " << argv[0]
-              << " [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL CLASS FIELD...\n";
+              << " [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL NAME=VALUE...\n";
     return 2;
   }
   const absl::Status status = Main(absl::MakeSpan(argv + 1, argv + argc));

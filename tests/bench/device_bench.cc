@@ -45,10 +45,10 @@ void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
        .mechanism = mechanism},
       Fingerprint{}, HoldAll({BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)}));
   OpenSslRandom random;
-  const Row row = {0.3};
+  const LabelledRow row = {{0.3}, 1};
   size_t bytes = 0;
   for (auto _ : state) {
-    const auto report = privatizer.Privatize(row, 1, Ticket{}, random);
+    const auto report = privatizer.Privatize(row, Ticket{}, random);
     if (!report.ok()) state.SkipWithError(report.status().ToString().c_str());
     bytes += report->payload.size();
   }

@@ -200,7 +200,7 @@ void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Serv
   OpenSslRandom random;
   std::vector<std::string> payloads;
   for (int i = 0; i < 1000; ++i) {
-    payloads.push_back(privatizer.Privatize({0.001 * i, 0.5}, 1, Ticket{}, random)->payload);
+    payloads.push_back(privatizer.Privatize({{0.001 * i, 0.5}, 1}, Ticket{}, random)->payload);
   }
   std::vector<double> dropped, counted, ratios, dropped_cpu, counted_cpu;
   for (int round = 0; round < flags.rounds; ++round) {

@@ -65,17 +65,17 @@ std::vector<v1::SubmitReportsRequest> MakeReadyReports(const std::string& server
                                                        const std::string& study, size_t reports) {
   const Collector collector =
       ValueOrExit(Collector::Create({.server = server, .ca_file = ca_file}, RetryOptions{}));
-  const Collector::Offers offers = ValueOrExit(collector.FetchForest(study, 1));
+  const Offer offers = ValueOrExit(collector.FetchForest(study, 1));
   const Privatizer privatizer =
       ValueOrExit(Privatizer::Create(offers.terms, offers.fingerprint, offers.trees));
-  const Row row = MiddleRow(*offers.terms.schema);
+  const LabelledRow row = {MiddleRow(*offers.terms.schema), 1};
   OpenSslRandom random;
   std::vector<v1::SubmitReportsRequest> requests;
   while (requests.size() < reports) {
     const auto wanted = static_cast<uint32_t>(std::min<size_t>(1000, reports - requests.size()));
     for (const Ticket& ticket :
          ValueOrExit(collector.FetchTickets(study, offers.fingerprint, wanted))) {
-      requests.push_back(ToRequest(ValueOrExit(privatizer.Privatize(row, 1, ticket, random))));
+      requests.push_back(ToRequest(ValueOrExit(privatizer.Privatize(row, ticket, random))));
     }
   }
   return requests;

@@ -2,6 +2,7 @@
 // away. He must learn no more than one report's worth.
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -83,11 +84,12 @@ class AveragingAttackerTest : public ::testing::Test {
   absl::StatusOr<std::vector<PrivateReport>> Ask(const Privatizer& privatizer,
                                                  const Ticket& ticket) {
     return Responder(policy_, *journal_)
-        .Respond(privatizer, {{.subject = "me", .row = {3}, .label = 1, .ticket = ticket}},
-                 random_);
+        .Respond(
+            privatizer, {{"me", ticket}}, [this](size_t) { return row_; }, random_);
   }
 
   TempDir dir_;
+  LabelledRow row_ = {{3}, 1};
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
   std::unique_ptr<Journal> journal_;
   OpenSslRandom random_;
@@ -113,6 +115,25 @@ TEST_F(AveragingAttackerTest, LearnsOneReportsWorthThroughRestartsAndRetries) {
   }
   EXPECT_EQ(attacker.different_reports(), 1u);
   EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
+}
+
+// Neither does a row that fits no study: it is answered like any other, once, and drawing its class
+// anew is not drawing another answer.
+TEST_F(AveragingAttackerTest, LearnsNoMoreOfARowThatDoesNotFit) {
+  for (const LabelledRow& unfit :
+       {LabelledRow{{3}, kUnlabelled}, LabelledRow{{777}, 1}, LabelledRow{{}, 55}}) {
+    row_ = unfit;
+    journal_.reset();
+    std::remove(JournalPath().c_str());
+    Restart();
+    Attacker attacker;
+    for (int i = 0; i < kQuestions; ++i) {
+      ASSERT_OK_AND_ASSIGN(const auto reports, Ask(privatizer_, attacker.FreshTicket()));
+      attacker.See(reports.at(0));
+    }
+    EXPECT_EQ(attacker.different_reports(), 1u);
+    EXPECT_LE(attacker.Loss(*mechanism_), kEpsilon);
+  }
 }
 
 TEST_F(AveragingAttackerTest, OtherTermsForTheSameStudyGetNoAnswer) {
@@ -144,7 +165,7 @@ TEST_F(AveragingAttackerTest, WouldSucceedWithoutTheJournal) {
   Attacker attacker;
   for (int i = 0; i < kQuestions; ++i) {
     ASSERT_OK_AND_ASSIGN(const PrivateReport report,
-                         privatizer_.Privatize({3}, 1, attacker.FreshTicket(), random_));
+                         privatizer_.Privatize({{3}, 1}, attacker.FreshTicket(), random_));
     attacker.See(report);
   }
   EXPECT_EQ(attacker.different_reports(), static_cast<size_t>(kQuestions));

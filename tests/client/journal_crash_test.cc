@@ -62,13 +62,13 @@ TEST(JournalCrashTest, WriteThatStopsHalfWayLeavesNothingBehind) {
       EXPECT_THAT(journal->Append({Entry(2, 5000)}),
                   StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("make room")));
     }
-    EXPECT_EQ(journal->Entries().size(), 1);
+    EXPECT_EQ(journal->Entries().value().size(), 1);
     EXPECT_OK(journal->Append({Entry(3)}));
   }
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path));
-  EXPECT_TRUE(journal->Find("1", "s1").has_value());
-  EXPECT_FALSE(journal->Find("2", "s1").has_value());
-  EXPECT_TRUE(journal->Find("3", "s1").has_value());
+  EXPECT_TRUE(journal->Find("1", "s1").value().has_value());
+  EXPECT_FALSE(journal->Find("2", "s1").value().has_value());
+  EXPECT_TRUE(journal->Find("3", "s1").value().has_value());
 }
 
 TEST(JournalCrashTest, FullDiskLeavesTheJournalUsable) {
@@ -82,11 +82,11 @@ TEST(JournalCrashTest, FullDiskLeavesTheJournalUsable) {
     EXPECT_THAT(journal->Append({Entry(2, 100'000)}),
                 StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("No space left")));
     EXPECT_OK(journal->Append({Entry(3)}));
-    EXPECT_EQ(journal->Entries().size(), 2);
+    EXPECT_EQ(journal->Entries().value().size(), 2);
   }
   {
     ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(dir.path() + "/journal"));
-    EXPECT_EQ(journal->Entries().size(), 2);
+    EXPECT_EQ(journal->Entries().value().size(), 2);
   }
   umount(dir.path().c_str());
 }
@@ -128,7 +128,7 @@ TEST(JournalCrashTest, WhatWasAcknowledgedSurvivesAKill) {
 
   ASSERT_GE(acknowledged, 20);
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path));
-  const int entries = static_cast<int>(journal->Entries().size());
+  const int entries = static_cast<int>(journal->Entries().value().size());
   EXPECT_TRUE(entries == acknowledged || entries == acknowledged + 1) << entries;
 }
 

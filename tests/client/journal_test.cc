@@ -1,12 +1,16 @@
 #include "client/journal.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "tests/client/fake_curator.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -14,6 +18,9 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
+using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
@@ -58,9 +65,9 @@ class JournalTest : public ::testing::Test {
 
 TEST_F(JournalTest, StartsEmptyAndReadableByItsOwnerOnly) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
-  EXPECT_TRUE(journal->Entries().empty());
-  EXPECT_FALSE(journal->Find("ann", "s1").has_value());
-  EXPECT_FALSE(journal->Spent("ann").has_value());
+  EXPECT_TRUE(journal->Entries().value().empty());
+  EXPECT_FALSE(journal->Find("ann", "s1").value().has_value());
+  EXPECT_FALSE(journal->Spent("ann").value().has_value());
   struct stat status {};
   ASSERT_EQ(stat(path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600);
@@ -69,9 +76,9 @@ TEST_F(JournalTest, StartsEmptyAndReadableByItsOwnerOnly) {
 TEST_F(JournalTest, RemembersAcrossOpenings) {
   WriteThreeRecords();
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
-  EXPECT_THAT(Subjects(journal->Entries()), ElementsAre("ann", "bob", "cy"));
-  EXPECT_THAT(Subjects(journal->Undelivered()), ElementsAre("bob", "cy"));
-  const auto ann = journal->Find("ann", "s1");
+  EXPECT_THAT(Subjects(journal->Entries().value()), ElementsAre("ann", "bob", "cy"));
+  EXPECT_THAT(Subjects(journal->Undelivered().value()), ElementsAre("bob", "cy"));
+  const auto ann = journal->Find("ann", "s1").value();
   ASSERT_TRUE(ann.has_value());
   EXPECT_EQ(ann->report, Entry("ann").report);
   EXPECT_TRUE(ann->delivered);
@@ -105,14 +112,14 @@ TEST_F(JournalTest, RemembersManifestsAcrossOpenings) {
   EXPECT_EQ(journal->RootOf("curator:2"), std::nullopt);
   EXPECT_EQ(journal->LastKeyOf(PublicKey{8}), PublicKey{2});
   EXPECT_EQ(journal->LastKeyOf(PublicKey{9}), std::nullopt);
-  EXPECT_TRUE(journal->Entries().empty());
+  EXPECT_TRUE(journal->Entries().value().empty());
 }
 
 TEST_F(JournalTest, SpentAddsUpOverStudies) {
   ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann", "s1", 1), Entry("ann", "s2", 0.5), Entry("bob")}));
-  EXPECT_EQ(journal->Spent("ann"), *Budget::FromEpsilon(1.5));
-  EXPECT_EQ(journal->Spent("bob"), *Budget::FromEpsilon(1));
+  EXPECT_EQ(journal->Spent("ann").value(), *Budget::FromEpsilon(1.5));
+  EXPECT_EQ(journal->Spent("bob").value(), *Budget::FromEpsilon(1));
 }
 
 TEST_F(JournalTest, SecondAnswerToAStudyIsRefusedWithAllOfItsBatch) {
@@ -122,7 +129,7 @@ TEST_F(JournalTest, SecondAnswerToAStudyIsRefusedWithAllOfItsBatch) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
   EXPECT_THAT(journal->Append({Entry("cy"), Entry("cy")}),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study s1")));
-  EXPECT_THAT(Subjects(journal->Entries()), ElementsAre("ann"));
+  EXPECT_THAT(Subjects(journal->Entries().value()), ElementsAre("ann"));
 }
 
 TEST_F(JournalTest, OnlyAnswersCanBeMarkedDelivered) {
@@ -130,7 +137,7 @@ TEST_F(JournalTest, OnlyAnswersCanBeMarkedDelivered) {
   ASSERT_OK(journal->Append({Entry("ann")}));
   EXPECT_THAT(journal->MarkDelivered("s1", {"ann", "bob"}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no answer to study s1")));
-  EXPECT_THAT(Subjects(journal->Undelivered()), ElementsAre("ann"));
+  EXPECT_THAT(Subjects(journal->Undelivered().value()), ElementsAre("ann"));
 }
 
 TEST_F(JournalTest, SecondOpenerIsRefusedUntilTheFirstIsDone) {
@@ -156,7 +163,7 @@ TEST_F(JournalTest, EveryLengthReopensToAPrefix) {
     WriteFile(whole.substr(0, size));
     {
       ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
-      const size_t entries = journal->Entries().size();
+      const size_t entries = journal->Entries().value().size();
       ASSERT_TRUE(entries == 0 || entries == 2) << "half a record at length " << size;
       ASSERT_GE(entries, seen) << size;
       seen = entries;
@@ -164,7 +171,7 @@ TEST_F(JournalTest, EveryLengthReopensToAPrefix) {
       ASSERT_OK(journal->Append({Entry("dot")}));
     }
     ASSERT_OK_AND_ASSIGN(const auto again, Journal::Open(path()));
-    ASSERT_EQ(again->Entries().size(), seen + 1) << size;
+    ASSERT_EQ(again->Entries().value().size(), seen + 1) << size;
   }
   EXPECT_EQ(seen, 2);
 }
@@ -200,6 +207,64 @@ TEST_F(JournalTest, AnotherFileIsNotTakenForAJournal) {
   EXPECT_THAT(Journal::Open(path()),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no journal")));
   EXPECT_EQ(ReadFile().substr(0, 3), "age");
+}
+
+// Both have the lock: flock() belongs to the open file, which fork() shares.
+TEST_F(JournalTest, AChildAfterForkIsRefusedEveryUse) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  ASSERT_OK(journal->Append({Entry("ann")}));
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto refused = [](const absl::Status& status) {
+      return absl::IsFailedPrecondition(status) && absl::StrContains(status.message(), "fork()");
+    };
+    const bool all =
+        refused(journal->Append({Entry("bob")})) &&
+        refused(journal->MarkDelivered("s1", {"ann"})) &&
+        refused(journal->Find("ann", "s1").status()) && refused(journal->Spent("ann").status()) &&
+        refused(journal->Entries().status()) && refused(journal->Undelivered().status());
+    _exit(all ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_OK(journal->Append({Entry("bob")}));
+}
+
+TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
+  ASSERT_OK_AND_ASSIGN(auto journal, Journal::Open(path()));
+  ASSERT_OK(journal->Append({Entry("ann")}));
+  std::ofstream(path(), std::ios::binary | std::ios::app) << 'x';
+  EXPECT_THAT(journal->Append({Entry("bob")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was changed")));
+
+  journal.reset();
+  std::filesystem::remove(path());
+  ASSERT_OK_AND_ASSIGN(journal, Journal::Open(path()));
+  std::filesystem::rename(path(), path() + ".moved");
+  EXPECT_THAT(journal->Append({Entry("dan")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("replaced or removed")));
+}
+
+TEST_F(JournalTest, KnowsWhoseAnswersItHasAfterARestartToo) {
+  SeenManifest seen{.curator = "curator:1", .manifest = FakeManifest(SampleTerms())};
+  seen.key = seen.root = FakeKey(1).public_key();
+  seen.manifest.key = KeyIdOf(seen.key);
+  {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    ASSERT_OK(journal->Append({Entry("early", "sample")}));
+    ASSERT_OK(journal->Remember(seen));
+    ASSERT_OK(journal->Append({Entry("ann", "sample"), Entry("ann", "other")}));
+  }
+  seen.key = seen.root = FakeKey(2).public_key();
+  seen.manifest.key = KeyIdOf(seen.key);
+  for (int restart = 0; restart < 2; ++restart) {
+    ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+    EXPECT_EQ(journal->Find("ann", "sample").value()->curator, FakeKey(1).public_key());
+    EXPECT_EQ(journal->Find("ann", "other").value()->curator, std::nullopt);
+    EXPECT_EQ(journal->Find("early", "sample").value()->curator, std::nullopt);
+    ASSERT_OK(journal->Remember(seen));  // later trust does not move earlier answers
+  }
 }
 
 }  // namespace

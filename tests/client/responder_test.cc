@@ -20,8 +20,8 @@ Privatizer MakePrivatizer(double epsilon = 2, uint8_t fingerprint = 1) {
   return SamplePrivatizer("sample", epsilon, {fingerprint});
 }
 
-Answer MakeAnswer(const std::string& subject, uint8_t ticket, double x = 3) {
-  return {.subject = subject, .row = {x}, .label = 1, .ticket = SampleTicket(ticket)};
+Invitation Invite(const std::string& subject, uint8_t ticket) {
+  return {.subject = subject, .ticket = SampleTicket(ticket)};
 }
 
 class ResponderTest : public ::testing::Test {
@@ -33,79 +33,106 @@ class ResponderTest : public ::testing::Test {
     responder_.emplace(policy_, *journal_);
   }
 
+  absl::StatusOr<std::vector<PrivateReport>> Respond(const Privatizer& privatizer,
+                                                     const std::vector<Invitation>& invitations,
+                                                     const LabelledRow& row = {{3}, 1}) {
+    const auto read = [&](size_t) {
+      ++rows_read_;
+      return row;
+    };
+    return responder_->Respond(privatizer, invitations, read, random_);
+  }
+
   TempDir dir_;
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
   std::unique_ptr<Journal> journal_;
   std::optional<Responder> responder_;
   OpenSslRandom random_;
+  int rows_read_ = 0;
 };
 
 TEST_F(ResponderTest, WhatItReturnsIsInTheJournal) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto reports,
-      responder_->Respond(MakePrivatizer(), {MakeAnswer("ann", 1), MakeAnswer("bob", 2)}, random_));
+  ASSERT_OK_AND_ASSIGN(const auto reports,
+                       Respond(MakePrivatizer(), {Invite("ann", 1), Invite("bob", 2)}));
   ASSERT_EQ(reports.size(), 2);
   EXPECT_EQ(reports[1].ticket, SampleTicket(2));
-  EXPECT_EQ(journal_->Find("ann", "sample")->report, reports[0]);
-  EXPECT_EQ(journal_->Find("bob", "sample")->report, reports[1]);
-  EXPECT_EQ(journal_->Spent("ann"), *Budget::FromEpsilon(2));
+  EXPECT_EQ(journal_->Find("ann", "sample").value()->report, reports[0]);
+  EXPECT_EQ(journal_->Find("bob", "sample").value()->report, reports[1]);
+  EXPECT_EQ(journal_->Spent("ann").value(), *Budget::FromEpsilon(2));
 }
 
 TEST_F(ResponderTest, AskingAgainReturnsTheSameBytesEvenAfterARestart) {
   const Privatizer privatizer = MakePrivatizer();
-  ASSERT_OK_AND_ASSIGN(const auto first,
-                       responder_->Respond(privatizer, {MakeAnswer("ann", 1, 3)}, random_));
+  ASSERT_OK_AND_ASSIGN(const auto first, Respond(privatizer, {Invite("ann", 1)}, {{3}, 1}));
   Reopen();
-  ASSERT_OK_AND_ASSIGN(const auto again,
-                       responder_->Respond(privatizer, {MakeAnswer("ann", 9, 8)}, random_));
+  ASSERT_OK_AND_ASSIGN(const auto again, Respond(privatizer, {Invite("ann", 9)}, {{8}, 1}));
   EXPECT_EQ(first, again);
-  EXPECT_EQ(journal_->Entries().size(), 1);
+  EXPECT_EQ(journal_->Entries().value().size(), 1);
 }
 
 TEST_F(ResponderTest, NewAndOldAnswersKeepTheirOrder) {
   const Privatizer privatizer = MakePrivatizer();
-  ASSERT_OK_AND_ASSIGN(const auto old,
-                       responder_->Respond(privatizer, {MakeAnswer("bob", 1)}, random_));
-  ASSERT_OK_AND_ASSIGN(
-      const auto reports,
-      responder_->Respond(privatizer, {MakeAnswer("ann", 2), MakeAnswer("bob", 3)}, random_));
+  ASSERT_OK_AND_ASSIGN(const auto old, Respond(privatizer, {Invite("bob", 1)}));
+  ASSERT_OK_AND_ASSIGN(const auto reports,
+                       Respond(privatizer, {Invite("ann", 2), Invite("bob", 3)}));
   EXPECT_EQ(reports[0].ticket, SampleTicket(2));
   EXPECT_EQ(reports[1], old[0]);
 }
 
-TEST_F(ResponderTest, PolicyIsAskedBeforeTheRowIsRead) {
-  EXPECT_THAT(responder_->Respond(MakePrivatizer(4), {MakeAnswer("ann", 1, 777)}, random_),
+TEST_F(ResponderTest, WhatIsRefusedIsRefusedBeforeAnyRowIsRead) {
+  EXPECT_THAT(Respond(MakePrivatizer(4), {Invite("ann", 1)}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 2")));
-  EXPECT_TRUE(journal_->Entries().empty());
+
+  // The second subject is refused; the first one's row is not read for it.
+  ASSERT_OK(Respond(MakePrivatizer(2, 1), {Invite("bob", 1)}));
+  rows_read_ = 0;
+  EXPECT_THAT(Respond(MakePrivatizer(2, 9), {Invite("ann", 1), Invite("bob", 2)}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
+  EXPECT_EQ(rows_read_, 0);
+  EXPECT_EQ(journal_->Entries().value().size(), 1);
 }
 
-TEST_F(ResponderTest, OneRefusedAnswerJournalsNone) {
-  EXPECT_THAT(responder_->Respond(MakePrivatizer(),
-                                  {MakeAnswer("ann", 1), MakeAnswer("bob", 2, 99)}, random_),
-              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
-  EXPECT_TRUE(journal_->Entries().empty());
+TEST_F(ResponderTest, AStudyThatDoesNotAgreeWithTheOwnSchemaIsDeclinedBeforeTheRow) {
+  policy_.own_schema = std::make_shared<const Schema>(
+      *Schema::Create({testing::Numeric("x", 0, 11)}, "y", {"no", "yes"}));
+  EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 1)}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("study sample is declined: feature \"x\" has another type")));
+  EXPECT_EQ(rows_read_, 0);
+  policy_.own_schema = std::make_shared<const Schema>(testing::SampleSchema());
+  EXPECT_OK(Respond(MakePrivatizer(), {Invite("ann", 1)}));
+}
+
+TEST_F(ResponderTest, EveryRowThatIsReadIsAnswered) {
+  uint8_t number = 0;
+  for (const Row& row : {Row{3}, Row{777}, Row{}, Row{1, 2, 3}, Row{kMissingValue}}) {
+    for (const uint32_t label : {0u, 7u, kUnlabelled}) {
+      const std::string subject = std::to_string(++number);
+      EXPECT_OK(Respond(MakePrivatizer(), {Invite(subject, number)}, {row, label}));
+      EXPECT_TRUE(journal_->Find(subject, "sample").value().has_value());
+    }
+  }
 }
 
 TEST_F(ResponderTest, OtherTermsForAnAnsweredStudyAreDeclined) {
-  ASSERT_OK(responder_->Respond(MakePrivatizer(2, 1), {MakeAnswer("ann", 1)}, random_));
-  EXPECT_THAT(responder_->Respond(MakePrivatizer(1, 2), {MakeAnswer("ann", 2)}, random_),
+  ASSERT_OK(Respond(MakePrivatizer(2, 1), {Invite("ann", 1)}));
+  EXPECT_THAT(Respond(MakePrivatizer(1, 2), {Invite("ann", 2)}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("under other terms")));
 }
 
 TEST_F(ResponderTest, TotalBudgetOfASubjectIsKept) {
   policy_.max_total_epsilon = *Budget::FromEpsilon(3);
-  ASSERT_OK(responder_->Respond(MakePrivatizer(2), {MakeAnswer("ann", 1)}, random_));
+  ASSERT_OK(Respond(MakePrivatizer(2), {Invite("ann", 1)}));
   const Privatizer second = SamplePrivatizer("another", 2, {5});
-  EXPECT_THAT(responder_->Respond(second, {MakeAnswer("ann", 2)}, random_),
+  EXPECT_THAT(Respond(second, {Invite("ann", 2)}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("at most 3")));
-  EXPECT_OK(responder_->Respond(second, {MakeAnswer("bob", 3)}, random_));
+  EXPECT_OK(Respond(second, {Invite("bob", 3)}));
 }
 
 TEST_F(ResponderTest, SubjectTwiceInOneBatchIsRefused) {
-  EXPECT_THAT(
-      responder_->Respond(MakePrivatizer(), {MakeAnswer("ann", 1), MakeAnswer("ann", 2)}, random_),
-      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study sample")));
-  EXPECT_TRUE(journal_->Entries().empty());
+  EXPECT_THAT(Respond(MakePrivatizer(), {Invite("ann", 1), Invite("ann", 2)}),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("study sample")));
+  EXPECT_TRUE(journal_->Entries().value().empty());
 }
 
 }  // namespace

@@ -48,12 +48,7 @@ std::string SubjectOf(uint32_t device) { return absl::StrCat("device ", device);
 // Device d of a slot has place d / kSlots: its leaf and its label.
 uint32_t LeafOf(uint32_t device) { return device / kSlots % kLeaves; }
 uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
-coppice::Answer AnswerOf(uint32_t device, const Ticket& ticket) {
-  return {.subject = SubjectOf(device),
-          .row = {LeafOf(device) + 0.5},
-          .label = LabelOf(device),
-          .ticket = ticket};
-}
+LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(device)}; }
 
 absl::StatusOr<Privatizer> PrivatizerFor(const Studies::Offered& offer) {
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
@@ -111,7 +106,9 @@ absl::Status Fleet::Answer(uint32_t device, const Studies::Offered& offer) {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
   return Responder(policy_, *journals_[GatewayOf(device)])
-      .Respond(privatizer, {AnswerOf(device, offer.tickets[0])}, random)
+      .Respond(
+          privatizer, {{SubjectOf(device), offer.tickets[0]}},
+          [device](size_t) { return RowOf(device); }, random)
       .status();
 }
 
@@ -119,12 +116,11 @@ absl::StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
                                                 const Studies::Offered& offer) const {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
-  const coppice::Answer answer = AnswerOf(device, offer.tickets[0]);
-  return privatizer.Privatize(answer.row, answer.label, answer.ticket, random);
+  return privatizer.Privatize(RowOf(device), offer.tickets[0], random);
 }
 
 std::optional<JournalEntry> Fleet::Find(uint32_t device, const std::string& study) const {
-  return journals_[GatewayOf(device)]->Find(SubjectOf(device), study);
+  return journals_[GatewayOf(device)]->Find(SubjectOf(device), study).value();
 }
 
 std::vector<uint32_t> Fleet::Answered(uint32_t gateway, const std::string& study) const {

@@ -45,7 +45,7 @@ TEST(BackupTest, ABackupDuringIngestHoldsWhatWasAcknowledgedAndARestoredStoreCou
                       folder.path() + "/rows/schema.json", "--epsilon", "1", "--mechanism",
                       "laplace_joint", "--depth", "4"});
   ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
+  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("s", 1));
   const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
 
   std::atomic<uint64_t> acknowledged{0};
@@ -159,7 +159,7 @@ TEST(BackupTest, AModelThatOutlivesReportsOfItsStudyDoesNotKeepTheDaemonFromBein
                       "laplace_joint", "--depth", "4"});
   {
     ASSERT_OK_AND_ASSIGN(const Collector collector, Collector::Create(daemon.connection(), {}));
-    ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("s", 1));
+    ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("s", 1));
     const std::vector<PrivateReport> reports = RandomizedReports(collector, offer, kDevices);
     // A backup writes what is new into a table of its own.
     ASSERT_OK(collector.Deliver(absl::MakeConstSpan(reports).first(30)));

@@ -108,7 +108,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
   CreateStudy("judged");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchForest("judged", 5));
+  ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchForest("judged", 5));
   const Privatizer privatizer = *Privatizer::Create(offer.terms, offer.fingerprint, offer.trees);
   OpenSslRandom random;
   const auto stub = v1::ReportService::NewStub(*Connect(daemon_.connection()));
@@ -130,7 +130,7 @@ TEST_F(BadInputTest, EachBadReportHasItsOutcomeAndTheGoodOneCounts) {
     return std::vector<int>(response.outcomes().begin(), response.outcomes().end());
   };
   const auto ticket = [&](size_t i) { return offer.tickets[i].ToBytes(); };
-  const std::string good = privatizer.Privatize({0.5, 0.5}, 1, offer.tickets[0], random)->payload;
+  const std::string good = privatizer.Privatize({{0.5, 0.5}, 1}, offer.tickets[0], random)->payload;
   const std::string fingerprint(offer.fingerprint.begin(), offer.fingerprint.end());
   std::string forged = ticket(1);
   forged[20] = static_cast<char>(forged[20] ^ 1);

@@ -76,7 +76,7 @@ struct Fleet {
   }
 
   std::optional<Collector> collector;
-  std::optional<Collector::Offers> offer;
+  std::optional<Offer> offer;
   std::vector<PrivateReport> reports;
 };
 

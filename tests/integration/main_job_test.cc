@@ -91,7 +91,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
   CreateSynthetic("many", "optimized_unary", /*trees=*/"16");
   ASSERT_OK_AND_ASSIGN(const Collector collector,
                        Collector::Create(daemon_.connection(), RetryOptions()));
-  ASSERT_OK_AND_ASSIGN(const Collector::Offers all, collector.FetchForest("many", 1));
+  ASSERT_OK_AND_ASSIGN(const Offer all, collector.FetchForest("many", 1));
   ASSERT_EQ(all.trees.size(), 16u);
   std::set<uint32_t> seen;
   std::vector<PrivateReport> reports;
@@ -101,7 +101,7 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
       ASSERT_EQ(daemon_.Stop(), 0);
       ASSERT_TRUE(daemon_.Start());
     }
-    ASSERT_OK_AND_ASSIGN(const Collector::Offers offer, collector.FetchOffer("many"));
+    ASSERT_OK_AND_ASSIGN(const Offer offer, collector.FetchOffer("many"));
     ASSERT_EQ(offer.trees.size(), 1u);
     const auto& [number, tree] = *offer.trees.begin();
     seen.insert(number);
@@ -110,9 +110,9 @@ TEST_F(MainJobTest, ADeviceFetchesTheOneTreeOfItsTicket) {
     ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
                          Privatizer::Create(offer.terms, offer.fingerprint, offer.trees));
     ASSERT_OK_AND_ASSIGN(reports.emplace_back(),
-                         privatizer.Privatize({0.25, 0.75}, 1, offer.tickets[0], random));
+                         privatizer.Privatize({{0.25, 0.75}, 1}, offer.tickets[0], random));
     if (TreeOfTicket(all.tickets[0], 16) != number) {
-      EXPECT_THAT(privatizer.Privatize({0.25, 0.75}, 1, all.tickets[0], random),
+      EXPECT_THAT(privatizer.Privatize({{0.25, 0.75}, 1}, all.tickets[0], random),
                   StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not here")));
     }
   }
@@ -162,9 +162,9 @@ TEST_F(MainJobTest, TheReadmesDeviceAnswersOnceHoweverOftenItRuns) {
                                            daemon_.ca(),
                                            "device",
                                            folder_.path() + "/device.journal",
-                                           "1",
-                                           "0.25",
-                                           "0.75"};
+                                           "y=1",
+                                           "x1=0.25",
+                                           "x2=0.75"};
   const Outcome refused = testing::RunProgram(device);
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("epsilon"));

@@ -13,8 +13,7 @@
 namespace coppice::testing {
 
 // One a device.
-inline std::vector<PrivateReport> RandomizedReports(const Collector& collector,
-                                                    const Collector::Offers& offer,
+inline std::vector<PrivateReport> RandomizedReports(const Collector& collector, const Offer& offer,
                                                     size_t devices) {
   std::vector<PrivateReport> reports;
   OpenSslRandom random;
@@ -24,7 +23,8 @@ inline std::vector<PrivateReport> RandomizedReports(const Collector& collector,
         *collector.FetchTickets(offer.terms.study, offer.fingerprint, 1000);
     for (const Ticket& ticket : tickets) {
       const double x = static_cast<double>(reports.size() % 100) / 100;
-      reports.push_back(*privatizer.Privatize({x, 1 - x}, reports.size() % 2, ticket, random));
+      reports.push_back(*privatizer.Privatize(
+          {{x, 1 - x}, static_cast<uint32_t>(reports.size() % 2)}, ticket, random));
     }
   }
   return reports;

@@ -16,7 +16,7 @@ int main() {
               .mechanism = MechanismKind::kOptimizedUnary};
   const auto privatizer = Privatizer::Create(terms, Fingerprint{}, HoldAll({Tree::SingleLeaf()}));
   OpenSslRandom random;
-  const auto report = privatizer->Privatize({0.5}, 1, Ticket{}, random);
+  const auto report = privatizer->Privatize({{0.5}, 1}, Ticket{}, random);
   std::printf("%zu bytes\n", report.ok() ? report->payload.size() : 0);
   return report.ok() ? 0 : 1;
 }

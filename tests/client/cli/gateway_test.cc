@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
+#include "tests/client/fake_curator.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -9,6 +10,8 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FakeKey;
+using ::coppice::testing::FakeManifest;
 using ::coppice::testing::SamplePrivatizer;
 using ::coppice::testing::SampleTerms;
 using ::coppice::testing::SampleTicket;
@@ -26,8 +29,14 @@ class FakeLink {
           for (size_t i = 0; i < rows.size(); ++i) tickets.push_back(SampleTicket(++issued_));
           return tickets;
         },
-        .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); }};
+        .deliver = [this](absl::Span<const PrivateReport> reports) { return Take(reports); },
+        .check_is =
+            [this](const PublicKey& root) {
+              return root == key ? absl::OkStatus() : absl::FailedPreconditionError("another");
+            }};
   }
+
+  PublicKey key = FakeKey(1).public_key();
 
   int calls = 0;
   int fail_from_call = 1000;
@@ -47,15 +56,22 @@ class FakeLink {
 class GatewayTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (int row = 0; row < 10; ++row) table_.Append(Row{static_cast<double>(row)}, row % 2);
+    for (int row = 0; row < 10; ++row) {
+      file_.table.Append(Row{static_cast<double>(row)}, row % 2);
+    }
     ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
+    // As a trust over this journal does when an offer is admitted.
+    SeenManifest seen{.curator = "curator:1", .manifest = FakeManifest(SampleTerms())};
+    seen.key = seen.root = FakeKey(1).public_key();
+    seen.manifest.key = KeyIdOf(seen.key);
+    ASSERT_OK(journal_->Remember(seen));
   }
 
   absl::Status Answer(GatewayCounts& counts, size_t rows = 10) {
-    Gateway gateway(link_.link(), *journal_, /*batch=*/4, [this] { return stop_; });
+    Gateway gateway(link_.link(), *journal_, options_, [this] { return stop_; });
     COPPICE_RETURN_IF_ERROR(gateway.Resume("sample", counts));
     return gateway.AnswerRows(
-        privatizer_, policy_, table_, rows, [](uint64_t) {}, counts);
+        privatizer_, policy_, file_, rows, [](uint64_t) {}, counts);
   }
 
   TempDir dir_;
@@ -63,7 +79,8 @@ class GatewayTest : public ::testing::Test {
   bool stop_ = false;
   Privatizer privatizer_ = SamplePrivatizer();
   Policy policy_{.max_epsilon = *Budget::FromEpsilon(2), .max_total_epsilon = {}};
-  Table table_{SampleTerms().schema};
+  TableFile file_{Table(SampleTerms().schema), {}};
+  GatewayOptions options_{.batch = 4};
   std::unique_ptr<Journal> journal_;
 };
 
@@ -74,8 +91,8 @@ TEST_F(GatewayTest, EveryRowIsOneDevice) {
   EXPECT_EQ(link_.calls, 3);
   EXPECT_EQ(link_.taken.size(), 10);
   EXPECT_EQ(counts.MeanPayloadBytes(), link_.taken[0].payload.size());
-  EXPECT_TRUE(journal_->Undelivered().empty());
-  EXPECT_EQ(journal_->Entries()[9].subject, "10");
+  EXPECT_TRUE(journal_->Undelivered().value().empty());
+  EXPECT_EQ(journal_->Entries().value()[9].subject, "10");
 }
 
 TEST_F(GatewayTest, RowsThatHaveAnsweredArePassedOver) {
@@ -92,7 +109,7 @@ TEST_F(GatewayTest, FailedDeliveryIsResumedWithTheSameBytes) {
   link_.fail_from_call = 2;
   GatewayCounts counts;
   EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kUnavailable, "down"));
-  const std::vector<JournalEntry> waiting = journal_->Undelivered();
+  const std::vector<JournalEntry> waiting = journal_->Undelivered().value();
   ASSERT_EQ(waiting.size(), 4);
 
   link_.fail_from_call = 1000;
@@ -106,7 +123,7 @@ TEST_F(GatewayTest, StopsBetweenBatches) {
   GatewayCounts counts;
   EXPECT_THAT(Answer(counts), StatusIs(absl::StatusCode::kCancelled, HasSubstr("stopped")));
   EXPECT_EQ(link_.calls, 0);
-  EXPECT_TRUE(journal_->Entries().empty());
+  EXPECT_TRUE(journal_->Entries().value().empty());
 }
 
 TEST_F(GatewayTest, RefusedReportsAreCountedByReasonAndNotSentAgain) {
@@ -115,7 +132,46 @@ TEST_F(GatewayTest, RefusedReportsAreCountedByReasonAndNotSentAgain) {
   ASSERT_OK(Answer(counts, 5));
   EXPECT_EQ(counts.refused["study sealed"], 5);
   EXPECT_EQ(counts.TotalRefused(), 5);
-  EXPECT_TRUE(journal_->Undelivered().empty());
+  EXPECT_TRUE(journal_->Undelivered().value().empty());
+}
+
+TEST_F(GatewayTest, SubjectsAreWhoTheIdColumnNames) {
+  for (int row = 0; row < 10; ++row)
+    file_.ids.push_back(std::string(1, static_cast<char>('a' + row)));
+  GatewayCounts counts;
+  ASSERT_OK(Answer(counts, 3));
+  // Another order of rows: nobody answers twice.
+  std::swap(file_.ids[0], file_.ids[9]);
+  ASSERT_OK(Answer(counts, 10));
+  EXPECT_EQ(counts.accepted, 10);
+  EXPECT_EQ(counts.answered_before, 3);
+  EXPECT_TRUE(journal_->Find("j", "sample").value().has_value());
+}
+
+TEST_F(GatewayTest, AnotherCuratorGetsNothingAndEndsNothing) {
+  link_.fail_from_call = 1;
+  GatewayCounts counts;
+  EXPECT_THAT(Answer(counts, 4), StatusIs(absl::StatusCode::kUnavailable, "down"));
+  link_.fail_from_call = 1000;
+  link_.key = FakeKey(2).public_key();
+  Gateway elsewhere(link_.link(), *journal_, options_, [] { return false; });
+  ASSERT_OK(elsewhere.Resume("", counts));
+  EXPECT_EQ(counts.of_other_curators, 4);
+  EXPECT_TRUE(link_.taken.empty());
+  EXPECT_EQ(journal_->Undelivered().value().size(), 4);
+}
+
+TEST_F(GatewayTest, AnUnknownStudyIsAnEndOnlyWhenToldSo) {
+  link_.result = {Delivery::kUnknownStudy, "unknown study"};
+  GatewayCounts counts;
+  ASSERT_OK(Answer(counts, 4));
+  EXPECT_EQ(counts.unknown_study, 4);
+  EXPECT_EQ(journal_->Undelivered().value().size(), 4);
+
+  options_.end_unknown = true;
+  ASSERT_OK(Answer(counts, 4));
+  EXPECT_EQ(counts.unknown_study, 8);
+  EXPECT_TRUE(journal_->Undelivered().value().empty());
 }
 
 TEST_F(GatewayTest, PolicyIsKept) {
