@@ -4,6 +4,7 @@
 #define COPPICE_TESTS_FUZZ_FUZZ_SCHEMA_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/data/read_table.h"
@@ -26,6 +27,22 @@ inline bool FitsItsSchema(const Table& table) {
   for (size_t row = 0; row < table.num_rows(); ++row) {
     if (!table.schema().Validate(table.row(row)).ok()) return false;
     if (table.labels()[row] >= table.schema().num_classes()) return false;
+  }
+  return true;
+}
+
+// Whether a device's file is refused for its structure alone: one whose structure passes is read
+// whole by every schema, and to rows that can be answered.
+inline bool IsReadByEverySchema(const std::string& path) {
+  const bool sound = CheckTableStructure(path).ok();
+  for (const auto& schema :
+       {MixedSchema(), NumericSchema(), SchemaOf({Categorical("label2", {"0"})})}) {
+    const auto read = ReadTable(path, schema, {.total = true});
+    if (read.ok() != sound) return false;
+    if (!read.ok()) continue;
+    for (size_t row = 0; row < read->table.num_rows(); ++row) {
+      if (!schema->Validate(read->table.row(row)).ok()) return false;
+    }
   }
   return true;
 }

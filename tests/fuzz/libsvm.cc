@@ -1,4 +1,5 @@
-// A LIBSVM file. Every row that is read fits the schema.
+// A LIBSVM file. Every row that is read fits the schema, and no schema makes a device's file
+// unreadable.
 
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_schema.h"
@@ -14,5 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!read.ok()) continue;
     Require(coppice::testing::FitsItsSchema(read->table), "a row does not fit its schema");
   }
+  Require(coppice::testing::IsReadByEverySchema(file.path()), "the schema decides who is read");
   return 0;
 }
