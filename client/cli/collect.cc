@@ -157,11 +157,6 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
 // What speaks against the file without regard to any study, so that it can be said before a curator
 // is asked: from then on every row is answered.
 absl::StatusOr<std::shared_ptr<const Schema>> CheckOwnRows(const SimulateFlags& flags) {
-  if (flags.strict && flags.schema_file.empty()) {
-    return absl::InvalidArgumentError(
-        "--strict checks rows against a schema of one's own, before any study is asked for: name "
-        "it with --schema");
-  }
   COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column));
   if (flags.schema_file.empty()) return nullptr;
   COPPICE_ASSIGN_OR_RETURN(auto own, ReadClassSchema(flags.schema_file));
@@ -274,10 +269,11 @@ void AddSimulate(CLI::App& noun, Action& action) {
       ->required();
   verb->add_option("--id-column", flags->id_column,
                    "Column that says whose row it is, for the journal (default: the row's number)");
-  verb->add_option("--schema", flags->schema_file,
-                   "The devices' own declared schema: a study that does not agree with it is "
-                   "declined before any row is read")
-      ->check(CLI::ExistingFile);
+  CLI::Option* own_schema =
+      verb->add_option("--schema", flags->schema_file,
+                       "The devices' own declared schema: a study that does not agree with it is "
+                       "declined before any row is read");
+  own_schema->check(CLI::ExistingFile);
   verb->add_option("--journal", flags->journal_file,
                    "Where the devices remember what they sent (default: a new temporary file)");
   verb->add_option("--submission-tokens", flags->tokens_file,
@@ -299,7 +295,8 @@ void AddSimulate(CLI::App& noun, Action& action) {
                    "Answer only if the curator builds models of at least so many reports")
       ->capture_default_str();
   verb->add_flag("--strict", flags->strict,
-                 "Refuse rows that do not fit --schema, before the curator is asked for anything");
+                 "Refuse rows that do not fit --schema, before the curator is asked for anything")
+      ->needs(own_schema);
   AddGatewayFlags(*verb, flags->gateway);
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);

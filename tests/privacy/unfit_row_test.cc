@@ -47,18 +47,29 @@ std::vector<LabelledRow> UnfitRows() {
   return {{{3}, kUnlabelled}, {{8}, 2}, {{kMissingValue}, kUnlabelled}, {{777}, 0}, {{}, 55}};
 }
 
-std::string WhatIsSeen(const Privatizer& device, const LabelledRow& row, const Ticket& ticket,
-                       PrivateRandom& random) {
+// A row that is refused is silence. What else fails is the draws' affair, as where a walk is cut.
+absl::StatusOr<std::string> WhatIsSeen(const Privatizer& device, const LabelledRow& row,
+                                       const Ticket& ticket, PrivateRandom& random) {
   const auto report = device.Privatize(row, ticket, random);
-  return report.ok() ? report->payload : kSilence;
+  if (report.ok()) return report->payload;
+  if (absl::IsInvalidArgument(report.status())) return std::string(kSilence);
+  return report.status();
+}
+
+// Laplace payloads are many; the first byte alone already tells silence from an answer.
+absl::StatusOr<std::string> FirstByteSeen(const Privatizer& device, const LabelledRow& row,
+                                          PrivateRandom& random) {
+  absl::StatusOr<std::string> seen = WhatIsSeen(device, row, Ticket(), random);
+  if (seen.ok()) seen->resize(1);
+  return seen;
 }
 
 class UnfitRowTest : public ::testing::TestWithParam<MechanismKind> {
  protected:
   // Laplace noise has a tail on every entry; a large epsilon keeps it short enough to walk.
-  const char* Epsilon() const { return IsLaplace(GetParam()) ? "6" : "1"; }
+  const char* Epsilon() const { return IsLaplace(GetParam()) ? "9" : "1"; }
   Walk HowToWalk() const {
-    return IsLaplace(GetParam()) ? Walk{.cut_off = 1e-6} : Walk{.lump_from = 4};
+    return IsLaplace(GetParam()) ? Walk{.cut_off = 1e-5} : Walk{.lump_from = 4};
   }
 
   Law<std::string> LawOf(const Privatizer& device, const LabelledRow& row,
@@ -79,7 +90,8 @@ TEST_P(UnfitRowTest, IsToldFromNoOtherByMoreThanEpsilon) {
   const Privatizer device = MakeDevice(GetParam(), Epsilon());
   std::vector<LabelledRow> rows = FittingRows();
   for (const LabelledRow& unfit : UnfitRows()) rows.push_back(unfit);
-  for (uint8_t number = 0; number < 4; ++number) {  // of whatever column
+  const uint8_t tickets = IsLaplace(GetParam()) ? 1 : 4;  // the others have a column by the ticket
+  for (uint8_t number = 0; number < tickets; ++number) {
     Ticket ticket;
     ticket.id.fill(number);
     std::vector<Law<std::string>> laws;
@@ -87,6 +99,7 @@ TEST_P(UnfitRowTest, IsToldFromNoOtherByMoreThanEpsilon) {
     double worst = 0;
     for (const Law<std::string>& one : laws) {
       EXPECT_NEAR(one.total() + one.cut, 1, 1e-9);
+      EXPECT_LE(one.cut, 0.1);
       for (const Law<std::string>& other : laws) worst = std::max(worst, ProvenLoss(one, other));
     }
     EXPECT_LE(worst, device.terms().epsilon.epsilon() + 1e-9);
@@ -112,13 +125,11 @@ TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
   const Privatizer device = MakeDevice(GetParam(), "1");
   std::vector<LabelledRow> rows = {{{3}, 0}, {{8}, 1}};
   for (const LabelledRow& unfit : UnfitRows()) rows.push_back(unfit);
-  const Ticket ticket;
   const AuditSubject subject = {
       .name = "device",
       .inputs = static_cast<uint32_t>(rows.size()),
       .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
-        // Laplace payloads are many; the first byte alone already tells silence from an answer.
-        return WhatIsSeen(device, rows[input], ticket, random).substr(0, 1);
+        return FirstByteSeen(device, rows[input], random);
       }};
   ASSERT_OK_AND_ASSIGN(const AuditResult result, RunAudit(subject, {.trials = 200'000}));
   EXPECT_LE(result.epsilon_lower_bound, 1);
@@ -127,13 +138,12 @@ TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
 // Planted: the device that falls silent where it does not know the class, as devices did.
 TEST_P(UnfitRowTest, ThatFallsSilentIsFoundOut) {
   const Privatizer device = MakeDevice(GetParam(), "1");
-  const Ticket ticket;
   const AuditSubject subject = {
       .name = "silent device",
       .inputs = 2,
       .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
-        if (input == 1) return kSilence;
-        return WhatIsSeen(device, {{3}, 0}, ticket, random).substr(0, 1);
+        if (input == 1) return std::string(kSilence);
+        return FirstByteSeen(device, {{3}, 0}, random);
       }};
   ASSERT_OK_AND_ASSIGN(const AuditResult result, RunAudit(subject, {.trials = 20'000}));
   EXPECT_GT(result.epsilon_lower_bound, 3);
