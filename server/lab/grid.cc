@@ -10,13 +10,13 @@
 namespace coppice {
 namespace {
 
-std::vector<Cell> EmptyCells(const RunOptions& options) {
-  std::vector<Cell> cells;
+std::vector<GridCell> EmptyCells(const RunOptions& options) {
+  std::vector<GridCell> cells;
   cells.reserve(options.grid.cells());
   for (const uint32_t depth : options.grid.depths) {
     for (const uint32_t min_leaf : options.grid.min_leaves) {
       for (const EstimatorOptions& estimator : options.grid.estimators) {
-        Cell& cell = cells.emplace_back();
+        GridCell& cell = cells.emplace_back();
         cell.depth = depth;
         cell.min_leaf = min_leaf;
         cell.estimator = estimator;
@@ -43,7 +43,7 @@ class Runner {
     const LabRows rows = rows_(seeds.Next());
     const uint64_t partition_seed = seeds.Next();
     result_.majority[repetition] = MajorityAccuracy(*rows.private_rows, *rows.test_rows);
-    const absl::Span<Cell> cells = absl::MakeSpan(result_.cells);
+    const absl::Span<GridCell> cells = absl::MakeSpan(result_.cells);
     const size_t group = options_.grid.estimators.size();
     for (size_t first = 0; first < cells.size(); first += group) {
       CollectOptions collect = options_.collect;
@@ -59,14 +59,15 @@ class Runner {
  private:
   // `cells` differ in their estimators only.
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
-                        PublicRandom& assignment, PrivateRandom& noise, absl::Span<Cell> cells) {
+                        PublicRandom& assignment, PrivateRandom& noise,
+                        absl::Span<GridCell> cells) {
     const Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(Collected collected, Collect(*rows.public_rows, *rows.private_rows,
                                                           collect, assignment, noise));
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
     const LocatedRows test(collected.forest, *rows.test_rows);
-    for (Cell& cell : cells) {
+    for (GridCell& cell : cells) {
       const Stopwatch estimating;
       COPPICE_ASSIGN_OR_RETURN(const ForestPredictions predictions,
                                EstimateForest(collected, *rows.public_rows, cell.estimator));
@@ -87,15 +88,15 @@ class Runner {
 };
 
 // The best cell over the repetitions `first`, `first` + `step`, ...
-const Cell& BestOver(const RunResult& result, size_t first, size_t step) {
-  const auto total = [=](const Cell& cell) {
+const GridCell& BestOver(const RunResult& result, size_t first, size_t step) {
+  const auto total = [=](const GridCell& cell) {
     double sum = 0;
     for (size_t r = first; r < cell.accuracy.size(); r += step) sum += cell.accuracy[r];
     return sum;
   };
-  const Cell* best = &result.cells.front();
+  const GridCell* best = &result.cells.front();
   double best_total = total(*best);
-  for (const Cell& cell : result.cells) {
+  for (const GridCell& cell : result.cells) {
     const double cell_total = total(cell);
     if (cell_total > best_total) {
       best = &cell;
@@ -124,12 +125,12 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
   return result;
 }
 
-const Cell& BestCell(const RunResult& result) { return BestOver(result, 0, 1); }
+const GridCell& BestCell(const RunResult& result) { return BestOver(result, 0, 1); }
 
 std::vector<double> SplitHalfAccuracies(const RunResult& result) {
   std::vector<double> accuracies(result.majority.size());
   for (size_t half = 0; half < 2; ++half) {
-    const Cell& cell = BestOver(result, half, 2);
+    const GridCell& cell = BestOver(result, half, 2);
     for (size_t r = 1 - half; r < accuracies.size(); r += 2) accuracies[r] = cell.accuracy[r];
   }
   return accuracies;

@@ -42,7 +42,7 @@ struct RunOptions {
 };
 
 // One cell in every repetition.
-struct Cell {
+struct GridCell {
   uint32_t depth = 0;
   uint32_t min_leaf = 0;
   EstimatorOptions estimator;
@@ -57,7 +57,7 @@ struct Cell {
 };
 
 struct RunResult {
-  std::vector<Cell> cells;
+  std::vector<GridCell> cells;
   std::vector<double> majority;  // one a repetition: the private rows' most frequent class
 };
 
@@ -66,7 +66,7 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
                                   const std::function<void(uint32_t)>& progress);
 
 // The cell with the best mean accuracy; the first one on a tie.
-const Cell& BestCell(const RunResult& result);
+const GridCell& BestCell(const RunResult& result);
 
 // Each repetition scored in the cell that is best on the half it does not belong to (even and odd
 // numbers). Needs at least two repetitions.

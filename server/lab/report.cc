@@ -17,7 +17,7 @@ Json SummaryJson(const Summary& summary) {
 // JSON has no infinity.
 Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
 
-void AddCell(const Cell& cell, bool chosen_size, Json& report) {
+void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
   report["estimator"] = std::string(EstimatorName(cell.estimator.kind));
   if (cell.estimator.kind == EstimatorKind::kWeighted) {
     report["lambda"] = NumberJson(cell.estimator.lambda);
@@ -37,7 +37,7 @@ void AddCell(const Cell& cell, bool chosen_size, Json& report) {
 }
 
 // In which share of the repetitions each alarm was raised.
-Json AlarmsJson(const Cell& cell) {
+Json AlarmsJson(const GridCell& cell) {
   Json shares = Json::object();
   const double each = 1 / static_cast<double>(cell.alarms.size());
   for (const std::vector<Alarm>& alarms : cell.alarms) {
@@ -51,7 +51,7 @@ Json AlarmsJson(const Cell& cell) {
 }  // namespace
 
 Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {
-  const Cell& best = BestCell(result);
+  const GridCell& best = BestCell(result);
   const CollectOptions& collect = options.collect;
   const Summary accuracy = Summarize(best.accuracy);
   Json report;

@@ -58,7 +58,7 @@ TEST(GridTest, RunsEveryCellInEveryRepetition) {
   EXPECT_EQ(result.cells[5].depth, 1u);
   EXPECT_EQ(result.cells[5].min_leaf, 5u);
   EXPECT_EQ(result.cells[5].estimator.lambda, 10);
-  for (const Cell& cell : result.cells) {
+  for (const GridCell& cell : result.cells) {
     ASSERT_EQ(cell.accuracy.size(), 5u);
     for (const double accuracy : cell.accuracy) EXPECT_TRUE(accuracy > 0 && accuracy < 1);
     for (const double leaves : cell.leaves) EXPECT_LE(leaves, cell.depth == 1 ? 2 : 8);
@@ -95,7 +95,7 @@ TEST(GridTest, AnErrorOfOneRepetitionIsTheRunsError) {
 
 TEST(ReportTest, MarksAGridAsTunedAndWritesInfinityAsText) {
   RunResult result = TwoCells();
-  for (Cell& cell : result.cells) {
+  for (GridCell& cell : result.cells) {
     cell.estimator.lambda = std::numeric_limits<double>::infinity();
     cell.leaves = cell.report_bytes = cell.fit_seconds = cell.fit_cpu_seconds = {1, 1, 1, 1};
   }
