@@ -62,8 +62,16 @@ absl::Status CheckFeature(const Feature& feature) {
       absl::StrCat("feature \"", feature.name, "\" is neither numeric nor categorical"));
 }
 
+// `what` names the list in the message: "features".
+absl::Status CheckAtMost(size_t most, size_t count, absl::string_view what) {
+  if (count <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a schema has at most ", most, " ", what, ", not ", count, ": leave some out"));
+}
+
 absl::Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
   if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
+  COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxFeatures, features.size(), "features"));
   std::vector<std::string> columns;
   for (const Feature& feature : features) columns.push_back(feature.name);
   columns.push_back(label);
@@ -85,6 +93,7 @@ absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string
                                       std::vector<std::string> classes) {
   COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
   if (classes.size() < 2) return absl::InvalidArgumentError("a schema needs at least two classes");
+  COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxClasses, classes.size(), "classes"));
   COPPICE_RETURN_IF_ERROR(CheckDistinct(classes, "class"));
   Schema schema;
   schema.features_ = std::move(features);

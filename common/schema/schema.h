@@ -45,6 +45,10 @@ struct LabelledRow {
 // A row as its owner keeps it: what each column says, by the column's name, the label among them.
 using TextRow = std::map<std::string, std::string, std::less<>>;
 
+// Most features and classes of a schema: models, sums and messages grow with them.
+inline constexpr size_t kMaxFeatures = 65'536;
+inline constexpr size_t kMaxClasses = 4'096;
+
 enum class FeatureType { kNumeric, kCategorical };
 
 struct Feature {
@@ -80,8 +84,9 @@ struct Target {
 
 class Schema {
  public:
-  // InvalidArgument: no feature, fewer than two classes, a duplicate or empty name, non-finite or
-  // reversed bounds, an empty or repeated vocabulary. The message names the feature.
+  // InvalidArgument: no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses, a
+  // duplicate or empty name, non-finite or reversed bounds, an empty or repeated vocabulary. The
+  // message names the feature.
   static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
                                        std::vector<std::string> classes);
   // InvalidArgument also for bounds of the target that are not finite or do not increase.

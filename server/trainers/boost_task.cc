@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "common/base/status_macros.h"
 #include "common/data/table.h"
 #include "server/trainers/bins.h"
+#include "server/trainers/check_finite.h"
 
 namespace coppice {
 namespace {
@@ -14,14 +16,14 @@ constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 st
 constexpr double kMostStep = 10;
 constexpr double kNumberStep = 0.4;
 
-int32_t OnGrid(double x, int64_t unit, int64_t most) {
-  if (!(x > 0)) return 0;  // and not a number
+// `x` is from 0 to 1.
+int32_t OnGrid(double x, int64_t unit) {
   return static_cast<int32_t>(
-      std::min(static_cast<int64_t>(x * static_cast<double>(unit) + 0.5), most));
+      std::min(static_cast<int64_t>(x * static_cast<double>(unit) + 0.5), unit));
 }
 
 // `x` held to [-most, most], as two sums of sizes, of which compilers make several at a time.
-// Beyond 10^6 times `most`, where no score is, rounding leaves less of it.
+// From 2^24 on, where no score is, rounding leaves less of it.
 float Held(float x, float most) { return (std::abs(x + most) - std::abs(x - most)) / 2; }
 
 // 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals. No branch and no table, so that
@@ -176,7 +178,7 @@ class Numbers final : public BoostTask {
     for (size_t row = 0; row < targets_.size(); ++row) {
       const double wanted = std::clamp((targets_[row] - middle_) / reach_, -1.0, 1.0);
       const double q = std::clamp((wanted - scores_[0][row]) / kNumberStep, -1.0, 1.0);
-      residuals[0][row] = q < 0 ? -OnGrid(-q, unit_, unit_) : OnGrid(q, unit_, unit_);
+      residuals[0][row] = q < 0 ? -OnGrid(-q, unit_) : OnGrid(q, unit_);
     }
   }
   void Value(const ChildSums& measured, absl::Span<double> value) const override {
@@ -199,8 +201,9 @@ class Numbers final : public BoostTask {
 
 }  // namespace
 
-void BoostTask::Add(absl::Span<const uint32_t> child_of_row,
-                    const std::vector<std::vector<double>>& values) {
+absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
+                            const std::vector<std::vector<double>>& values) {
+  for (const std::vector<double>& of_child : values) COPPICE_RETURN_IF_ERROR(CheckFinite(of_child));
   std::vector<double> of_child(values.size());
   for (size_t output = 0; output < scores_.size(); ++output) {
     for (size_t child = 0; child < values.size(); ++child) of_child[child] = values[child][output];
@@ -209,6 +212,7 @@ void BoostTask::Add(absl::Span<const uint32_t> child_of_row,
       scores[row] += of_child[child_of_row[row]];
     }
   }
+  return absl::OkStatus();
 }
 
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,

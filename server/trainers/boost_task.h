@@ -7,8 +7,8 @@
 // Bounds     whole multiples of 1 / unit, whatever floating point did before: two classes, |y - p|,
 //            at most half a unit; more classes, an L1 norm of at most one unit; numbers, (1 + q) /
 //            2 and (1 - q) / 2, one unit together.
-// Threads    not safe to share.
-// Source     docs/mechanisms.md#boosting.
+// Errors     Internal for scores that are no finite numbers: what rows ask for would have no
+// bounds. Threads    not safe to share. Source     docs/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOST_TASK_H_
 #define COPPICE_SERVER_TRAINERS_BOOST_TASK_H_
@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/trainers/boost_scores.h"
 #include "server/trainers/releaser.h"
@@ -55,8 +56,9 @@ class BoostTask {
   // The model's outputs of a leaf with these scores (LeafKind::kScores).
   virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
 
-  // Adds to every row's scores the values of its child.
-  void Add(absl::Span<const uint32_t> child_of_row, const std::vector<std::vector<double>>& values);
+  // Adds to every row's scores the values of its child. All scores of a run are below 2^24.
+  absl::Status Add(absl::Span<const uint32_t> child_of_row,
+                   const std::vector<std::vector<double>>& values);
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
 
  protected:
@@ -75,7 +77,8 @@ class BoostTask {
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
                                      int64_t unit = kResidualUnit);
 
-// Steps (bins.h), one a row; a score of 1 is `reach` steps above `middle`, both of them released.
+// Steps (bins.h), one a row; a score of 1 is `reach` steps above `middle`, both of them released,
+// and `reach` above 0.
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit = kResidualUnit);
 

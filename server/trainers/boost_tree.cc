@@ -162,7 +162,7 @@ class Growing {
       }
       scores_[open.node] = open.score;
     }
-    task_.Add(node_of_, values);
+    COPPICE_RETURN_IF_ERROR(task_.Add(node_of_, values));
     return values;
   }
 

@@ -28,8 +28,8 @@ std::vector<uint64_t> PartsOf(absl::Span<const uint64_t> weights, uint64_t finen
   return parts;
 }
 
-uint64_t Sum(absl::Span<const uint64_t> parts) {
-  return std::accumulate(parts.begin(), parts.end(), uint64_t{0});
+absl::uint128 Sum(absl::Span<const uint64_t> parts) {
+  return std::accumulate(parts.begin(), parts.end(), absl::uint128(0));
 }
 
 // A probability, rounded down.
@@ -38,7 +38,7 @@ double Delta(uint64_t atto) { return static_cast<double>(atto) / kDeltaOne * (1 
 // The largest step that epsilon and delta allow, but for a few thousandths of it.
 uint64_t LargestStep(absl::Span<const uint64_t> parts, const Budget& epsilon, double delta) {
   const auto fits = [&](uint64_t step) { return ComposedDelta(parts, step, epsilon) <= delta; };
-  uint64_t low = epsilon.nanos() / Sum(parts);
+  uint64_t low = absl::Uint128Low64(epsilon.nanos() / Sum(parts));
   uint64_t high = 2 * low + 1;
   for (; fits(high); high *= 2) low = high;
   constexpr uint64_t kPrecision = 4096;
@@ -60,8 +60,11 @@ uint64_t Largest(absl::Span<const Share> shares) {
 // A response lies with probability 1 / (1 + e^epsilon_i), which takes its part off the log-ratio
 // twice; if nobody lies that is `all` parts. Only what leaves it above epsilon has a term.
 double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budget& epsilon) {
-  const uint64_t all = Sum(parts);
-  if (all * step <= epsilon.nanos()) return 0;
+  constexpr absl::uint128 kMostNanos = uint64_t{1} << 53;  // exact as a double
+  const absl::uint128 loss = Sum(parts) * step;
+  if (loss >= kMostNanos) return 1;
+  if (loss <= epsilon.nanos()) return 0;
+  const uint64_t all = absl::Uint128Low64(loss) / step;
   const auto in_nats = [](uint64_t nanos) {
     return static_cast<double>(nanos) / Budget::kNanosPerEpsilon;
   };

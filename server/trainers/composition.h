@@ -30,8 +30,9 @@
 namespace coppice {
 
 // At least the delta with which releases that are (part * step)-DP each, in nano-epsilons, are
-// (epsilon, delta)-DP together, and a hundred-millionth of it more at most. Parts are above 0;
-// there is one at least, and their sum times `step` is below 2^53.
+// (epsilon, delta)-DP together, and a hundred-millionth of it more at most; 1, which is true of all
+// releases, if the sum of the parts times `step` is 2^53 or more. Parts are above 0, and there is
+// one at least.
 double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budget& epsilon);
 
 // More releases than this are not composed by way of ComposedDelta(), whose time grows with their

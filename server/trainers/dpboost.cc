@@ -241,19 +241,18 @@ class Boosting {
     if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no tree asks for them
     // A tree that saw all rows knows their leaves: that saves time, and adds the same.
     if (grown.rows.size() == rows_.num_rows()) {
-      AddLeaves(grown, values);
-      return absl::OkStatus();
+      return AddLeaves(grown, values);
     }
     COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
                              FillTree(schema_, grown.tree, rows_, {rows.begin(), rows.end()}));
-    AddLeaves(filled, values);
-    return absl::OkStatus();
+    return AddLeaves(filled, values);
   }
 
-  void AddLeaves(const GrownTree& filled, const std::vector<std::vector<double>>& values) {
+  absl::Status AddLeaves(const GrownTree& filled, const std::vector<std::vector<double>>& values) {
     for (uint32_t leaf = 0; leaf < filled.tree.num_leaves(); ++leaf) {
-      gradients_.Add(filled.LeafRows(leaf), values[leaf]);
+      COPPICE_RETURN_IF_ERROR(gradients_.Add(filled.LeafRows(leaf), values[leaf]));
     }
+    return absl::OkStatus();
   }
 
   TrainedTree ToTrained(Tree tree, const std::vector<std::vector<double>>& values) const {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/status_macros.h"
+#include "server/trainers/check_finite.h"
+
 namespace coppice {
 namespace {
 
@@ -11,7 +14,6 @@ constexpr double kAnyDifference = 8;
 
 // To the nearest step, of a residual in units of g*.
 int32_t OnGrid(double residual) {
-  if (std::isnan(residual)) return 0;
   const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kGradientSteps);
   return static_cast<int32_t>(steps + std::copysign(0.5, steps));
 }
@@ -103,11 +105,13 @@ bool Gradients::FillClasses(uint32_t row, absl::Span<int32_t> residuals) const {
   return true;
 }
 
-void Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const double> value) {
+absl::Status Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const double> value) {
+  COPPICE_RETURN_IF_ERROR(CheckFinite(value));
   for (size_t k = 0; k < scores_.size(); ++k) {
     const double step = step_ * value[k];
     for (const uint32_t row : rows) scores_[k][row] += step;
   }
+  return absl::OkStatus();
 }
 
 std::vector<double> Gradients::ToOutputs(absl::Span<const double> value) const {

@@ -13,6 +13,7 @@
 //            looks at the record alone, after it was assigned to the tree. Where nothing is private
 //            there need be none: then g* is so large that none exceeds it, and boosting is
 //            what it is elsewhere.
+// Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
 // Threads    not safe to share.
 // Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
 
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "server/trainers/bins.h"
 #include "server/trainers/gradient_tree.h"
@@ -45,7 +47,7 @@ class Gradients {
   RowResiduals Of(absl::Span<const uint32_t> rows) const;
 
   // Moves the scores of `rows` by `value`, a mean residual of each output in units of g*.
-  void Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
+  absl::Status Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
 
   // What that adds to a model's outputs (LeafKind::kScores).
   std::vector<double> ToOutputs(absl::Span<const double> value) const;

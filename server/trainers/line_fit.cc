@@ -14,6 +14,9 @@ namespace {
 constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
 constexpr double kRidge = 0.5;        // of the noise
 constexpr double kLeastPivot = 0.3;   // of the ridge: below it the noise won
+// Of what is half solved; rows and slopes that make sense stay far below it. Held to it no sum
+// overflows, whatever noise made of the moments.
+constexpr double kMostPartial = 1e15;
 
 // The middle of a bin on a scale from -kLineUnit to kLineUnit.
 int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
@@ -23,6 +26,8 @@ int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
   const auto place = static_cast<int32_t>(std::lround((share - 1) * kLineUnit));
   return std::clamp(place, -kLineUnit, kLineUnit);
 }
+
+double Hold(double x, double most) { return std::clamp(x, -most, most); }
 
 // The terms of one row after the other.
 class Terms {
@@ -136,11 +141,11 @@ bool Curvature::Factorize(double ridge) {
 std::vector<double> Curvature::Solve(std::vector<double> sums) const {
   for (size_t i = 0; i < terms_; ++i) {
     for (size_t k = 0; k < i; ++k) sums[i] -= factor_[i * terms_ + k] * sums[k];
-    sums[i] /= factor_[i * terms_ + i];
+    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMostPartial);
   }
   for (size_t i = terms_; i-- > 0;) {
     for (size_t k = i + 1; k < terms_; ++k) sums[i] -= factor_[k * terms_ + i] * sums[k];
-    sums[i] /= factor_[i * terms_ + i];
+    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMostSlope);
   }
   return sums;
 }
@@ -192,8 +197,7 @@ class Fitting {
         const Measured measured,
         releaser.Measure(SumAlongLines(rows_, lines_, residuals_),
                          LineSensitivity(kind_.sensitivity, lines_.size() + 1), share));
-    Move(SlopesOf(measured.sums));
-    return absl::OkStatus();
+    return Move(SlopesOf(measured.sums));
   }
 
   FittedLines Take() && { return std::move(fitted_); }
@@ -215,18 +219,19 @@ class Fitting {
     return slopes;
   }
 
-  void Move(const Slopes& slopes) {
+  absl::Status Move(const Slopes& slopes) {
     std::vector<double> constant;
     for (const std::vector<double>& of_output : slopes) constant.push_back(of_output[0]);
     std::fill(bin_of_.begin(), bin_of_.end(), 0u);
-    task_.Add(bin_of_, {constant});
+    COPPICE_RETURN_IF_ERROR(task_.Add(bin_of_, {constant}));
     for (size_t output = 0; output < constant.size(); ++output) {
       fitted_.constant[output] += constant[output];
     }
-    for (size_t i = 0; i < lines_.size(); ++i) MoveLine(i, slopes);
+    for (size_t i = 0; i < lines_.size(); ++i) COPPICE_RETURN_IF_ERROR(MoveLine(i, slopes));
+    return absl::OkStatus();
   }
 
-  void MoveLine(size_t line, const Slopes& slopes) {
+  absl::Status MoveLine(size_t line, const Slopes& slopes) {
     const std::vector<int32_t>& places = lines_[line].places;
     std::vector<std::vector<double>> added(places.size());
     for (size_t bin = 0; bin < places.size(); ++bin) {
@@ -237,7 +242,7 @@ class Fitting {
     }
     const absl::Span<const uint16_t> bins = rows_.column(lines_[line].column);
     std::copy(bins.begin(), bins.end(), bin_of_.begin());
-    task_.Add(bin_of_, added);
+    return task_.Add(bin_of_, added);
   }
 
   const BinnedRows& rows_;

@@ -153,8 +153,7 @@ class Fitting {
         const Measured measured,
         releaser_.Measure(SumByGroup(rows_.column(column), grouped, residuals_), kind_.sensitivity,
                           share));
-    Add(column, WeightsOf(measured, grouped, kind_.outputs, kUnit));
-    return absl::OkStatus();
+    return Add(column, WeightsOf(measured, grouped, kind_.outputs, kUnit));
   }
 
   absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema) const {
@@ -169,11 +168,11 @@ class Fitting {
  private:
   using BinWeights = std::vector<std::vector<double>>;  // [bin][output]
 
-  void Add(uint32_t column, const BinWeights& added) {
+  absl::Status Add(uint32_t column, const BinWeights& added) {
     const absl::Span<const uint16_t> bins = rows_.column(column);
     std::copy(bins.begin(), bins.end(), bin_of_.begin());
-    task_->Add(bin_of_, added);
     Count(column, added);
+    return task_->Add(bin_of_, added);
   }
 
   void Count(uint32_t column, const BinWeights& added) {

@@ -2,7 +2,8 @@
 //
 // Guarantee  the shares never sum to more than the whole; each is rounded down to whole
 //            nano-epsilons, or pico-rhos. Without privacy all shares are without.
-// Errors     InvalidArgument if a share would be zero.
+// Errors     InvalidArgument if a share would be zero, or for weights that do not fit 64 bits
+//            together.
 
 #ifndef COPPICE_SERVER_TRAINERS_SHARES_H_
 #define COPPICE_SERVER_TRAINERS_SHARES_H_
@@ -21,19 +22,21 @@ struct Growth {
   uint64_t to = 3;  // half as much again: SPE, section 4.2
   uint64_t from = 2;
 };
-// `levels` shares that grow; none for no levels. At most 40 levels with a growth of 3 / 2, and
-// 25 with 5 / 4.
+// `levels` shares that grow; none for no levels. InvalidArgument for more than 40 levels with a
+// growth of 3 / 2, or 27 with 5 / 4.
 absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
                                                    Growth growth = {});
 
 // One of `parts` shares of the same size.
 absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts);
 
-// A share a weight, in proportion to it; weights are below 2^64 together, and above 0.
+// A share a weight, in proportion to it; weights are above 0. InvalidArgument if they add up to
+// 2^64 or more.
 absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
                                                       absl::Span<const uint64_t> weights);
 
-// The part `share` of `whole`, in millionths, and what is left. 0 < share < 1.
+// The part `share` of `whole`, in millionths, and what is left. InvalidArgument unless
+// 0 < share < 1.
 struct TwoShares {
   Share part;
   Share rest;

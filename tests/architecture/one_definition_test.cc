@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 // The end of the literal or comment that begins at `at`, or `at` if none does.
 size_t EndOfQuoted(const std::string& text, size_t at) {
-  const auto after = [&](const std::string& end, size_t from) {
-    const size_t found = text.find(end, from);
-    return found == std::string::npos ? text.size() : found + end.size();
+  const auto after = [&](const std::string& closing, size_t from) {
+    const size_t found = text.find(closing, from);
+    return found == std::string::npos ? text.size() : found + closing.size();
   };
   if (text.compare(at, 2, "//") == 0) return after("\n", at) - 1;
   if (text.compare(at, 2, "/*") == 0) return after("*/", at + 2);
@@ -53,10 +53,9 @@ std::vector<std::string> TokensOf(const std::string& text) {
       while (at != std::string::npos && text[at - 1] == '\\');
       if (at == std::string::npos) break;
     } else if (IsWordCharacter(text[at])) {
-      size_t end = at;
-      while (end < text.size() && IsWordCharacter(text[end])) ++end;
-      tokens.push_back(text.substr(at, end - at));
-      at = end;
+      const size_t first = at;
+      while (at < text.size() && IsWordCharacter(text[at])) ++at;
+      tokens.push_back(text.substr(first, at - first));
     } else {
       if (!std::isspace(static_cast<unsigned char>(text[at]))) tokens.push_back({text[at]});
       ++at;

@@ -1,6 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "common/data/read_table.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/status_matchers.h"
@@ -47,6 +53,17 @@ TEST(SchemaJsonTest, ATargetWithBoundsStandsInForClasses) {
   EXPECT_THAT(R"({"label": "y", "target_min": 1})", IsRefusedSchema("\"target_max\""));
   EXPECT_THAT(R"({"label": "y", "target_min": 1, "target_max": 2, "classes": ["a", "b"]})",
               IsRefusedSchema("not both"));
+}
+
+TEST(SchemaJsonTest, MoreFeaturesOrClassesThanThereMayBeAreRefused) {
+  const std::string feature = R"({"name": "f$0", "type": "numeric", "min": 0, "max": 1})";
+  std::vector<std::string> features, classes;
+  for (size_t i = 0; i <= kMaxFeatures; ++i) features.push_back(absl::Substitute(feature, i));
+  EXPECT_THAT(With(absl::StrJoin(features, ",")), IsRefusedSchema("at most 65536 features"));
+  for (size_t i = 0; i <= kMaxClasses; ++i) classes.push_back(absl::StrCat("\"c", i, "\""));
+  EXPECT_THAT(absl::StrCat(R"({"label": "y", "features": [)", features[0], R"(], "classes": [)",
+                           absl::StrJoin(classes, ","), "]}"),
+              IsRefusedSchema("at most 4096 classes"));
 }
 
 TEST(SchemaJsonTest, StudiesNeedClasses) {

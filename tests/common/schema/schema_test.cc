@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -196,6 +197,27 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
     EXPECT_THAT(with({Numeric("age", 17, 90)}, classes).CheckAgreesWith(own),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("classes")));
   }
+}
+
+std::vector<Feature> ManyFeatures(size_t count) {
+  std::vector<Feature> features;
+  for (size_t i = 0; i < count; ++i) features.push_back(Numeric(absl::StrCat("f", i), 0, 1));
+  return features;
+}
+
+TEST(SchemaTest, AFeatureOrAClassTooManyIsRefusedWithTheLimit) {
+  std::vector<std::string> classes;
+  for (size_t i = 0; i < kMaxClasses; ++i) classes.push_back(absl::StrCat("c", i));
+  EXPECT_OK(Schema::Create(ManyFeatures(kMaxFeatures), "y", classes));
+  const auto too_wide =
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 65536 features, not 65537"));
+  EXPECT_THAT(Schema::Create(ManyFeatures(kMaxFeatures + 1), "y", classes).status(), too_wide);
+  EXPECT_THAT(Schema::CreateRegression(ManyFeatures(kMaxFeatures + 1), "y", {.max = 1}).status(),
+              too_wide);
+  classes.emplace_back("one more");
+  EXPECT_THAT(
+      Schema::Create(ManyFeatures(1), "y", classes).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 4096 classes, not 4097")));
 }
 
 }  // namespace

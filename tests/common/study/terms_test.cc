@@ -2,11 +2,13 @@
 
 #include <string>
 
+#include "tests/support/full_tree.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FullTree;
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -90,14 +92,15 @@ TEST(ValidateTreeTest, ATreeForAnotherSchemaIsRefused) {
 }
 
 TEST(ValidateTreeTest, AReportTooLargeForAnyDeviceIsRefused) {
-  // More classes than kMaxCells / 2, and two leaves.
   std::vector<std::string> classes;
-  for (size_t k = 0; k <= kMaxCells / 2; ++k) classes.push_back(std::to_string(k));
+  for (size_t k = 0; k < kMaxClasses; ++k) classes.push_back(std::to_string(k));
+  ASSERT_EQ(kMaxClasses << 10, kMaxCells);
   Terms terms = MakeTerms();
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create(MakeSchema()->features(), "y", std::move(classes)));
-  EXPECT_OK(ValidateTree(terms, Tree::SingleLeaf()));
-  EXPECT_THAT(ValidateTree(terms, MakeStump()), StatusIs(kInvalid, HasSubstr("grow it less deep")));
+  EXPECT_OK(ValidateTree(terms, FullTree(10, *terms.schema)));
+  EXPECT_THAT(ValidateTree(terms, FullTree(11, *terms.schema)),
+              StatusIs(kInvalid, HasSubstr("grow it less deep")));
 }
 
 TEST(HoldAllTest, NumbersTheTreesInOrder) {

@@ -37,6 +37,17 @@ TEST_F(HostileSchemaTest, FeatureWithoutType) {
   EXPECT_THAT(FromProto(schema_), IsInvalid("schema.features[1]: must be numeric or categorical"));
 }
 
+TEST_F(HostileSchemaTest, MoreFeaturesOrClassesThanThereMayBe) {
+  v1::Schema wide = schema_;
+  for (size_t i = 0; i < kMaxFeatures; ++i) {
+    *wide.add_features() = schema_.features(0);
+    wide.mutable_features()->rbegin()->set_name(absl::StrCat("f", i));
+  }
+  EXPECT_THAT(FromProto(wide), IsInvalid("schema: a schema has at most 65536 features"));
+  for (size_t i = 0; i < kMaxClasses; ++i) schema_.add_classes(absl::StrCat("c", i));
+  EXPECT_THAT(FromProto(schema_), IsInvalid("schema: a schema has at most 4096 classes"));
+}
+
 TEST_F(HostileSchemaTest, FeatureNamedTwice) {
   schema_.mutable_features(1)->set_name("age");
   EXPECT_THAT(FromProto(schema_), IsInvalid("schema"));

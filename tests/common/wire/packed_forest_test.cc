@@ -4,11 +4,13 @@
 
 #include "common/wire/convert.h"
 #include "tests/common/wire/wire_fixtures.h"
+#include "tests/support/full_tree.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
+using ::coppice::testing::FullTree;
 using ::coppice::testing::MakeForest;
 using ::coppice::testing::MakeSchema;
 using ::coppice::testing::MakeTerms;
@@ -116,10 +118,11 @@ TEST(HostilePackedForestTest, ATreeThatDoesNotFitTheSchema) {
 }
 
 TEST(HostilePackedForestTest, ATreeWhoseReportsAreTooLarge) {
-  const PackedForest packed = PackForest({MakeTree()});
+  const PackedForest packed = PackForest({FullTree(11, MakeSchema())});
   Terms terms = TermsFor(packed);
   std::vector<std::string> classes;
-  for (size_t k = 0; k <= kMaxCells / 2; ++k) classes.push_back(std::to_string(k));
+  for (size_t k = 0; k < kMaxClasses; ++k) classes.push_back(std::to_string(k));
+  ASSERT_GT(classes.size() * 2048, kMaxCells);
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create(MakeSchema().features(), "edible", std::move(classes)));
   EXPECT_THAT(OpenTree(terms, 0, packed.trees[0], ""), IsInvalidForest("grow it less deep"));

@@ -14,6 +14,8 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StatusIs;
 
 constexpr int64_t kHalf = kResidualUnit / 2;
 
@@ -23,9 +25,9 @@ Residuals Filled(const BoostTask& task, size_t rows) {
   return residuals;
 }
 
-// Scores of every size, the largest beyond what trees can sum to.
+// Scores of every size, the largest beyond what lines and trees can sum to.
 std::vector<double> ManyScores() {
-  std::vector<double> scores = {0, 1e-9, -1e-9, 1e3, -1e3, 2000, -2000};
+  std::vector<double> scores = {0, 1e-9, -1e-9, 1e3, -1e3, 2000, -2000, 1.6e7, -1.6e7};
   std::mt19937_64 engine(3);
   for (int i = 0; i < 3000; ++i) scores.push_back(std::normal_distribution<>(0, 6)(engine));
   return scores;
@@ -41,14 +43,14 @@ void SetScores(BoostTask& task, size_t rows, uint32_t outputs, uint64_t seed) {
   for (std::vector<double>& value : values) {
     for (double& x : value) x = scores[engine() % scores.size()];
   }
-  task.Add(child, values);
+  ASSERT_OK(task.Add(child, values));
 }
 
 TEST(ClassTaskTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const std::vector<uint32_t> labels = {0, 1, kUnlabelled};
   const auto task = ClassTask(labels, 2);
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kHalf, 0));
-  task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}});  // a probability of 3/4
+  ASSERT_OK(task->Add(std::vector<uint32_t>{0, 0, 0}, {{std::log(3)}}));  // a probability of 3/4
   EXPECT_THAT(Filled(*task, 3)[0], ElementsAre(-kHalf, kResidualUnit / 4, 0));
 }
 
@@ -62,11 +64,11 @@ TEST(ClassTaskTest, WhatARowAsksForDoesNotDependOnWhereItStands) {
   std::vector<uint32_t> child(scores.size());
   std::iota(child.begin(), child.end(), 0u);
   for (const double score : scores) values.push_back({score});
-  all->Add(child, values);
+  ASSERT_OK(all->Add(child, values));
   const Residuals together = Filled(*all, scores.size());
   for (size_t row = 0; row < scores.size(); ++row) {
     const auto alone = ClassTask(absl::MakeConstSpan(labels).first(1), 2);
-    alone->Add(std::vector<uint32_t>{0}, {{scores[row]}});
+    ASSERT_OK(alone->Add(std::vector<uint32_t>{0}, {{scores[row]}}));
     ASSERT_EQ(Filled(*alone, 1)[0][0], together[0][row]) << scores[row];
     const double lacks = 1 / (1 + std::exp(scores[row]));
     ASSERT_NEAR(together[0][row], std::min(0.5, lacks) * kResidualUnit, 2) << scores[row];
@@ -118,6 +120,19 @@ TEST(ClassTaskTest, NoRowOfMoreClassesAsksForMoreThanItsBounds) {
   }
 }
 
+TEST(BoostTaskTest, ScoresThatWouldHaveNoBoundsAreRefused) {
+  const std::vector<uint32_t> labels = {0, 1, 2};
+  const std::vector<uint32_t> child = {0, 0, 0};
+  const auto refused = StatusIs(absl::StatusCode::kInternal, HasSubstr("finite"));
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const auto several = ClassTask(labels, 3);
+    EXPECT_THAT(several->Add(child, {{1, bad, 2}}), refused) << bad;
+    EXPECT_THAT(several->scores(0), ElementsAre(0, 0, 0)) << "nothing was added";
+    EXPECT_THAT(ClassTask({labels.data(), 2}, 2)->Add(child, {{bad}}), refused) << bad;
+    EXPECT_THAT(NumberTask(labels, 1, 1)->Add(child, {{bad}}), refused) << bad;
+  }
+}
+
 TEST(ClassTaskTest, UnlabelledRowsAskForNothing) {
   const std::vector<uint32_t> labels = {kUnlabelled};
   for (const uint32_t classes : {2u, 3u}) {
@@ -144,7 +159,7 @@ TEST(NumberTaskTest, RowsAskForWhatTheirScoreLacksWithinTheReach) {
   // A step of 0.4 reaches is asked for in full.
   EXPECT_THAT(Filled(*task, 6)[0],
               ElementsAre(0, kHalf, -kHalf, kResidualUnit, kResidualUnit, -kResidualUnit));
-  task->Add(std::vector<uint32_t>(6, 0), {{0.9}});
+  ASSERT_OK(task->Add(std::vector<uint32_t>(6, 0), {{0.9}}));
   EXPECT_EQ(Filled(*task, 6)[0][3], std::llround(0.25 * kResidualUnit));
   EXPECT_EQ(task->kind().sensitivity.l1, static_cast<uint64_t>(kResidualUnit));
   EXPECT_EQ(task->kind().range, static_cast<uint64_t>(2 * kResidualUnit));

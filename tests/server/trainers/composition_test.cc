@@ -112,6 +112,21 @@ TEST(ComposedDeltaTest, HugeEpsilonsAreNoMoreThanAll) {
   EXPECT_NEAR(delta, 1, 1e-9);
 }
 
+// Wrapped around, releases without any privacy would look as if they had lost nothing.
+TEST(ComposedDeltaTest, LossesThatDoNotFit64BitsAreAll) {
+  const Budget one = *Budget::Parse("1");
+  EXPECT_EQ(ComposedDelta({uint64_t{1} << 40}, uint64_t{1} << 24, one), 1);
+  EXPECT_EQ(ComposedDelta({uint64_t{1} << 63, uint64_t{1} << 63}, 1, one), 1);
+  EXPECT_EQ(ComposedDelta({1}, uint64_t{1} << 53, one), 1);
+}
+
+TEST(ConcentratedSharesTest, SquaresThatDoNotFit64BitsAreRefused) {
+  // 2^24 squares of 2^40 each.
+  const std::vector<uint64_t> weights(uint64_t{1} << 24, 1);
+  EXPECT_THAT(ConcentratedShares(kOne, kMillionth, weights).status(),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("2^64")));
+}
+
 TEST(PureSharesTest, WithoutADeltaEpsilonsAddUp) {
   const std::vector<uint64_t> weights = {700, 1000, 1300, 1300};
   ASSERT_OK_AND_ASSIGN(const std::vector<Share> shares, PureShares(kOne, 0, weights));

@@ -35,7 +35,7 @@ TEST(GradientsTest, ANumberAsksForItsPlaceFromTheMiddleOfTheRange) {
   Gradients gradients(rows, BoostLoss::kSquare, Filtering::kClamp);
   EXPECT_THAT(gradients.Of({0, 1, 2, 3}).values,
               ElementsAre(ElementsAre(-kUnit, -kUnit / 2, 0, kUnit)));
-  gradients.Add({0, 1}, {-0.25});
+  ASSERT_OK(gradients.Add({0, 1}, {-0.25}));
   EXPECT_THAT(gradients.Of({1, 0}).values, ElementsAre(ElementsAre(-kUnit / 4, -kUnit * 3 / 4)));
   EXPECT_THAT(gradients.ToOutputs({0.5}), ElementsAre(-0.25, 0.25));
 }
@@ -46,7 +46,7 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const RowResiduals start = gradients.Of({0, 1, 2, 3});
   EXPECT_THAT(start.rows, ElementsAre(0, 1, 3));  // without a label there is nothing to ask for
   EXPECT_THAT(start.values, ElementsAre(ElementsAre(-kUnit, kUnit, kUnit)));
-  gradients.Add({0, 1}, {0.3});  // twice that in log-odds
+  ASSERT_OK(gradients.Add({0, 1}, {0.3}));  // twice that in log-odds
   const double p = 1 / (1 + std::exp(-0.6));
   const RowResiduals then = gradients.Of({0, 1, 3});
   EXPECT_EQ(then.values[0][0], -kUnit) << "wrong by more than at the start, and cut to that";
@@ -58,14 +58,14 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
 TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
   const BinnedRows rows = Classes(2, {0, 1});
   Gradients logistic(rows, BoostLoss::kLogistic, Filtering::kNone);
-  logistic.Add({0, 1}, {0.15});  // four times that in log-odds
+  ASSERT_OK(logistic.Add({0, 1}, {0.15}));  // four times that in log-odds
   const double p = 1 / (1 + std::exp(-0.6));
   EXPECT_NEAR(logistic.Of({0}).values[0][0], -kUnit * p, 1);
   EXPECT_NEAR(logistic.Of({1}).values[0][0], kUnit * (1 - p), 1);
   EXPECT_THAT(logistic.ToOutputs({0.15}), ElementsAre(-0.3, 0.3));
   const BinnedRows numbers = Numbers({-2});
   Gradients square(numbers, BoostLoss::kSquare, Filtering::kNone);
-  square.Add({0}, {0.125});  // the end of the range
+  ASSERT_OK(square.Add({0}, {0.125}));  // the end of the range
   EXPECT_THAT(square.Of({0}).values, ElementsAre(ElementsAre(-kUnit / 4)));
   EXPECT_THAT(square.ToOutputs({0.125}), ElementsAre(-0.5, 0.5));
 }
@@ -73,7 +73,7 @@ TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
 TEST(GradientsTest, TwoClassesBySquaresAreTheEndsOfARange) {
   const BinnedRows rows = Classes(2, {0, 1});
   Gradients gradients(rows, BoostLoss::kSquare, Filtering::kClamp);
-  gradients.Add({0, 1}, {0.25});
+  ASSERT_OK(gradients.Add({0, 1}, {0.25}));
   EXPECT_THAT(gradients.Of({0, 1}).values, ElementsAre(ElementsAre(-kUnit, kUnit * 3 / 4)));
 }
 
@@ -82,16 +82,25 @@ TEST(GradientsTest, ARowThatAsksForMoreThanAtTheStartIsLeftOutIfAsked) {
     const BinnedRows rows = Classes(2, {0, 1});
     Gradients gradients(rows, loss, Filtering::kDrop);
     EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0, 1));
-    gradients.Add({0, 1}, {0.25});
+    ASSERT_OK(gradients.Add({0, 1}, {0.25}));
     EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(1));
-    gradients.Add({0}, {-0.5});
+    ASSERT_OK(gradients.Add({0}, {-0.5}));
     EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0, 1));
   }
   const BinnedRows rows = Classes(3, {0, 1, 2});
   Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kDrop);
   EXPECT_THAT(gradients.Of({0, 1, 2}).rows, ElementsAre(0, 1, 2));
-  gradients.Add({0, 1, 2}, {0.5, -0.5, 0});
+  ASSERT_OK(gradients.Add({0, 1, 2}, {0.5, -0.5, 0}));
   EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0));
+}
+
+TEST(GradientsTest, ScoresThatWouldHaveNoBoundsAreRefused) {
+  const BinnedRows rows = Classes(2, {0, 1});
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kClamp);
+    EXPECT_THAT(gradients.Add({0, 1}, {bad}),
+                testing::StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("finite")));
+  }
 }
 
 // What the sensitivities rest on, in whole numbers, at scores of every size.
@@ -109,7 +118,7 @@ TEST(GradientsTest, ResidualsKeepTheirBoundsWhateverTheScores) {
         for (uint32_t k = 0; k < gradients.outputs(); ++k) {
           value.push_back(std::normal_distribution<>(0, size)(engine));
         }
-        gradients.Add({row}, value);
+        ASSERT_OK(gradients.Add({row}, value));
         const RowResiduals seen = gradients.Of({row});
         if (seen.rows.empty()) continue;
         int64_t others = 0, squares = 0;

@@ -91,7 +91,7 @@ TEST(LineFitTest, NoRowMovesGradientsByMoreThanTheirSensitivityAndSomeDoByAll) {
         const uint32_t outputs = task->kind().outputs;
         std::vector<double> scores(outputs);
         scores[0] = outputs == 1 ? -score : score;
-        task->Add(std::vector<uint32_t>{0}, {scores});
+        ASSERT_OK(task->Add(std::vector<uint32_t>{0}, {scores}));
         Residuals residuals(outputs, std::vector<int32_t>(1));
         task->Fill(residuals);
         const Norms norms = NormsOf(SumAlongLines(rows, lines, residuals));
@@ -126,6 +126,33 @@ TEST(LineFitTest, MomentsThatNoiseMadeImpossibleAreMadePossible) {
   const int64_t unit = int64_t{kLineUnit} * kLineUnit;
   const Curvature curvature({.sums = {-1000 * unit, 70 * unit, -20 * unit}, .scale = 10}, 2);
   for (const double slope : curvature.Solve({1, 1})) EXPECT_TRUE(std::isfinite(slope));
+}
+
+// Moments whose triangular factor has ones on its diagonal and `below` under it, but for the ridge,
+// which is 1 without noise: what is solved with them grows by that factor from term to term.
+Measured SteepMoments(size_t terms, int64_t below) {
+  Measured moments;
+  for (size_t i = 0; i < terms; ++i) {
+    for (size_t j = i; j < terms; ++j) {
+      const auto shared = static_cast<int64_t>(i) * below * below;
+      const int64_t moment = i == j ? shared : shared + below;
+      moments.sums.push_back(moment * kLineUnit * kLineUnit);
+    }
+  }
+  return moments;
+}
+
+TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
+  constexpr size_t kTerms = kMostLines + 1;
+  const Curvature curvature(SteepMoments(kTerms, 1 << 20), kTerms);
+  std::vector<double> sums(kTerms, -1e12);
+  sums[0] = 1e12;
+  double steepest = 0;
+  for (const double slope : curvature.Solve(sums)) {
+    EXPECT_LE(std::abs(slope), kMostSlope);  // not of a slope that is no number
+    steepest = std::max(steepest, std::abs(slope));
+  }
+  EXPECT_EQ(steepest, kMostSlope);
 }
 
 }  // namespace

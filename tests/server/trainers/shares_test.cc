@@ -1,5 +1,6 @@
 #include "server/trainers/shares.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "absl/numeric/int128.h"
@@ -44,6 +45,22 @@ TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
   for (const Share& share : shares) sum += share.amount();
   EXPECT_LE(sum, Budget::kMaxNanos);
   EXPECT_GT(sum + 40, Budget::kMaxNanos);
+}
+
+TEST(SharesTest, MoreLevelsThanFit64BitsAreRefused) {
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take fewer levels"));
+  EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 41).status(), refused);
+  EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 81).status(), refused);
+  EXPECT_THAT(GeometricShares(OfNanos(Budget::kMaxNanos), 28, {.to = 5, .from = 4}).status(),
+              refused);
+}
+
+TEST(SharesTest, APartThatIsNoneIsRefused) {
+  for (const double share : {0.0, 1.0, -0.5, 1.5, 1e300, std::nan("")}) {
+    EXPECT_THAT(Divide(OfNanos(Budget::kMaxNanos), share).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("between 0 and 1")))
+        << share;
+  }
 }
 
 TEST(SharesTest, NoLevelsTakeNoShares) {
@@ -131,6 +148,18 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
   ASSERT_OK_AND_ASSIGN(const auto without, ProportionalShares(Share::WithoutPrivacy(), {1, 2}));
   EXPECT_EQ(without.size(), 2u);
   EXPECT_FALSE(without[0].is_private());
+}
+
+// A sum that wrapped around would make each share larger than the whole.
+TEST(ProportionalSharesTest, WeightsThatDoNotFit64BitsTogetherAreRefused) {
+  constexpr uint64_t kHalf = uint64_t{1} << 63;
+  const auto refused = StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^64"));
+  EXPECT_THAT(ProportionalShares(OfNanos(1'000'000'000), {kHalf, kHalf}).status(), refused);
+  EXPECT_THAT(ProportionalShares(OfNanos(1'000'000'000), {kHalf, kHalf, 1000}).status(), refused);
+  ASSERT_OK_AND_ASSIGN(const auto shares,
+                       ProportionalShares(OfNanos(1'000'000'000), {kHalf, kHalf - 1}));
+  EXPECT_LE(shares[0].amount() + shares[1].amount(), 1'000'000'000u);
+  EXPECT_GT(shares[1].amount(), 499'999'990u);
 }
 
 }  // namespace
