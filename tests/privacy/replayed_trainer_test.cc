@@ -3,17 +3,11 @@
 // release the two runs' sums must be within what its noise is for, their scores within the range
 // that its selection is for, and the shares of all releases together within what was asked for.
 // That is the whole proof of an adaptive composition, on the tables that are tried.
-//
-// ReleaseSums() and the selections below take the place of common/privacy's noisy_sums.cc and
-// selection.cc in this test.
 
 #include <algorithm>
-#include <cstdlib>
-#include <random>
 
-#include "common/privacy/noisy_sums.h"
-#include "common/privacy/selection.h"
 #include "server/trainers/trainer.h"
+#include "tests/privacy/replayed_releases.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
@@ -21,115 +15,7 @@
 namespace coppice {
 namespace {
 
-// One release, as it was asked for.
-struct Asked {
-  std::vector<int64_t> sums;
-  uint64_t sensitivity = 0;  // L1, or the square of L2 in rho
-  uint64_t amount = 0;       // nano-epsilons, or pico-rhos
-  bool in_rho = false;
-  bool selects = false;      // among scores, which are `sums`, with `sensitivity` as their range
-  bool exponential = false;  // by the exponential mechanism
-};
-
-struct Recorder {
-  std::mt19937_64 engine{1};
-  std::vector<Asked> asked;
-  std::vector<std::vector<int64_t>> released;
-  bool replaying = false;
-
-  absl::StatusOr<std::vector<int64_t>> Release(Asked release, double noise) {
-    asked.push_back(release);
-    if (replaying) {
-      if (asked.size() > released.size()) return absl::InternalError("released more often");
-      return released[asked.size() - 1];
-    }
-    std::normal_distribution<> draw(0, noise);
-    for (int64_t& sum : release.sums) sum += static_cast<int64_t>(draw(engine));
-    released.push_back(release.sums);
-    return release.sums;
-  }
-
-  // One of the better candidates.
-  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                uint64_t range, bool exponential) {
-    asked.push_back({.sums = {scores.begin(), scores.end()},
-                     .sensitivity = range,
-                     .amount = epsilon.nanos(),
-                     .selects = true,
-                     .exponential = exponential});
-    if (replaying) {
-      if (asked.size() > released.size()) return absl::InternalError("released more often");
-      return static_cast<size_t>(released[asked.size() - 1][0]);
-    }
-    std::exponential_distribution<> draw(epsilon.epsilon() / static_cast<double>(range));
-    std::vector<double> noisy;
-    for (const int64_t score : scores) noisy.push_back(static_cast<double>(score) + draw(engine));
-    const auto place = std::max_element(noisy.begin(), noisy.end()) - noisy.begin();
-    released.push_back({place});
-    return static_cast<size_t>(place);
-  }
-};
-
-Recorder* g_recorder = nullptr;
-
-}  // namespace
-
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t sensitivity, const Budget& epsilon,
-                                                 PrivateRandom&) {
-  return g_recorder->Release(
-      {.sums = {sums.begin(), sums.end()}, .sensitivity = sensitivity, .amount = epsilon.nanos()},
-      static_cast<double>(sensitivity) / epsilon.epsilon());
-}
-
-absl::StatusOr<std::vector<int64_t>> ReleaseSums(absl::Span<const int64_t> sums,
-                                                 uint64_t l2_squared, const Rho& rho,
-                                                 PrivateRandom&) {
-  const absl::StatusOr<uint64_t> deviation = rho.DeviationFor(l2_squared);
-  if (!deviation.ok()) return deviation.status();
-  return g_recorder->Release({.sums = {sums.begin(), sums.end()},
-                              .sensitivity = l2_squared,
-                              .amount = rho.picos(),
-                              .in_rho = true},
-                             static_cast<double>(*deviation));
-}
-
-absl::StatusOr<size_t> PermuteAndFlip(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                      uint64_t range, PrivateRandom&) {
-  return g_recorder->Select(scores, epsilon, range, /*exponential=*/false);
-}
-
-absl::StatusOr<size_t> ExponentialMechanism(absl::Span<const int64_t> scores, const Budget& epsilon,
-                                            uint64_t range, PrivateRandom&) {
-  return g_recorder->Select(scores, epsilon, range, /*exponential=*/true);
-}
-
-absl::StatusOr<size_t> SelectQuantile(absl::Span<const uint64_t>, uint64_t, uint64_t, uint64_t,
-                                      const Budget&, PrivateRandom&) {
-  return absl::UnimplementedError("no quantile here");
-}
-
-namespace {
-
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
-
-// How far apart two runs' sums are, as a part of what the noise is for.
-double PartOfSensitivity(const Asked& one, const Asked& other) {
-  if (one.selects) {
-    int64_t least = one.sums[0] - other.sums[0], most = least;
-    for (size_t i = 0; i < one.sums.size(); ++i) {
-      least = std::min(least, one.sums[i] - other.sums[i]);
-      most = std::max(most, one.sums[i] - other.sums[i]);
-    }
-    return static_cast<double>(most - least) / static_cast<double>(one.sensitivity);
-  }
-  double moved = 0;
-  for (size_t i = 0; i < one.sums.size(); ++i) {
-    const auto change = static_cast<double>(std::abs(one.sums[i] - other.sums[i]));
-    moved += one.in_rho ? change * change : change;
-  }
-  return moved / static_cast<double>(one.sensitivity);
-}
 
 struct Spent {
   double largest_part = 0;  // of a sensitivity, in any release but the first
@@ -147,15 +33,11 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
   const Trainer& trainer = **FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
   SeededRandom random(seed);
-  Recorder recorder;
-  recorder.engine.seed(seed);
-  g_recorder = &recorder;
+  Recorder recorder(seed);
   EXPECT_OK(trainer.Train(table, options, random, go_on));
-  TwoRuns runs{.first = std::move(recorder.asked)};
-  recorder.asked.clear();
-  recorder.replaying = true;
+  TwoRuns runs{.first = recorder.Replay()};
   EXPECT_OK(trainer.Train(neighbour, options, random, go_on));
-  runs.second = std::move(recorder.asked);
+  runs.second = recorder.Replay();
   EXPECT_EQ(runs.first.size(), runs.second.size());
   runs.second.resize(runs.first.size());
   for (size_t i = 0; i < runs.first.size(); ++i) {
