@@ -118,6 +118,45 @@ absl::Status CheckDataDir(const std::string& data_dir) {
   return absl::OkStatus();
 }
 
+// With the data directory it would be lost, and restored, together with what it vouches for.
+absl::Status CheckSpendingJournal(const DaemonFlags& flags) {
+  namespace fs = std::filesystem;
+  if (flags.spending_journal.empty()) return absl::OkStatus();
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(flags.data_dir), error);
+  const fs::path journal = fs::weakly_canonical(fs::absolute(flags.spending_journal), error);
+  if (error) return FileError("--spending-journal", flags.spending_journal, error.value());
+  const fs::path relative = journal.lexically_relative(folder);
+  if (!relative.empty() && *relative.begin() != "..") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--spending-journal ", flags.spending_journal,
+                     " is inside --data-dir: it must survive that folder; put it on another disk"));
+  }
+  return absl::OkStatus();
+}
+
+// Null if there is to be none.
+absl::StatusOr<std::unique_ptr<SpendingJournal>> OpenSpendingJournal(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  if (flags.spending_journal.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<SpendingJournal>> journal =
+      SpendingJournal::Open(flags.spending_journal);
+  if (journal.ok()) return journal;
+  return absl::Status(journal.status().code(),
+                      absl::StrCat("--spending-journal: ", journal.status().message()));
+}
+
+void WarnOfLostCharges(const Ledger& ledger, const Log& log) {
+  for (const auto& [dataset, spent] : ledger.LostAccounts()) {
+    log.Write(LogLevel::kWarning, "ledger lost",
+              {{"dataset", dataset},
+               {"epsilon_spent", EpsilonText(spent.epsilon_nanos)},
+               {"advice",
+                "the spending journal keeps its name taken; coppice dataset free-name "
+                "lets a dataset of other people have it"}});
+  }
+}
+
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
   COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
   std::error_code error;
@@ -149,6 +188,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadCertificates(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
+  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
   return CheckDataDir(flags.data_dir);
 }
 
@@ -209,7 +249,11 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
                            Endpoints::Open(*store, models, clock));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger, Ledger::Open(*store, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<SpendingJournal> journal,
+                           OpenSpendingJournal(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                           Ledger::Open(*store, clock, journal.get()));
+  WarnOfLostCharges(*ledger, log);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
                            Datasets::Open(*store, *ledger, clock));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,

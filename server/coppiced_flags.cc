@@ -120,6 +120,11 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
                  "Backups to keep there, the newest; 0 keeps all")
       ->type_name("N")
       ->capture_default_str();
+  app.add_option(
+         "--spending-journal", flags.spending_journal,
+         "Also note what each dataset spends in this file, outside --data-dir and its backups: it "
+         "shows what a restored store has forgotten. Made if it is not there")
+      ->type_name("FILE");
   app.add_option("--port-file", flags.port_file, "Write the port here once serving")
       ->type_name("FILE");
   app.add_option_function<std::string>(

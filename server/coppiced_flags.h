@@ -34,6 +34,7 @@ struct DaemonFlags {
   uint32_t training_jobs = 1;
   DaemonLimits limits;
   std::string backup_dir;
+  std::string spending_journal;
   uint32_t backup_keep = 7;
   LogLevel log_level = LogLevel::kInfo;
   bool json = false;

@@ -172,8 +172,11 @@ constexpr char kForgets[] =
     "device that sends one again is counted, once. What was deleted since is there again: delete "
     "it "
     "again. What was spent of datasets since is not in their ledgers: every dataset refuses jobs "
-    "until its owner has compared the ledger's head with the last one noted, and confirmed it "
-    "(coppice dataset confirm). Jobs that were waiting or running fail, and stay charged.";
+    "until an admin has confirmed the head that was noted last (coppice dataset confirm) or, if "
+    "charges are lost, has written them off (coppice dataset write-off). Datasets that were made "
+    "since have lost their ledgers, and their names are free: do not upload the same people "
+    "again as if nothing were spent. With the daemon's --spending-journal the losses are known "
+    "and the names stay taken. Jobs that were waiting or running fail, and stay charged.";
 
 absl::StatusOr<int> Restore(const OfflineFlags& flags) {
   if (flags.list) {
@@ -190,7 +193,8 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintBackup(flags, result->backup);
   for (const std::string& dataset : result->on_hold) {
-    PrintLine(flags, "hold", dataset, "waits for its owner to confirm the ledger's head");
+    PrintLine(flags, "hold", dataset,
+              "waits for an admin to confirm the ledger's head or to write off what is lost");
   }
   PrintFindings(flags, result->findings);
   std::cerr << "coppiced: " << kForgets << "\n";
@@ -250,8 +254,8 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
   app.description(
       "Makes a data directory from a backup, having verified it, and checks what it made. Refuses "
       "a "
-      "directory that holds a store. Every dataset then refuses jobs until its owner confirms its "
-      "ledger.");
+      "directory that holds a store. Every dataset then refuses jobs until an admin confirms its "
+      "ledger, or writes off what it lost.");
   AddDataDir(app, flags);
   app.add_option("--from", flags.folder, "Folder of backups")->type_name("DIR")->required();
   app.add_option("--backup-id", flags.backup_id, "Which one; 0 is the newest")

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "client/cli/budget_flags.h"
 #include "client/cli/dataset_create.h"
 #include "client/cli/dataset_upload.h"
 #include "client/cli/describe_dataset.h"
@@ -107,15 +108,72 @@ absl::Status Confirm(const ConfirmFlags& flags) {
   return absl::OkStatus();
 }
 
+struct WriteOffFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string dataset;
+  std::string epsilon;
+  std::string delta;
+};
+
+absl::Status WriteOff(const WriteOffFlags& flags) {
+  v1::WriteOffLedgerRequest request;
+  request.set_name(MakeName("datasets", flags.dataset));
+  if (!flags.epsilon.empty()) request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  if (!flags.delta.empty()) request.set_delta_atto(DeltaOf(flags.delta));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::WriteOffLedgerResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.datasets().WriteOffLedger(&context, request, &response);
+  }));
+  PrintObject(DescribeDataset(response.dataset()), flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status FreeName(const OneDatasetFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::FreeDatasetNameRequest request;
+  request.set_name(MakeName("datasets", flags.dataset));
+  v1::FreeDatasetNameResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.datasets().FreeDatasetName(&context, request, &response);
+  }));
+  PrintObject({{"dataset", flags.dataset}, {"freed", true}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddYesFlag(CLI::App& verb) {
+  verb.add_flag_function(
+          "--yes", [](int64_t) {}, "Say that you mean it")
+      ->required();
+}
+
+void AddWriteOff(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<WriteOffFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "write-off",
+      "Charge a dataset for entries that its ledger lost, at most what is left of its budget, and "
+      "let jobs be charged again. For admins, after the store was restored or repaired",
+      "coppice dataset write-off --dataset d-7b1e --epsilon 1.5 --yes");
+  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
+  AddBudgetFlag(*verb, "--epsilon", flags->epsilon,
+                "Sum of what the lost entries charged; without it what the spending journal says");
+  AddDeltaFlag(*verb, "--delta", flags->delta, "The same of delta");
+  AddYesFlag(*verb);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, WriteOff);
+}
+
 void AddConfirm(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<ConfirmFlags>();
   CLI::App* verb = AddVerb(
       noun, "confirm",
-      "Confirm a dataset's ledger after its store was restored or repaired: that the last entry "
-      "you know of is there. Jobs are charged again then",
+      "Confirm a dataset's ledger after its store was restored or repaired: that it ends with the "
+      "last entry that was noted before. Jobs are charged again then. For admins",
       "coppice dataset confirm --dataset d-7b1e --head 5f1c...");
   AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
-  verb->add_option("--head", flags->head, "Hash of the ledger's last entry, as you noted it")
+  verb->add_option("--head", flags->head, "The ledger_head of `dataset show` that was noted last")
       ->type_name("HASH")
       ->required();
   AddOutputFlags(*verb, flags->output);
@@ -129,7 +187,7 @@ CLI::App* AddOneDatasetVerb(CLI::App& noun, Action& action, const std::string& n
   const auto flags = std::make_shared<OneDatasetFlags>();
   CLI::App* verb =
       AddVerb(noun, name, description,
-              "coppice dataset " + name + " --dataset d-7b1e" + (name == "delete" ? " --yes" : ""));
+              "coppice dataset " + name + " --dataset d-7b1e" + (name == "show" ? "" : " --yes"));
   AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
   AddOutputFlags(*verb, flags->output);
   AddServerFlags(*verb, flags->server);
@@ -150,11 +208,15 @@ void AddDatasetCommands(CLI::App& app, Action& action) {
                     "Show a dataset, what is spent and left of its budget, and every release",
                     Show);
   AddConfirm(*noun, action);
-  AddOneDatasetVerb(*noun, action, "delete",
-                    "Delete a dataset's rows, for good; its ledger and its models stay", Delete)
-      ->add_flag_function(
-          "--yes", [](int64_t) {}, "Say that you mean it")
-      ->required();
+  AddWriteOff(*noun, action);
+  AddYesFlag(*AddOneDatasetVerb(
+      *noun, action, "free-name",
+      "Let a new dataset have the name of one whose ledger was lost, which the spending journal "
+      "keeps taken. For admins",
+      FreeName));
+  AddYesFlag(*AddOneDatasetVerb(*noun, action, "delete",
+                                "Delete a dataset's rows, for good; its ledger and its models stay",
+                                Delete));
 }
 
 }  // namespace coppice

@@ -111,10 +111,8 @@ Json DescribeDataset(const v1::Dataset& dataset) {
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
     json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
   }
-  if (!dataset.hold_head().empty()) {
-    json["hold_head"] = absl::BytesToHexString(dataset.hold_head());
-  }
-  if (!dataset.ledger().empty()) {
+  if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
+  if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {
     json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());
   }
   return json;

@@ -13,12 +13,14 @@ constexpr RoleSet kAnyRole = {Role::kDevice, Role::kAnalyst, Role::kTrainer, Rol
 
 constexpr MethodRoles kTable[] = {
     {"/coppice.v1.AdminService/Backup", kAdmins},
-    {"/coppice.v1.DatasetService/ConfirmLedger", kTrainers},
+    {"/coppice.v1.DatasetService/ConfirmLedger", kAdmins},
     {"/coppice.v1.DatasetService/CreateDataset", kTrainers},
     {"/coppice.v1.DatasetService/DeleteDataset", kTrainers},
+    {"/coppice.v1.DatasetService/FreeDatasetName", kAdmins},
     {"/coppice.v1.DatasetService/GetDataset", kTrainers},
     {"/coppice.v1.DatasetService/ListDatasets", kTrainers},
     {"/coppice.v1.DatasetService/UploadRows", kTrainers},
+    {"/coppice.v1.DatasetService/WriteOffLedger", kAdmins},
     {"/coppice.v1.ModelService/BuildModel", kTrainers},
     {"/coppice.v1.ModelService/DeleteEndpoint", kAdmins},
     {"/coppice.v1.ModelService/DeleteModel", kTrainers},

@@ -137,6 +137,15 @@ class StoredDatasets final : public Datasets {
     return Get(id);
   }
 
+  absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
+                                             uint64_t delta_atto) override {
+    COPPICE_RETURN_IF_ERROR(FactsOf(id).status());
+    COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
+    return Get(id);
+  }
+
+  absl::Status FreeName(absl::string_view id) override { return ledger_.FreeName(id); }
+
   absl::Status Delete(absl::string_view id) override {
     if (absl::IsNotFound(FactsOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
     COPPICE_ASSIGN_OR_RETURN(const DatasetFacts gone, RemoveRows(id));

@@ -85,9 +85,13 @@ class Datasets {
   virtual absl::StatusOr<DatasetInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<DatasetInfo> List(const Page& page) const = 0;
 
-  // Ends the hold of its ledger; see Ledger::Confirm().
+  // Ends the hold of its ledger; see Ledger::Confirm() and Ledger::WriteOff().
   virtual absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
                                                     const Sha256Digest& head) = 0;
+  virtual absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
+                                                     uint64_t delta_atto) = 0;
+  // See Ledger::FreeName().
+  virtual absl::Status FreeName(absl::string_view id) = 0;
 
   // FailedPrecondition while it is in use. Deleting again is not an error. Also takes away the rows
   // of a dataset whose record a repair has put aside, which is else not there: its ledger stays,

@@ -43,6 +43,7 @@ absl::Status AccountBook::Check(const LedgerEntry& entry) const {
     return absl::FailedPreconditionError("the cap must be the first entry, and set once");
   }
   if (entry.kind == EntryKind::kOpen) return Validate(cap_);
+  if (entry.kind == EntryKind::kWriteOff) return CheckFits(cap_, spent_, entry.cost);
   if (entry.kind != EntryKind::kReturn) {
     COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(entry.releases));
     if (cost != entry.cost) return absl::InternalError("the cost is not that of the releases");
@@ -61,19 +62,27 @@ absl::Status AccountBook::Check(const LedgerEntry& entry) const {
       EpsilonText(reserved.epsilon_nanos), " (rho ", RhoText(reserved.rho_pico), ")"));
 }
 
+Cost AccountBook::SpentAfter(const LedgerEntry& entry) const {
+  if (entry.kind == EntryKind::kReserve || entry.kind == EntryKind::kWriteOff) {
+    return Plus(spent_, entry.cost);
+  }
+  if (entry.kind != EntryKind::kReturn) return spent_;
+  // Added up anew: a sum that was held at its limit cannot be taken back.
+  Cost spent = written_off_;
+  for (const auto& [name, job] : jobs_) {
+    if (job.last != EntryKind::kReturn && name != entry.job) spent = Plus(spent, job.reserved);
+  }
+  return spent;
+}
+
 void AccountBook::Append(LedgerEntry entry) {
+  spent_ = SpentAfter(entry);
   if (entry.kind == EntryKind::kReserve) {
     jobs_[entry.job] = {.reserved = entry.cost};
-    spent_ = Plus(spent_, entry.cost);
+  } else if (entry.kind == EntryKind::kWriteOff) {
+    written_off_ = Plus(written_off_, entry.cost);
   } else if (entry.kind != EntryKind::kOpen) {
     jobs_[entry.job].last = entry.kind;
-  }
-  if (entry.kind == EntryKind::kReturn) {
-    // Added up anew: a sum that was held at its limit cannot be taken back.
-    spent_ = Cost();
-    for (const auto& [name, job] : jobs_) {
-      if (job.last != EntryKind::kReturn) spent_ = Plus(spent_, job.reserved);
-    }
   }
   entries_.push_back(std::move(entry));
 }

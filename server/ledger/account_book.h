@@ -2,7 +2,7 @@
 //
 // Guarantee  entries are only added, and only if they may come next: the cap first and once; of a
 //            job one reservation that fits the cap, then at most one end, by settling or by return.
-//            So what is spent never passes the cap.
+//            A loss is written off within the cap. So what is spent never passes the cap.
 // Errors     those of Ledger, in ledger.h.
 // Threads    one writer, who alone may call Check() while others read; see ledger.cc.
 
@@ -10,6 +10,7 @@
 #define COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,14 +26,15 @@
 namespace coppice {
 
 // Stable numbers: records hold them.
-enum class EntryKind : uint8_t { kOpen = 1, kReserve = 2, kSettle = 3, kReturn = 4 };
+enum class EntryKind : uint8_t { kOpen = 1, kReserve = 2, kSettle = 3, kReturn = 4, kWriteOff = 5 };
 
 struct LedgerEntry {
   uint64_t sequence = 0;
   EntryKind kind = EntryKind::kOpen;
   int64_t unix_seconds = 0;
-  std::string job{};  // empty for kOpen
+  std::string job{};  // empty for kOpen and kWriteOff
   // kReserve: what was charged. kSettle: what the releases made cost. kReturn: what was given back.
+  // kWriteOff: charges whose entries were lost.
   Cost cost{};
   std::vector<Release> releases{};  // kReserve: planned. kSettle: made
   Sha256Digest hash{};              // of its stored bytes, which hold the hash of the one before
@@ -47,6 +49,8 @@ struct Hold {
   LedgerHold reason = LedgerHold::kNone;
   int64_t unix_seconds = 0;
   Sha256Digest head{};  // zeros: it had no entry
+  // What the spending journal says was charged by entries that are lost; none: no journal told.
+  std::optional<Cost> lost{};
 };
 
 class AccountBook {
@@ -58,8 +62,10 @@ class AccountBook {
   const std::string& dataset() const { return dataset_; }
   const BudgetCap& cap() const { return cap_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
-  // What was reserved and not returned.
+  // What was reserved and not returned, and what was written off.
   const Cost& spent() const { return spent_; }
+  // The same once `entry`, which Check() allowed, is added.
+  Cost SpentAfter(const LedgerEntry& entry) const;
   uint64_t next_sequence() const { return entries_.size(); }
   // The hash of the last entry; zeros if there is none.
   Sha256Digest head() const { return entries_.empty() ? Sha256Digest{} : entries_.back().hash; }
@@ -85,6 +91,7 @@ class AccountBook {
   BudgetCap cap_;
   std::vector<LedgerEntry> entries_;
   absl::flat_hash_map<std::string, Job> jobs_;
+  Cost written_off_;
   Cost spent_;
 };
 

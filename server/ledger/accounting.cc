@@ -134,11 +134,41 @@ Cost Plus(const Cost& a, const Cost& b) {
           .rho_pico = AddHeld(a.rho_pico, b.rho_pico)};
 }
 
+Cost Highest(const Cost& a, const Cost& b) {
+  return {.epsilon_nanos = std::max(a.epsilon_nanos, b.epsilon_nanos),
+          .delta_atto = std::max(a.delta_atto, b.delta_atto),
+          .rho_pico = std::max(a.rho_pico, b.rho_pico)};
+}
+
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
   COPPICE_ASSIGN_OR_RETURN(const uint64_t epsilon_nanos, TotalCost(releases));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t delta_atto, TotalDelta(releases));
   return Cost{
       .epsilon_nanos = epsilon_nanos, .delta_atto = delta_atto, .rho_pico = RhoOf(releases)};
+}
+
+absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto) {
+  if (cap.composition == Composition::kZeroConcentrated && delta_atto != 0) {
+    return absl::InvalidArgumentError(
+        "delta: under zcdp jobs have no delta of their own; say what was lost in epsilon alone");
+  }
+  return CostOf({{.what = "lost",
+                  .mechanism = "",
+                  .epsilon_nanos = epsilon_nanos,
+                  .delta_atto = delta_atto,
+                  .times = 1}});
+}
+
+Cost AtMostLeft(const BudgetCap& cap, const Cost& spent, const Cost& lost) {
+  Cost charged = lost;
+  if (cap.composition == Composition::kBasic) {
+    charged.epsilon_nanos =
+        std::min(lost.epsilon_nanos, Minus(cap.epsilon_nanos, spent.epsilon_nanos));
+    charged.delta_atto = std::min(lost.delta_atto, Minus(cap.delta_atto, spent.delta_atto));
+  } else {
+    charged.rho_pico = std::min(lost.rho_pico, Minus(RhoCap(cap), spent.rho_pico));
+  }
+  return charged;
 }
 
 uint64_t RhoCap(const BudgetCap& cap) {

@@ -62,11 +62,21 @@ struct Cost {
 
 // Field by field, held at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
+// Field by field.
+Cost Highest(const Cost& a, const Cost& b);
 
 // Releases of all records add up; of the parts only the most expensive counts, which may be one in
 // epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
 // InvalidArgument if epsilon or delta passes 64 bits.
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
+
+// What to charge for releases that are known by their sums alone. Under zcdp they cost no more than
+// one release of all their epsilon, since squares of parts add up to less than that of the whole;
+// InvalidArgument for a delta there.
+absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto);
+
+// `lost`, or as much of it as `cap` has left after `spent`.
+Cost AtMostLeft(const BudgetCap& cap, const Cost& spent, const Cost& lost);
 
 // The largest rho, in 1e-12 and rounded down, for which rho-zCDP is known to imply
 // (epsilon, delta)-DP. 0 without a delta.

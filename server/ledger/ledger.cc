@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/study/terms.h"
+#include "server/ledger/journal_check.h"
 #include "server/ledger/ledger_record.h"
 
 namespace coppice {
@@ -33,10 +33,7 @@ absl::Status CheckOtherWrites(const StoreBatch& with) {
                  : absl::OkStatus();
 }
 
-std::string HeadText(const Sha256Digest& head) {
-  return absl::BytesToHexString({reinterpret_cast<const char*>(head.data()), head.size()});
-}
-
+// Not the head: whoever confirms must have noted it.
 absl::Status OnHold(absl::string_view dataset, const Hold& hold) {
   if (hold.reason == LedgerHold::kClosed) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -44,38 +41,56 @@ absl::Status OnHold(absl::string_view dataset, const Hold& hold) {
         "\" was damaged and no longer proves that any budget is left: it is closed for good. Open "
         "the dataset anew, under another name, with what is really left"));
   }
+  if (hold.lost.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the ledger of dataset \"", dataset,
+                     "\" lacks entries that the spending journal knows, which charged epsilon ",
+                     EpsilonText(hold.lost->epsilon_nanos), ": an admin must write that off"));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "the ledger of dataset \"", dataset,
-      "\" was restored from a backup or mended, and may lack its last entries: compare its head ",
-      HeadText(hold.head),
-      " with the last one that you noted, and confirm it if they are the same"));
+      "\" was restored from a backup or mended, and may lack its last entries: an admin must "
+      "confirm the head that was noted last, before that, or write off what was lost"));
 }
 
-// Why `head`, which is not that of the hold, does not end it.
-absl::Status NotTheHead(const AccountBook& book, const Hold& hold, const Sha256Digest& head) {
-  for (const LedgerEntry& entry : book.entries()) {
-    if (entry.hash != head) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("head: is that of entry ", entry.sequence, ", and the ledger went on to ",
-                     HeadText(hold.head),
-                     " before it was put on hold: confirm that one, if you know of no "
-                     "entry after it"));
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("head: no entry of the ledger of dataset \"", book.dataset(),
-                   "\" has it: entries are lost, "
-                   "and with them what was spent. Delete the dataset, and open it anew, under "
-                   "another name, with "
-                   "what is really left"));
+// One text for all heads: it must not help to guess.
+absl::Status NotTheHead(absl::string_view dataset) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "head: the ledger of dataset \"", dataset,
+      "\" did not end with it when it was put on hold. If it is the last one that was noted, "
+      "entries are lost: write off what they charged"));
+}
+
+Account WithoutHashes(Account account) {
+  account.head = account.hold.head = Sha256Digest{};
+  for (LedgerEntry& entry : account.entries) entry.hash = Sha256Digest{};
+  return account;
 }
 
 class StoredLedger final : public Ledger {
  public:
-  StoredLedger(Store& store, std::function<int64_t()> clock, AccountBooks books, Holds holds)
+  StoredLedger(Store& store, std::function<int64_t()> clock, SpendingJournal* journal,
+               AccountBooks books, Holds holds)
       : store_(store),
         clock_(std::move(clock)),
+        journal_(journal),
         books_(std::move(books)),
         holds_(std::move(holds)) {}
+
+  // Before anything is charged.
+  absl::Status Reconcile() {
+    if (journal_ == nullptr) return absl::OkStatus();
+    LinesByDataset lines = ByDataset(journal_->lines());
+    for (const auto& [dataset, book] : books_) {
+      COPPICE_RETURN_IF_ERROR(Reconcile(book, lines[dataset]));
+      lines.erase(dataset);
+    }
+    for (const auto& [dataset, of_lost] : lines) {
+      const Cost spent = HighestSpent(of_lost);
+      if (spent != Cost()) lost_accounts_[dataset] = spent;
+    }
+    return absl::OkStatus();
+  }
 
   absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
                            StoreBatch with) override {
@@ -88,6 +103,13 @@ class StoredLedger final : public Ledger {
     if (books_.contains(dataset)) {
       return absl::AlreadyExistsError(absl::StrCat(
           "dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
+    }
+    if (const auto lost = lost_accounts_.find(std::string(dataset)); lost != lost_accounts_.end()) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "dataset: the spending journal knows a dataset \"", dataset, "\" with epsilon ",
+          EpsilonText(lost->second.epsilon_nanos),
+          " spent, whose ledger this store has lost. Take another name, or have an admin free this "
+          "one if the rows will be of other people"));
     }
     return Write(AccountBook(std::string(dataset), cap), {.kind = EntryKind::kOpen},
                  std::move(with));
@@ -125,13 +147,52 @@ class StoredLedger final : public Ledger {
     if (it == books_.end()) return NoAccount(dataset);
     const auto held = holds_.find(dataset);
     if (held == holds_.end()) return absl::OkStatus();
-    if (held->second.reason == LedgerHold::kClosed) return OnHold(dataset, held->second);
-    if (held->second.head != head) return NotTheHead(it->second, held->second, head);
+    if (held->second.reason == LedgerHold::kClosed || held->second.lost.has_value()) {
+      return OnHold(dataset, held->second);
+    }
+    if (held->second.head != head) return NotTheHead(dataset);
     StoreBatch batch;
     batch.Delete(HoldKey(dataset));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     const std::lock_guard lock(books_mutex_);
     holds_.erase(held);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
+                        uint64_t delta_atto) override {
+    const std::lock_guard writer(writer_mutex_);
+    COPPICE_RETURN_IF_ERROR(SettleDoubt(dataset));
+    const auto it = books_.find(dataset);
+    if (it == books_.end()) return NoAccount(dataset);
+    const AccountBook& book = it->second;
+    const Hold hold = HoldOf(dataset);
+    if (hold.reason == LedgerHold::kClosed) return OnHold(dataset, hold);
+    if (hold.reason == LedgerHold::kNone) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the ledger of dataset \"", dataset, "\" is not on hold: nothing of it is lost"));
+    }
+    COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book.cap(), hold, epsilon_nanos, delta_atto));
+    return Write(book,
+                 {.kind = EntryKind::kWriteOff, .cost = AtMostLeft(book.cap(), book.spent(), lost)},
+                 StoreBatch());
+  }
+
+  std::map<std::string, Cost> LostAccounts() const override {
+    const std::lock_guard lock(books_mutex_);
+    return lost_accounts_;
+  }
+
+  absl::Status FreeName(absl::string_view dataset) override {
+    const std::lock_guard writer(writer_mutex_);
+    const auto lost = lost_accounts_.find(std::string(dataset));
+    if (lost == lost_accounts_.end()) {
+      return absl::NotFoundError(absl::StrCat("the spending journal keeps no name \"", dataset,
+                                              "\" of a dataset that was lost"));
+    }
+    COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = lost->first}));
+    const std::lock_guard lock(books_mutex_);
+    lost_accounts_.erase(lost);
     return absl::OkStatus();
   }
 
@@ -141,7 +202,7 @@ class StoredLedger final : public Ledger {
     if (it == books_.end()) return NoAccount(dataset);
     const AccountBook& book = it->second;
     const Hold hold = HoldOf(dataset);
-    return Account{
+    Account account{
         .dataset = book.dataset(),
         .cap = book.cap(),
         .spent = book.spent(),
@@ -149,6 +210,7 @@ class StoredLedger final : public Ledger {
         .entries = book.entries(),
         .head = book.head(),
         .hold = hold};
+    return hold.reason == LedgerHold::kUnconfirmed ? WithoutHashes(std::move(account)) : account;
   }
 
   absl::StatusOr<Quote> Preview(absl::string_view dataset,
@@ -176,6 +238,45 @@ class StoredLedger final : public Ledger {
   }
 
  private:
+  absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines) {
+    if (book.entries().empty()) return absl::OkStatus();  // closed, and nothing is left of it
+    const JournalFinding found = CompareWithJournal(book, lines);
+    if (found.journal_is_behind) return journal_->Append(LineOf(book));
+    const auto held = holds_.find(book.dataset());
+    if (!found.lost.has_value() ||
+        (held != holds_.end() && held->second.reason == LedgerHold::kClosed)) {
+      return absl::OkStatus();
+    }
+    Hold hold = held != holds_.end() ? held->second
+                                     : Hold{.reason = LedgerHold::kUnconfirmed,
+                                            .unix_seconds = clock_(),
+                                            .head = book.head()};
+    // An earlier start may have found more: since then the journal has this store's entries too.
+    hold.lost = Highest(hold.lost.value_or(Cost()), *found.lost);
+    StoreBatch batch;
+    batch.Put(HoldKey(book.dataset()), EncodeHold(hold));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    holds_[book.dataset()] = hold;
+    return absl::OkStatus();
+  }
+
+  // What an admin writes off, who says that so much was lost, or nothing.
+  static absl::StatusOr<Cost> LossOf(const BudgetCap& cap, const Hold& hold, uint64_t epsilon_nanos,
+                                     uint64_t delta_atto) {
+    if (epsilon_nanos == 0 && delta_atto == 0) {
+      if (hold.lost.has_value()) return *hold.lost;
+      return absl::InvalidArgumentError(
+          "epsilon: say how much the lost entries charged, for no spending journal tells; if none "
+          "is lost, confirm the head that was noted last");
+    }
+    COPPICE_ASSIGN_OR_RETURN(const Cost lost, CostOfLoss(cap, epsilon_nanos, delta_atto));
+    if (!hold.lost.has_value() || Covers(cap, lost, *hold.lost)) return lost;
+    return absl::InvalidArgumentError(
+        absl::StrCat("epsilon: the spending journal knows of more that is lost: epsilon ",
+                     EpsilonText(hold.lost->epsilon_nanos), ", delta ",
+                     DeltaText(hold.lost->delta_atto), "; leave both out to write off just that"));
+  }
+
   absl::Status Add(absl::string_view dataset, LedgerEntry entry, StoreBatch with) {
     const std::lock_guard writer(writer_mutex_);
     COPPICE_RETURN_IF_ERROR(SettleDoubt(dataset));
@@ -212,7 +313,9 @@ class StoredLedger final : public Ledger {
       return absl::InvalidArgumentError("the releases' words must be UTF-8 text");
     }
     with.Put(key, std::move(value));
-    const absl::Status written = store_.Apply(with);
+    if (entry.kind == EntryKind::kWriteOff) with.Delete(HoldKey(book.dataset()));
+    absl::Status written = store_.Apply(with);
+    if (written.ok()) written = Note(book, *stored);
     if (!written.ok()) {
       in_doubt_.emplace(book.dataset());
       return written;
@@ -221,11 +324,30 @@ class StoredLedger final : public Ledger {
     return absl::OkStatus();
   }
 
+  // Of an entry that is in the store, and is not shown before the journal has it too.
+  absl::Status Note(const AccountBook& book, const LedgerEntry& entry) {
+    if (journal_ == nullptr) return absl::OkStatus();
+    return journal_->Append({.dataset = book.dataset(),
+                             .entries = book.entries().size() + 1,
+                             .head = entry.hash,
+                             .spent = book.SpentAfter(entry)});
+  }
+
   void Show(const AccountBook& book, LedgerEntry entry) {
     const std::lock_guard lock(books_mutex_);
+    if (entry.kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
     const auto it = books_.find(book.dataset());
     AccountBook& shown = it != books_.end() ? it->second : books_[book.dataset()] = book;
     shown.Append(std::move(entry));
+  }
+
+  // As Note() and Show(), of a book with its last entry.
+  absl::Status NoteAndReplace(AccountBook book) {
+    if (journal_ != nullptr) COPPICE_RETURN_IF_ERROR(journal_->Append(LineOf(book)));
+    const std::lock_guard lock(books_mutex_);
+    if (book.entries().back().kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
+    books_.insert_or_assign(book.dataset(), std::move(book));
+    return absl::OkStatus();
   }
 
   // A write that failed may be found in the store once that works again, with the caller's part of
@@ -237,8 +359,10 @@ class StoredLedger final : public Ledger {
     const std::string key = LedgerKey(dataset, it == books_.end() ? 0 : it->second.next_sequence());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store_.Get(key));
     if (value.has_value()) {
-      const std::lock_guard lock(books_mutex_);
-      COPPICE_RETURN_IF_ERROR(LoadEntry(key, *value, books_));
+      AccountBooks found;
+      if (it != books_.end()) found.insert(*it);
+      COPPICE_RETURN_IF_ERROR(LoadEntry(key, *value, found));
+      COPPICE_RETURN_IF_ERROR(NoteAndReplace(std::move(found.begin()->second)));
     }
     in_doubt_.erase(doubt);
     return absl::OkStatus();
@@ -246,19 +370,22 @@ class StoredLedger final : public Ledger {
 
   Store& store_;
   const std::function<int64_t()> clock_;
+  SpendingJournal* const journal_;  // by writer_mutex_; null: none
 
   std::mutex writer_mutex_;                // held through a write; taken before books_mutex_
   absl::btree_set<std::string> in_doubt_;  // datasets whose last write failed; by writer_mutex_
   // Never held while the disk is waited for. Whoever holds writer_mutex_ may read without it, and
-  // nobody else changes books_ and holds_.
+  // nobody else changes what follows.
   mutable std::mutex books_mutex_;
   AccountBooks books_;
   Holds holds_;
+  std::map<std::string, Cost> lost_accounts_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Store& store, std::function<int64_t()> clock) {
+absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Store& store, std::function<int64_t()> clock,
+                                                     SpendingJournal* journal) {
   AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
       store.Scan(kLedgerPrefix, [&books](absl::string_view key, absl::string_view value) {
@@ -275,8 +402,10 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Store& store, std::function
       books.try_emplace(dataset, AccountBook(dataset, BudgetCap()));
     }
   }
-  return std::make_unique<StoredLedger>(store, std::move(clock), std::move(books),
-                                        std::move(holds));
+  auto ledger = std::make_unique<StoredLedger>(store, std::move(clock), journal, std::move(books),
+                                               std::move(holds));
+  COPPICE_RETURN_IF_ERROR(ledger->Reconcile());
+  return ledger;
 }
 
 }  // namespace coppice

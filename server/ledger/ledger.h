@@ -17,8 +17,13 @@
 //            who noted it can tell, by looking for it among the entries' hashes.
 // Holds      a store that was restored from a backup, or mended, may lack the last entries of a
 //            ledger, and with them what was spent. Whoever does that puts every ledger on hold:
-//            nothing is reserved or returned until Confirm(), by an owner who noted the head. A
+//            nothing is reserved or returned until Confirm(), by somebody who noted the head, or
+//            WriteOff(). Until then no answer and no error has the head or any entry's hash. A
 //            ledger that was damaged is closed for good: nothing proves that any budget is left.
+// Journal    with a SpendingJournal each entry is there, on disk, before it is shown or OK is
+//            returned. Open() completes a journal that stands behind the store, as a crash between
+//            the two leaves it, and puts a ledger that stands behind the journal on hold. The name
+//            of a dataset that spent something and is in the journal alone is taken.
 // Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
 //            otherwise. After one of those nothing has changed; but what was to be written may be
 //            found, whole, with `with`, once the store works again: an entry then counts, and
@@ -31,6 +36,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +48,7 @@
 #include "common/tree/certificate.h"
 #include "server/ledger/account_book.h"
 #include "server/ledger/accounting.h"
+#include "server/ledger/spending_journal.h"
 #include "server/storage/store.h"
 
 namespace coppice {
@@ -53,7 +60,7 @@ struct Account {
   Left left;
   std::vector<LedgerEntry> entries;  // all, in order
   Sha256Digest head{};               // the last entry's hash
-  Hold hold{};                       // `left` is nothing if it is closed
+  Hold hold{};                       // `left` is nothing if it is closed; no hashes if unconfirmed
 };
 
 struct Quote {
@@ -65,14 +72,15 @@ struct Quote {
 class Ledger {
  public:
   // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
-  // seconds since 1970 and dates entries, no more.
-  static absl::StatusOr<std::unique_ptr<Ledger>> Open(Store& store, std::function<int64_t()> clock);
+  // seconds since 1970 and dates entries, no more. `journal` may be null, and must else outlive it.
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(Store& store, std::function<int64_t()> clock,
+                                                      SpendingJournal* journal = nullptr);
   virtual ~Ledger() = default;
 
   // `with` holds other writes, none of them to keys of the ledger, that become durable in the same
   // atomic batch.
 
-  // AlreadyExists if the dataset has or had an account.
+  // AlreadyExists if the dataset has or had an account, also one that only the journal knows.
   virtual absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
                                    StoreBatch with) = 0;
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
@@ -88,10 +96,22 @@ class Ledger {
   virtual absl::Status Return(absl::string_view dataset, absl::string_view job,
                               StoreBatch with) = 0;
 
-  // Ends a hold, if `head` is the head that the ledger had when it began: then its owner knows of
-  // no entry that is missing. FailedPrecondition otherwise, saying why, and for a closed ledger.
-  // Not an error if there is no hold.
+  // Ends a hold, if `head` is the head that the ledger had when it began and no journal knows more:
+  // then the caller knows of no entry that is missing. FailedPrecondition otherwise, in the same
+  // words for every other head, and for a closed ledger. Not an error if there is no hold.
   virtual absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) = 0;
+
+  // Charges what lost entries had charged, at most what is left of the cap, and ends the hold, both
+  // in one write. Two zeros stand for what the journal says, which is also the least that is taken:
+  // InvalidArgument for less, or if no journal says anything. FailedPrecondition without a hold, so
+  // that trying again charges nothing, and for a closed ledger.
+  virtual absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
+                                uint64_t delta_atto) = 0;
+
+  // The datasets that only the journal knows, and what each had spent.
+  virtual std::map<std::string, Cost> LostAccounts() const = 0;
+  // Lets OpenAccount() take the name of one of them. NotFound if there is none of that name.
+  virtual absl::Status FreeName(absl::string_view dataset) = 0;
 
   virtual absl::StatusOr<Account> Get(absl::string_view dataset) const = 0;
   // What a job would cost. Reserves nothing.

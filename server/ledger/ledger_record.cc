@@ -22,6 +22,7 @@ static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED
 static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
 static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
+static_assert(static_cast<int>(EntryKind::kWriteOff) == v1::LEDGER_ENTRY_KIND_WRITTEN_OFF);
 static_assert(static_cast<int>(LedgerHold::kUnconfirmed) == v1::LEDGER_HOLD_UNCONFIRMED);
 static_assert(static_cast<int>(LedgerHold::kClosed) == v1::LEDGER_HOLD_CLOSED);
 static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
@@ -37,6 +38,20 @@ absl::Status Corrupt(absl::string_view key, absl::string_view why) {
 }
 
 std::string Bytes(const Sha256Digest& digest) { return {digest.begin(), digest.end()}; }
+
+v1::Cost ToProto(const Cost& cost) {
+  v1::Cost proto;
+  proto.set_epsilon_nanos(cost.epsilon_nanos);
+  proto.set_delta_atto(cost.delta_atto);
+  proto.set_rho_pico(cost.rho_pico);
+  return proto;
+}
+
+Cost CostFromProto(const v1::Cost& cost) {
+  return {.epsilon_nanos = cost.epsilon_nanos(),
+          .delta_atto = cost.delta_atto(),
+          .rho_pico = cost.rho_pico()};
+}
 
 v1::BudgetCap ToProto(const BudgetCap& cap) {
   v1::BudgetCap proto;
@@ -79,9 +94,7 @@ LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
                     .kind = static_cast<EntryKind>(record.kind()),
                     .unix_seconds = record.unix_seconds(),
                     .job = record.job(),
-                    .cost = {.epsilon_nanos = record.cost().epsilon_nanos(),
-                             .delta_atto = record.cost().delta_atto(),
-                             .rho_pico = record.cost().rho_pico()},
+                    .cost = CostFromProto(record.cost()),
                     .releases = FromProto(record.releases())};
   std::copy_n(value.begin(), kHashBytes, entry.hash.begin());
   return entry;
@@ -99,7 +112,7 @@ absl::StatusOr<LedgerEntry> EntryOf(absl::string_view key, absl::string_view val
     return Corrupt(key, "does not follow the entry before it");
   }
   if (record.kind() < v1::LEDGER_ENTRY_KIND_OPENED ||
-      record.kind() > v1::LEDGER_ENTRY_KIND_RETURNED) {
+      record.kind() > v1::LEDGER_ENTRY_KIND_WRITTEN_OFF) {
     return Corrupt(key, "is of an unknown kind");
   }
   return ToEntry(record, value);
@@ -120,11 +133,7 @@ std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry) {
   record.set_unix_seconds(entry.unix_seconds);
   if (entry.kind == EntryKind::kOpen) *record.mutable_cap() = ToProto(book.cap());
   record.set_job(entry.job);
-  if (entry.cost != Cost()) {
-    record.mutable_cost()->set_epsilon_nanos(entry.cost.epsilon_nanos);
-    record.mutable_cost()->set_delta_atto(entry.cost.delta_atto);
-    record.mutable_cost()->set_rho_pico(entry.cost.rho_pico);
-  }
+  if (entry.cost != Cost()) *record.mutable_cost() = ToProto(entry.cost);
   for (const Release& release : entry.releases) *record.add_releases() = ToProto(release);
   const std::string bytes = record.SerializeAsString();
   return absl::StrCat(Bytes(Sha256({bytes})), bytes);
@@ -160,6 +169,7 @@ std::string EncodeHold(const Hold& hold) {
   record.set_hold(static_cast<v1::LedgerHold>(hold.reason));
   record.set_unix_seconds(hold.unix_seconds);
   if (hold.head != Sha256Digest{}) record.set_head(Bytes(hold.head));
+  if (hold.lost.has_value()) *record.mutable_lost() = ToProto(*hold.lost);
   return record.SerializeAsString();
 }
 
@@ -173,6 +183,7 @@ absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& hol
   Hold hold{.reason = static_cast<LedgerHold>(record.hold()),
             .unix_seconds = record.unix_seconds()};
   std::copy(record.head().begin(), record.head().end(), hold.head.begin());
+  if (record.has_lost()) hold.lost = CostFromProto(record.lost());
   const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kHoldPrefix), "/");
   holds.emplace(id, hold);
   return absl::OkStatus();

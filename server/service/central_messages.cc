@@ -1,6 +1,7 @@
 #include "server/service/central_messages.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -21,6 +22,7 @@ static_assert(static_cast<int>(EntryKind::kOpen) == v1::LEDGER_ENTRY_KIND_OPENED
 static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RESERVED);
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
 static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
+static_assert(static_cast<int>(EntryKind::kWriteOff) == v1::LEDGER_ENTRY_KIND_WRITTEN_OFF);
 static_assert(static_cast<int>(ParameterType::kInteger) == v1::PARAMETER_TYPE_INTEGER);
 static_assert(static_cast<int>(ParameterType::kReal) == v1::PARAMETER_TYPE_REAL);
 static_assert(static_cast<int>(ParameterType::kChoice) == v1::PARAMETER_TYPE_CHOICE);
@@ -32,7 +34,9 @@ v1::LedgerEntry ToProto(const LedgerEntry& entry) {
   if (!entry.job.empty()) proto.set_job(MakeName(kJobs, entry.job));
   *proto.mutable_cost() = ToProto(entry.cost);
   for (const Release& release : entry.releases) *proto.add_releases() = ToProto(release);
-  proto.mutable_hash()->assign(entry.hash.begin(), entry.hash.end());
+  // None is shown while the ledger is on hold.
+  if (entry.hash != Sha256Digest{})
+    proto.mutable_hash()->assign(entry.hash.begin(), entry.hash.end());
   return proto;
 }
 
@@ -69,10 +73,8 @@ v1::Dataset SummaryOf(const DatasetInfo& info) {
   *proto.mutable_spent() = ToProto(info.account.spent);
   proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
   proto.set_hold(static_cast<v1::LedgerHold>(info.account.hold.reason));
-  if (info.account.hold.reason == LedgerHold::kUnconfirmed) {
-    const Sha256Digest& head = info.account.hold.head;
-    proto.set_hold_head(std::string(head.begin(), head.end()));
-  }
+  const std::optional<Cost>& lost = info.account.hold.lost;
+  if (lost.has_value()) *proto.mutable_hold_lost() = ToProto(*lost);
   return proto;
 }
 

@@ -60,6 +60,21 @@ absl::Status Confirm(Datasets& datasets, const v1::ConfirmLedgerRequest& request
   return absl::OkStatus();
 }
 
+absl::Status WriteOff(Datasets& datasets, const v1::WriteOffLedgerRequest& request,
+                      v1::WriteOffLedgerResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(
+      const DatasetInfo info,
+      datasets.WriteOffLedger(id, request.epsilon_nanos(), request.delta_atto()));
+  *response.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status FreeName(Datasets& datasets, const v1::FreeDatasetNameRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+  return datasets.FreeName(id);
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServerContext* context,
@@ -97,6 +112,19 @@ grpc::ServerUnaryReactor* DatasetServiceImpl::ConfirmLedger(grpc::CallbackServer
                                                             v1::ConfirmLedgerResponse* response) {
   return ReplyLater(pool_, context,
                     [this, request, response] { return Confirm(datasets_, *request, *response); });
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::WriteOffLedger(
+    grpc::CallbackServerContext* context, const v1::WriteOffLedgerRequest* request,
+    v1::WriteOffLedgerResponse* response) {
+  return ReplyLater(pool_, context,
+                    [this, request, response] { return WriteOff(datasets_, *request, *response); });
+}
+
+grpc::ServerUnaryReactor* DatasetServiceImpl::FreeDatasetName(
+    grpc::CallbackServerContext* context, const v1::FreeDatasetNameRequest* request,
+    v1::FreeDatasetNameResponse*) {
+  return ReplyLater(pool_, context, [this, request] { return FreeName(datasets_, *request); });
 }
 
 }  // namespace coppice

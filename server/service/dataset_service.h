@@ -34,6 +34,12 @@ class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
   grpc::ServerUnaryReactor* ConfirmLedger(grpc::CallbackServerContext* context,
                                           const v1::ConfirmLedgerRequest* request,
                                           v1::ConfirmLedgerResponse* response) override;
+  grpc::ServerUnaryReactor* WriteOffLedger(grpc::CallbackServerContext* context,
+                                           const v1::WriteOffLedgerRequest* request,
+                                           v1::WriteOffLedgerResponse* response) override;
+  grpc::ServerUnaryReactor* FreeDatasetName(grpc::CallbackServerContext* context,
+                                            const v1::FreeDatasetNameRequest* request,
+                                            v1::FreeDatasetNameResponse* response) override;
 
  private:
   Datasets& datasets_;

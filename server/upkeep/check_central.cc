@@ -70,7 +70,7 @@ class CentralCheck {
       findings_.notes.push_back(
           {.key = std::string(key),
            .what = IsClosed(dataset) ? "the ledger was damaged: its dataset is closed for good"
-                                     : "the ledger waits for its owner to confirm its head"});
+                                     : "the ledger waits for an admin to confirm its head"});
     });
   }
 

@@ -36,7 +36,7 @@ std::string StepOf(const Problem& problem) {
       return absl::StrCat("left as it is: ", problem.what);
     case Remedy::kSalvageFiles:
       return "what can be read of the files is put into new ones; the rest is lost, what was "
-             "deleted or replaced may be there again, and every ledger waits for its owner";
+             "deleted or replaced may be there again, and every ledger waits for an admin";
     case Remedy::kQuarantineRecord:
       return absl::StrCat("put into quarantine: ", problem.what);
     case Remedy::kNoteOutlived:
@@ -140,7 +140,7 @@ absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, S
   return absl::OkStatus();
 }
 
-// Opens what was salvaged, and has every ledger wait for its owner.
+// Opens what was salvaged, and puts every ledger on hold.
 absl::Status HoldAll(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
   const absl::StatusOr<std::optional<uint32_t>> format = ReadFormat(*store);
@@ -155,7 +155,7 @@ absl::Status HoldAll(const std::string& data_dir, int64_t now, std::vector<Repai
   for (const std::string& dataset : held) {
     done.push_back({.key = HoldKey(dataset),
                     .what = absl::StrCat("the ledger of dataset ", dataset,
-                                         " waits for its owner to confirm its head")});
+                                         " waits for an admin to confirm its head")});
   }
   return held.empty() ? absl::OkStatus() : store->Apply(batch);
 }

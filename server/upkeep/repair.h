@@ -8,7 +8,7 @@
 // Models     one that rests on reports that its study has lost stays, and that is noted.
 // Files      damaged ones are worked on in a copy, which takes their place, whole, when it can be
 //            opened. Then the last entries of any ledger may be lost, so every ledger is put on
-//            hold until its owner has confirmed its head.
+//            hold until an admin has confirmed its head.
 // Copy       the files as they were are copied to `keep` first.
 // Again      a repair that was cut short is begun anew and comes to the same.
 // Errors     those of CheckStore(); FailedPrecondition: `keep` is there already.

@@ -84,10 +84,12 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t
   for (const auto& [dataset, book] : books) {
     const auto hold = holds.find(dataset);
     if (hold != holds.end() && hold->second.reason == LedgerHold::kClosed) continue;
+    held.push_back(dataset);
+    // One that stands keeps its head: nobody was shown another since.
+    if (hold != holds.end()) continue;
     batch.Put(
         HoldKey(dataset),
         EncodeHold({.reason = LedgerHold::kUnconfirmed, .unix_seconds = now, .head = book.head()}));
-    held.push_back(dataset);
   }
   return held;
 }

@@ -3,7 +3,7 @@
 // Whole      the store appears in its place when all of it is there. A restore that failed leaves
 //            nothing, one that was cut short what the next one removes.
 // Ledgers    a backup does not know what was spent after it was made. So every dataset's ledger is
-//            put on hold, in the batch that notes the restoring: jobs are refused until its owner
+//            put on hold, in the batch that notes the restoring: jobs are refused until an admin
 //            has confirmed its head. docs/storage.md says what else an older copy forgets.
 // Errors     FailedPrecondition: the data directory holds a store already, or a newer version made
 //            the backup. NotFound, DataLoss: there is no such backup, or it is damaged.
@@ -51,7 +51,8 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
                                            const UpkeepProgress& progress,
                                            rocksdb::Env* env = nullptr);
 
-// Puts into `batch` a hold of every ledger that has none; the datasets whose they are.
+// Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but
+// for closed ones.
 absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t now,
                                                      StoreBatch& batch);
 

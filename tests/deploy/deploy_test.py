@@ -137,6 +137,8 @@ class DeployTest(unittest.TestCase):
         for key in ("data-dir", "backup-dir"):
             with self.subTest(key):
                 self.assertIn(re.search(rf'^{key} = "(.*)"$', toml, re.MULTILINE).group(1), writable)
+        journal = re.search(r'^# spending-journal = "(.*)"$', toml, re.MULTILINE).group(1)
+        self.assertIn(os.path.dirname(journal), writable)
 
     def test_every_shared_library_is_of_a_package(self):
         packages = run(os.path.join(DEPLOY, "container", "runtime-packages.sh"), COPPICED)

@@ -61,13 +61,15 @@ TEST(DescribeDatasetTest, BudgetIsInAllSpentAndLeft) {
             R"("created":"1970-01-01T00:00:00Z","ledger_head":"01ab"})");
 }
 
-TEST(DescribeDatasetTest, AHoldIsShownWithTheHeadToConfirm) {
+TEST(DescribeDatasetTest, AHoldIsShownWithWhatIsLostAndNoHead) {
   v1::Dataset dataset = SampleDataset();
   EXPECT_FALSE(DescribeDataset(dataset).contains("hold"));
   dataset.set_hold(v1::LEDGER_HOLD_UNCONFIRMED);
-  dataset.set_hold_head("\x02\xcd");
+  dataset.mutable_hold_lost()->set_epsilon_nanos(500'000'000);
+  dataset.mutable_ledger()->rbegin()->clear_hash();
   EXPECT_EQ(DescribeDataset(dataset)["hold"], "unconfirmed");
-  EXPECT_EQ(DescribeDataset(dataset)["hold_head"], "02cd");
+  EXPECT_EQ(DescribeDataset(dataset)["hold_lost"]["epsilon"], 0.5);
+  EXPECT_FALSE(DescribeDataset(dataset).contains("ledger_head"));
 }
 
 TEST(DescribeDatasetTest, RhoIsShownWhereItIsWhatAddsUp) {

@@ -37,12 +37,14 @@ TEST(MethodRolesTest, OnlyHealthIsOpen) {
 }
 
 // What would hurt most if a line changed by mistake.
-TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudies) {
+TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLiftHolds) {
   const auto roles = [](const char* path) { return FindMethodRoles(path)->roles; };
   const RoleSet admin = {Role::kAdmin};
   for (const char* path :
        {"/coppice.v1.StudyService/CreateStudy", "/coppice.v1.StudyService/SealStudy",
-        "/coppice.v1.StudyService/DeleteStudy"}) {
+        "/coppice.v1.StudyService/DeleteStudy", "/coppice.v1.DatasetService/ConfirmLedger",
+        "/coppice.v1.DatasetService/WriteOffLedger",
+        "/coppice.v1.DatasetService/FreeDatasetName"}) {
     EXPECT_EQ(roles(path), admin) << path;
   }
   size_t devices = 0;

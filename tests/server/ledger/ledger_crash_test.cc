@@ -62,6 +62,7 @@ absl::Status Do(Ledger& ledger, const Step& step, StoreBatch with) {
     case EntryKind::kSettle:
       return ledger.Settle(step.dataset, step.job, Releases(step.nanos / 2), std::move(with));
     case EntryKind::kReturn:
+    case EntryKind::kWriteOff:  // needs a hold; ledger_hold_test has its failures
       break;
   }
   return ledger.Return(step.dataset, step.job, std::move(with));

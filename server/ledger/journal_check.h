@@ -1,0 +1,41 @@
+// A ledger beside what the spending journal says of it.
+//
+// Guarantee  what is spent in the ledger and `lost` together are no less than what was spent in
+//            truth, if every change of the ledger was noted: the lines that the ledger lacks are
+//            taken at their highest, less what they and the ledger have in common.
+
+#ifndef COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_
+#define COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/ledger/account_book.h"
+#include "server/ledger/spending_journal.h"
+
+namespace coppice {
+
+// By dataset, in order; none from before its name was freed.
+using LinesByDataset = std::map<std::string, std::vector<SpendingLine>>;
+LinesByDataset ByDataset(absl::Span<const SpendingLine> lines);
+
+struct JournalFinding {
+  bool journal_is_behind = false;  // and the ledger goes on from its last line
+  // The ledger lacks entries that the journal knows, and with them this.
+  std::optional<Cost> lost{};
+};
+// `lines` are those of the book's dataset.
+JournalFinding CompareWithJournal(const AccountBook& book, absl::Span<const SpendingLine> lines);
+
+// How the ledger is noted as it stands.
+SpendingLine LineOf(const AccountBook& book);
+
+// The highest amounts of the lines.
+Cost HighestSpent(absl::Span<const SpendingLine> lines);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_

@@ -1,0 +1,51 @@
+// A SpendingJournal in memory, one of whose appends may fail as a lost or a late sync does.
+
+#ifndef COPPICE_TESTS_SERVER_LEDGER_MEMORY_JOURNAL_H_
+#define COPPICE_TESTS_SERVER_LEDGER_MEMORY_JOURNAL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "server/ledger/spending_journal.h"
+
+namespace coppice::testing {
+
+struct AppendFault {
+  size_t append = SIZE_MAX;  // the one that fails: 0 is the first
+  bool fatal = false;        // none works afterwards
+};
+
+class MemoryJournal final : public SpendingJournal {
+ public:
+  // With `lines` in the file.
+  explicit MemoryJournal(std::vector<SpendingLine> lines = {}, const AppendFault& fault = {})
+      : lines_(lines), file_(std::move(lines)), fault_(fault) {}
+
+  const std::vector<SpendingLine>& lines() const override { return lines_; }
+  absl::Status Append(const SpendingLine& line) override {
+    if (dead_) return absl::UnavailableError("the journal's disk is gone");
+    if (appends_++ == fault_.append) {
+      dead_ = fault_.fatal;
+      return absl::UnavailableError("the journal's sync failed");
+    }
+    file_.push_back(line);
+    return absl::OkStatus();
+  }
+
+  // What the next daemon finds.
+  const std::vector<SpendingLine>& file() const { return file_; }
+  size_t appends() const { return appends_; }
+
+ private:
+  const std::vector<SpendingLine> lines_;
+  std::vector<SpendingLine> file_;
+  const AppendFault fault_;
+  size_t appends_ = 0;
+  bool dead_ = false;
+};
+
+}  // namespace coppice::testing
+
+#endif  // COPPICE_TESTS_SERVER_LEDGER_MEMORY_JOURNAL_H_
