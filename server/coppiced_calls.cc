@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "server/metrics/private_calls.h"
 
 namespace coppice {
 namespace {
@@ -24,10 +25,10 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
   CallInterceptor(const Log& log, CallMetrics* metrics, absl::string_view method, bool stream)
       : log_(log), metrics_(metrics), method_(method), stream_(stream) {
-    if (metrics_ != nullptr && stream_) metrics_->StreamOpened();
+    if (metrics_ != nullptr && stream_) metrics_->StreamOpened(method_);
   }
   ~CallInterceptor() override {
-    if (metrics_ != nullptr && stream_) metrics_->StreamClosed();
+    if (metrics_ != nullptr && stream_) metrics_->StreamClosed(method_);
   }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* call) override {
@@ -57,11 +58,19 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     if (metrics_ != nullptr) metrics_->Ended(method_, CodeName(code), passed.count());
     const LogLevel level = LevelOfCall(method_, code);
     if (!log_.Writes(level)) return;
-    log_.Write(level, "call",
-               {{"method", std::string(method_)},
-                {"code", std::string(CodeName(code))},
-                {"milliseconds", absl::StrFormat("%.3f", passed.count() * 1000)},
-                {"request_id", id_}});
+    // The line's own time would be the job's.
+    if (code == grpc::StatusCode::OK && HasPrivateEnd(method_)) return;
+    const std::string method(method_);
+    const std::string result(CodeName(code));
+    if (HasPrivateDuration(method)) {
+      log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id_}});
+    } else {
+      log_.Write(level, "call",
+                 {{"method", method},
+                  {"code", result},
+                  {"milliseconds", absl::StrFormat("%.3f", passed.count() * 1000)},
+                  {"request_id", id_}});
+    }
   }
 
   const Log& log_;

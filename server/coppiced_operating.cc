@@ -126,8 +126,8 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
   AddDaemonReadings(daemon, readiness, *readings);
   AddStudyReadings(daemon.curator.studies, *readings);
   AddDatasetReadings(daemon.curator.datasets, *readings);
-  AddJobReadings(daemon.curator.jobs, *readings);
-  AddStoreReadings(daemon.flags.data_dir, *readings);
+  AddJobReadings(
+      daemon.curator.jobs, [] { return absl::ToUnixSeconds(absl::Now()); }, *readings);
   AddProcessReadings(*readings);
   return MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings});
 }

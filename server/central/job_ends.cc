@@ -10,6 +10,11 @@
 #include "server/central/job_record.h"
 
 namespace coppice {
+namespace {
+
+constexpr int64_t kDay = 86400;  // in seconds
+
+}  // namespace
 
 absl::Status JobEnds::GiveBack(Job& job, absl::string_view reason) {
   JobFacts facts = book_.FactsOf(job);
@@ -28,7 +33,7 @@ absl::Status JobEnds::Publish(Job& job, const std::shared_ptr<const Model>& mode
   JobInfo ended = Ended(job, JobState::kDone, "");
   ModelInfo made{.id = ended.model,
                  .source = MakeName(kJobs, job.id),
-                 .created_unix_seconds = ended.ended_unix_seconds,
+                 .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
                  .model = model};
   StoreBatch batch;
   Models::Put(made, batch);

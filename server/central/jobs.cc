@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -365,7 +366,7 @@ class StoredJobs final : public Jobs {
       if (abandoned_) return absl::UnavailableError("the daemon stopped");
       const double share = std::clamp(done, 0.0, 1.0);
       const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
-      book_.ShowProgress(job, share, share > 0 ? elapsed * (1 - share) / share : 0,
+      book_.ShowProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
                          options_.between_progress);
       return absl::OkStatus();
     };

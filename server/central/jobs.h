@@ -13,6 +13,8 @@
 // Store      while the store does not work a job that has ended waits for it, in memory, with its
 //            result. It is neither trained again nor shown before it is on disk.
 // Restart    queued jobs run, in the order they were made; running ones have failed.
+// Privacy    when a job began and ended, to the second, is for whoever may see the job. A model says
+//            of its job's end the day alone.
 // Load       so many jobs at a time as there are threads, each of low scheduling priority, so that
 //            predictions stay fast.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
@@ -71,7 +73,7 @@ struct JobInfo {
   int64_t ended_unix_seconds = 0;
   std::string model;        // the id that its model has or will have
   double progress = 0;      // while it runs
-  double seconds_left = 0;  // while it runs; 0: not known
+  double seconds_left = 0;  // while it runs, whole; 0: not known
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   Cost cost{};
   std::vector<std::string> warnings{};

@@ -1,5 +1,7 @@
 #include "server/metrics/call_metrics.h"
 
+#include "server/metrics/private_calls.h"
+
 namespace coppice {
 namespace {
 
@@ -14,15 +16,17 @@ const prometheus::Histogram::BucketBoundaries kSeconds = {
 CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::string>& methods)
     : calls_(prometheus::BuildCounter()
                  .Name("coppice_calls_total")
-                 .Help("Calls that have ended, by method and status code.")
+                 .Help("Calls that have ended, by method and status code; no WatchJob that ended "
+                       "with its job.")
                  .Register(registry)),
       seconds_(prometheus::BuildHistogram()
                    .Name("coppice_call_seconds")
-                   .Help("How long calls took; a stream from its first to its last message.")
+                   .Help("How long calls took that touch no private rows; a stream from its first "
+                         "to its last message.")
                    .Register(registry)),
       streams_(prometheus::BuildGauge()
                    .Name("coppice_open_streams")
-                   .Help("Streams that are open.")
+                   .Help("Streams that are open and touch no private rows.")
                    .Register(registry)
                    .Add({})) {
   for (const std::string& name : methods) AddMethod(name);
@@ -30,9 +34,17 @@ CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::
 }
 
 void CallMetrics::AddMethod(const std::string& name) {
-  methods_[name] = {.name = name,
-                    .ok = &calls_.Add({{"method", name}, {"code", "OK"}}),
-                    .seconds = &seconds_.Add({{"method", name}}, kSeconds)};
+  Method& method = methods_[name] = {.name = name};
+  if (!HasPrivateEnd(name)) method.ok = &calls_.Add({{"method", name}, {"code", "OK"}});
+  if (!HasPrivateDuration(name)) method.seconds = &seconds_.Add({{"method", name}}, kSeconds);
+}
+
+void CallMetrics::StreamOpened(absl::string_view method) {
+  if (!HasPrivateDuration(method)) streams_.Increment();
+}
+
+void CallMetrics::StreamClosed(absl::string_view method) {
+  if (!HasPrivateDuration(method)) streams_.Decrement();
 }
 
 void CallMetrics::Refused(absl::string_view method, absl::string_view code) {
@@ -41,7 +53,7 @@ void CallMetrics::Refused(absl::string_view method, absl::string_view code) {
 
 void CallMetrics::Ended(absl::string_view method, absl::string_view code, double seconds) {
   const Method& known = Find(method);
-  known.seconds->Observe(seconds);
+  if (known.seconds != nullptr) known.seconds->Observe(seconds);
   Count(known, code);
 }
 
@@ -51,7 +63,10 @@ const CallMetrics::Method& CallMetrics::Find(absl::string_view method) const {
 }
 
 void CallMetrics::Count(const Method& method, absl::string_view code) {
-  if (code == "OK") return method.ok->Increment();
+  if (code == "OK") {
+    if (method.ok != nullptr) method.ok->Increment();
+    return;
+  }
   // Rare enough for the family's own search.
   calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }

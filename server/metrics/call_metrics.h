@@ -1,5 +1,8 @@
 // Calls counted and timed, by method.
 //
+// Privacy    calls whose duration is private are counted and not timed, one that ends with its job
+//            is not even counted when it ends well, and neither is among the open streams; see
+//            private_calls.h.
 // Bound      methods are those given; any other is counted as "other". Codes are gRPC's 17.
 // Threads    safe to share.
 
@@ -29,14 +32,14 @@ class CallMetrics {
   // One that did not get as far as its method.
   void Refused(absl::string_view method, absl::string_view code);
   void Ended(absl::string_view method, absl::string_view code, double seconds);
-  void StreamOpened() { streams_.Increment(); }
-  void StreamClosed() { streams_.Decrement(); }
+  void StreamOpened(absl::string_view method);
+  void StreamClosed(absl::string_view method);
 
  private:
   struct Method {
     std::string name;
-    prometheus::Counter* ok = nullptr;
-    prometheus::Histogram* seconds = nullptr;
+    prometheus::Counter* ok = nullptr;         // null: its end is private
+    prometheus::Histogram* seconds = nullptr;  // null: its duration is
   };
 
   void AddMethod(const std::string& name);

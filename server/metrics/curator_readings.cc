@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "server/metrics/all_pages.h"
 
@@ -19,8 +20,10 @@ constexpr std::array<const char*, 9> kOutcomes = {
 static_assert(kOutcomes.size() == kNumReportOutcomes);
 
 constexpr std::array<const char*, 4> kStudyStates = {"", "open", "sealed", "built"};
-constexpr std::array<const char*, 6> kJobStates = {"",     "queued", "running",
+// Open: not known to have ended before today.
+constexpr std::array<const char*, 6> kJobStates = {"",     "open",   nullptr,
                                                    "done", "failed", "cancelled"};
+constexpr int64_t kDay = 86400;  // in seconds
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 
@@ -76,6 +79,7 @@ std::vector<Reading> ByState(const std::array<const char*, kStates>& names,
                              const std::map<size_t, uint64_t>& counts) {
   std::vector<Reading> lines;
   for (size_t i = 1; i < names.size(); ++i) {
+    if (names[i] == nullptr) continue;
     const auto count = counts.find(i);
     lines.push_back({.labels = {{"state", names[i]}},
                      .value = count == counts.end() ? 0 : static_cast<double>(count->second)});
@@ -90,10 +94,16 @@ std::vector<Reading> StudiesByState(const Studies& studies) {
   return ByState(kStudyStates, counts);
 }
 
-std::vector<Reading> JobsByState(const Jobs& jobs) {
+// When a job ends tells of its rows, so a page shows it from the next day on; and so do those that
+// were queued behind it.
+std::vector<Reading> JobsByState(const Jobs& jobs, int64_t now) {
   std::map<size_t, uint64_t> counts;
   ForEachOf([&](const Page& page) { return jobs.List("", page); },
-            [&](const JobInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
+            [&](const JobInfo& info) {
+              const bool is_told =
+                  HasEnded(info.state) && info.ended_unix_seconds / kDay < now / kDay;
+              ++counts[is_told ? static_cast<size_t>(info.state) : 1];
+            });
   return ByState(kJobStates, counts);
 }
 
@@ -144,9 +154,10 @@ void AddDatasetReadings(const Datasets& datasets, Readings& readings) {
                      }));
 }
 
-void AddJobReadings(const Jobs& jobs, Readings& readings) {
-  readings.AddGauges("coppice_jobs", "Training jobs that there are, by state.",
-                     [&jobs] { return JobsByState(jobs); });
+void AddJobReadings(const Jobs& jobs, std::function<int64_t()> clock, Readings& readings) {
+  readings.AddGauges("coppice_jobs",
+                     "Training jobs that ended before today (UTC), by how, and open: all others.",
+                     [&jobs, clock = std::move(clock)] { return JobsByState(jobs, clock()); });
 }
 
 }  // namespace coppice

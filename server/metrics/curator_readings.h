@@ -1,7 +1,8 @@
 // What there is in the curator, as metrics: reports by study and outcome, budgets by dataset, jobs.
 //
-// Privacy    numbers of reports are no secret of a row; numbers of rows of datasets are, and are
-//            not here. Names are those that operators and owners chose.
+// Privacy    numbers of reports are no secret of a row; numbers of rows of datasets are, and when a
+//            job ends follows from them: neither is here, but for the day. Names are those that
+//            operators and owners chose.
 // Bound      the first kMaxNamed studies and datasets in the order of their ids have a line each;
 //            the other studies are added up as study "_other", which no id can be, and the other
 //            datasets are left out. Reports to studies that there are not are one, "_unknown":
@@ -9,6 +10,9 @@
 
 #ifndef COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
 #define COPPICE_SERVER_METRICS_CURATOR_READINGS_H_
+
+#include <cstdint>
+#include <functional>
 
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
@@ -20,7 +24,8 @@ namespace coppice {
 // All of them must outlive `readings`.
 void AddStudyReadings(const Studies& studies, Readings& readings);
 void AddDatasetReadings(const Datasets& datasets, Readings& readings);
-void AddJobReadings(const Jobs& jobs, Readings& readings);
+// `clock` returns seconds since 1970.
+void AddJobReadings(const Jobs& jobs, std::function<int64_t()> clock, Readings& readings);
 
 }  // namespace coppice
 

@@ -1,5 +1,6 @@
 #include "server/central/jobs.h"
 
+#include <cmath>
 #include <atomic>
 #include <thread>
 
@@ -63,6 +64,7 @@ TEST_F(JobsTest, AJobMakesItsModelAndTheLedgerListsWhatItReleased) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_OK_AND_ASSIGN(const ModelInfo model, central_.models->Get("j"));
     EXPECT_EQ(model.source, "jobs/j");
+    EXPECT_EQ(model.created_unix_seconds, 0) << "the day alone: analysts see it";
     EXPECT_EQ(model.model->certificate().epsilon_nanos, kEpsilon);
     EXPECT_EQ(Ledger().spent.epsilon_nanos, kEpsilon);
     EXPECT_THAT(Entries(), ElementsAre(EntryKind::kOpen, EntryKind::kReserve, EntryKind::kSettle));
@@ -260,6 +262,8 @@ TEST_F(JobsTest, WatchersSeeEveryStateAndProgress) {
   const JobInfo running = recorder->Await([](const JobInfo& job) { return job.progress > 0; });
   EXPECT_EQ(running.state, JobState::kRunning);
   EXPECT_EQ(running.progress, 0.5);
+  EXPECT_GE(running.seconds_left, 1);
+  EXPECT_EQ(running.seconds_left, std::floor(running.seconds_left)) << "whole seconds";
   trainer_.Let();
   EXPECT_EQ(recorder->AwaitEnd().state, JobState::kDone);
   JobState last = JobState::kQueued;
