@@ -144,14 +144,6 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
                    " ms, or for fewer at once"));
 }
 
-// Compressed by gRPC, by the best method that the caller says it takes, where that saves anything.
-void CompressIfLarge(const v1::GetOfferResponse& response, grpc::CallbackServerContext& context) {
-  constexpr size_t kWorthIt = 300;  // bytes; below, little is saved and each device waits for it
-  if (response.ByteSizeLong() > kWorthIt) {
-    context.set_compression_level(GRPC_COMPRESS_LEVEL_HIGH);
-  }
-}
-
 }  // namespace
 
 grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerContext* context,
@@ -205,7 +197,6 @@ grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext
                                                      v1::GetOfferResponse* response) {
   absl::Status status = MakeOffer(studies_, *request, *response);
   if (status.ok()) status = LimitTickets(limiter_, *request, *context);
-  CompressIfLarge(*response, *context);
   return Reply(context, status);
 }
 

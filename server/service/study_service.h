@@ -1,7 +1,7 @@
 // StudyService over the curator's Studies. Growing a partition, whatever writes to the disk, and
 // computing alarms, runs on the worker pool.
 //
-// Wire       offers are compressed by gRPC: public, so their length tells nothing that they do not.
+// Wire       nothing is compressed: a caller could ask for the work and leave the answer unread.
 // Limits     tickets for callers without submission tokens: ResourceExhausted, with the time to
 //            wait in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
 // Errors     those of Studies, and InvalidArgument that names the field.

@@ -1,5 +1,5 @@
-// How many bytes an offer takes on the wire, of a device and of a gateway, before and after gRPC's
-// compression, and what they are made of. Real rows, a real service over the loopback.
+// How many bytes an offer takes, of a device and of a gateway, and what they are made of. Real
+// rows, a real service over the loopback.
 //
 //   offer_bench --schema FILE --data FILE [--public N ...] [--trees N] [--depth N] [--devices N]
 
@@ -18,7 +18,6 @@
 #include "common/wire/convert.h"
 #include "server/service/study_service.h"
 #include "tests/support/memory_store.h"
-#include "tests/support/raw_offer.h"
 
 namespace coppice {
 namespace {
@@ -38,7 +37,7 @@ std::shared_ptr<const Table> FirstRows(const Table& table, size_t rows) {
 
 // Means over offers.
 struct Bytes {
-  double message = 0, wire = 0, schema = 0, tree = 0, path = 0, tickets = 0, manifest = 0;
+  double message = 0, schema = 0, tree = 0, path = 0, tickets = 0, manifest = 0;
   double forest = 0;
 };
 
@@ -68,7 +67,6 @@ class Curator {
     return {hash.begin(), hash.end()};
   }
 
-  // The same request twice, once parsed and once as it travels; tickets differ, lengths hardly.
   Bytes Offers(const v1::GetOfferRequest& request, const Schema& schema, int count) {
     Bytes sum;
     for (int i = 0; i < count; ++i) {
@@ -76,8 +74,6 @@ class Curator {
       v1::GetOfferResponse response;
       if (!stub_->GetOffer(&context, request, &response).ok()) std::abort();
       sum.message += static_cast<double>(response.ByteSizeLong());
-      sum.wire += static_cast<double>(
-          testing::RawOffer(address_, grpc::InsecureChannelCredentials(), request).size());
       if (!response.terms().empty()) {
         sum.schema += static_cast<double>(ToProto(schema).ByteSizeLong());
       }
@@ -91,7 +87,7 @@ class Curator {
         sum.forest += static_cast<double>(tree.size());
       }
     }
-    for (double* value : {&sum.message, &sum.wire, &sum.schema, &sum.tree, &sum.path, &sum.tickets,
+    for (double* value : {&sum.message, &sum.schema, &sum.tree, &sum.path, &sum.tickets,
                           &sum.manifest, &sum.forest}) {
       *value /= count;
     }
@@ -115,10 +111,10 @@ void Print(const std::string& who, const StudyInfo& study, const Bytes& bytes) {
   for (const Tree& tree : *study.forest) leaves += tree.num_leaves();
   std::printf(
       "{\"offer\":\"%s\",\"public_rows\":%llu,\"trees\":%u,\"leaves_a_tree\":%.1f,"
-      "\"message\":%.0f,\"wire\":%.0f,\"schema\":%.0f,\"tree\":%.0f,\"path\":%.0f,"
+      "\"message\":%.0f,\"schema\":%.0f,\"tree\":%.0f,\"path\":%.0f,"
       "\"tickets\":%.0f,\"manifest\":%.0f,\"forest\":%.0f}\n",
       who.c_str(), static_cast<unsigned long long>(study.public_rows), study.terms->trees,
-      leaves / study.terms->trees, bytes.message, bytes.wire, bytes.schema, bytes.tree, bytes.path,
+      leaves / study.terms->trees, bytes.message, bytes.schema, bytes.tree, bytes.path,
       bytes.tickets, bytes.manifest, bytes.forest);
   std::fflush(stdout);
 }

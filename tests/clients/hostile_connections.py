@@ -23,11 +23,18 @@ HANDSHAKE_SECONDS = 20  # server/coppiced_connections.cc
 LATE_SECONDS = 15       # how much later a busy machine may close
 SETTLE_SECONDS = 20     # for the daemon to close what the attackers left
 MAX_GROWTH_MIB = 600    # of the daemon's resident memory, see docs/threat-model.md
+BOMB_MIB = 256          # decompressed
+MAX_BOMB_GROWTH_MIB = 64
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]
 STREAM = "/coppice.v1.ReportService/StreamReports"
 UNARY = "/coppice.v1.ReportService/SubmitReports"
+# What devices and health checks call, which strangers may where the policy has anonymous devices.
+WITHOUT_A_ROLE = [
+    "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
+    "/coppice.v1.StudyService/GetOffer", "/coppice.v1.StudyService/GetCuratorKeys", UNARY, STREAM]
+UNIMPLEMENTED = 12
 
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
 TLS.set_alpn_protocols(["h2"])
@@ -94,6 +101,26 @@ async def half_large_message(reader, writer):
     await until_closed(reader)
 
 
+async def send_bomb(reader, writer, path, encoding):
+    """The status of a call whose one message is a bomb; None if the daemon closed it without one."""
+    writer.write(http2.OPENING + http2.frame(
+        http2.HEADERS, http2.END_HEADERS, 1, http2.call_headers(path, (b"grpc-encoding", encoding))))
+    sender = http2.Sender(reader, writer, 1)
+    try:
+        await sender.send(BOMB)
+        writer.write(http2.frame(http2.DATA, http2.END_STREAM, 1))
+        return await sender.wait_for_status()
+    except ConnectionError:
+        return sender.status
+
+
+async def bombs(reader, writer):
+    """One to each method in turn."""
+    path = WITHOUT_A_ROLE[int.from_bytes(os.urandom(2), "big") % len(WITHOUT_A_ROLE)]
+    await send_bomb(reader, writer, path, b"gzip")
+    await until_closed(reader)
+
+
 async def many_streams(reader, writer):
     """Agrees to the daemon's limit of open calls, and opens more."""
     writer.write(http2.OPENING)
@@ -145,6 +172,7 @@ MANY_HEADERS = http2.OPENING + http2.long_headers(
 ONE_LONG_HEADER = http2.OPENING + http2.long_headers(
     1, http2.call_headers(UNARY, (b"x", b"v" * (1 << 20))))
 CLIENT_HELLO = client_hello()
+BOMB = http2.bomb(BOMB_MIB)
 
 # These never finish what the daemon's handshake timeout is for, so it must close them.
 STALLS = {
@@ -164,6 +192,7 @@ OTHERS = {
     "a message of 4 GiB": sends(True, PROMISES_4_GIB),
     "a message above the limit": sends(True, TOO_LARGE),
     "half a message of 60 MiB": (True, half_large_message),
+    "a message that decompresses": (True, bombs),
     "1,000 headers of 1 kB": sends(True, MANY_HEADERS),
     "a header of 1 MiB": sends(True, ONE_LONG_HEADER),
     "1,000 calls": (True, many_streams),
@@ -231,6 +260,22 @@ async def attack():
     return attackers, most_files
 
 
+async def bomb_each_method(problems):
+    """A bomb to each method that strangers may call, one after the other, each refused unopened."""
+    memory_before = memory_mib("VmHWM")
+    for path in WITHOUT_A_ROLE:
+        for encoding in (b"gzip", b"identity"):
+            reader, writer = await connect(tls=True)
+            status = await asyncio.wait_for(send_bomb(reader, writer, path, encoding), 60)
+            writer.transport.abort()
+            # One that says it is not compressed is read as it is, and is no message.
+            refused = status == UNIMPLEMENTED if encoding == b"gzip" else status not in (None, 0)
+            check(refused, f"{path} answered a bomb ({encoding.decode()}) with {status}", problems)
+    growth = memory_mib("VmHWM") - memory_before
+    print(f"a bomb of {BOMB_MIB} MiB to each of {len(WITHOUT_A_ROLE)} methods: {growth:.0f} MiB more")
+    check(growth < MAX_BOMB_GROWTH_MIB, f"bombs took {growth:.0f} MiB", problems)
+
+
 def wait_for_files(limit):
     end = time.monotonic() + SETTLE_SECONDS
     while open_files() > limit and time.monotonic() < end:
@@ -259,6 +304,8 @@ def main():
     honest = subprocess.Popen([sys.executable, os.path.join(here, "honest_client.py")],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert honest.stdout.readline() == "ready\n", "the honest client did not begin"
+    problems = []
+    asyncio.run(bomb_each_method(problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
 
     attackers, most_files = asyncio.run(attack())
@@ -272,7 +319,6 @@ def main():
     print(f"daemon: {memory_before:.0f} MiB before, at most {growth:.0f} MiB more; "
           f"{files_before} files open before, {most_files} at most, {files_after} after")
 
-    problems = []
     opened = sum(attacker.open for attacker in attackers)
     check(opened >= 0.95 * CONNECTIONS, f"only {opened} connections attacked", problems)
     check(most_files >= 0.5 * CONNECTIONS, f"never more than {most_files} open at once", problems)

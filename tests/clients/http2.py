@@ -1,5 +1,7 @@
 """As much of HTTP/2 (RFC 9113) and of its header coding (RFC 7541) as it takes to break their rules."""
 
+import zlib
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
@@ -43,6 +45,32 @@ def call(stream, path):
     return frame(HEADERS, END_HEADERS, stream, call_headers(path))
 
 
+def bomb(mebibytes):
+    """A gRPC message that says it is compressed: zeros in a field that no message has, about a
+    thousandth of that size."""
+    size = mebibytes << 20
+    field, length = bytes([15 << 3 | 2]), size
+    while length >= 128:
+        field += bytes([length % 128 + 128])
+        length //= 128
+    field += bytes([length])
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    block = bytes(1 << 20)
+    body = b"".join([compressor.compress(field), *(compressor.compress(block) for _ in range(mebibytes)),
+                     compressor.flush()])
+    return b"\1" + len(body).to_bytes(4, "big") + body
+
+
+def grpc_status(block):
+    """The grpc-status in a header block of a gRPC server, which uses no Huffman code; None without one."""
+    name = b"grpc-status"
+    at = block.find(name)
+    if at < 0:
+        return None
+    at += len(name)
+    return int(block[at + 1:at + 1 + block[at]])
+
+
 def long_headers(stream, block):
     """A header block of any length, in as many frames as it takes."""
     parts = [block[i:i + MAX_FRAME] for i in range(0, len(block), MAX_FRAME)]
@@ -57,6 +85,7 @@ class Sender:
 
     def __init__(self, reader, writer, stream):
         self._reader, self._writer, self._stream = reader, writer, stream
+        self.status = None  # grpc-status, once the peer has answered
         self._connection_window = self._stream_window = self._initial_window = 65535
 
     async def send(self, data):
@@ -72,6 +101,11 @@ class Sender:
             self._connection_window -= room
             self._stream_window -= room
             data = data[room:]
+
+    async def wait_for_status(self):
+        while self.status is None:
+            await self._take_frame()
+        return self.status
 
     async def _take_frame(self):
         head = await self._reader.readexactly(9)
@@ -92,5 +126,7 @@ class Sender:
                 self._connection_window += int.from_bytes(payload, "big")
             else:
                 self._stream_window += int.from_bytes(payload, "big")
+        elif kind == HEADERS and stream == self._stream:
+            self.status = grpc_status(payload)
         elif kind == RST_STREAM:
             raise ConnectionError("the stream was reset")

@@ -1,4 +1,4 @@
-// An offer as it is on the wire: not parsed, and not decompressed.
+// An offer as it is on the wire: not parsed, nor decompressed if it should be compressed.
 
 #ifndef COPPICE_TESTS_SUPPORT_RAW_OFFER_H_
 #define COPPICE_TESTS_SUPPORT_RAW_OFFER_H_

@@ -365,15 +365,10 @@ TEST_F(GetOfferTest, AForestThatChangedIsSent) {
   EXPECT_THAT(response_.forest(), SizeIs(5));
 }
 
-TEST_F(GetOfferTest, ALargeOfferIsCompressedAndASmallOneIsNot) {
-  const auto credentials = grpc::InsecureChannelCredentials();
-  request_.set_known_fingerprint(std::string(32, '\x07'));
+TEST_F(GetOfferTest, NoOfferIsCompressedWhateverTheCallerTakes) {
   request_.set_whole_forest(true);
-  EXPECT_TRUE(response_.ParseFromString(RawOffer(address_, credentials, request_)));
-  request_.set_known_fingerprint("");
-  const std::string raw = RawOffer(address_, credentials, request_);
-  EXPECT_THAT(raw, SizeIs(AllOf(Gt(0), Lt(200))));  // a thousand equal bytes are among them
-  ASSERT_THAT(Get(), IsGrpcOk());
+  const std::string raw = RawOffer(address_, grpc::InsecureChannelCredentials(), request_);
+  ASSERT_TRUE(response_.ParseFromString(raw)) << raw.size();
   EXPECT_THAT(response_.forest(3), SizeIs(1000));
 }
 
