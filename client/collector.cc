@@ -71,7 +71,9 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
         absl::StrCat("the terms of study ", study,
                      " do not match their fingerprint; do not answer, and tell the curator"));
   }
-  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(response.terms()));
+  absl::StatusOr<Terms> parsed = ParseTerms(response.terms());
+  if (!parsed.ok()) return OfServer(parsed.status());
+  Terms terms = *std::move(parsed);
   if (terms.study != study) {
     return absl::DataLossError(absl::StrCat("the curator sent the terms of study ", terms.study,
                                             " where those of ", study, " were asked for"));
@@ -83,18 +85,18 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
 absl::StatusOr<HeldTrees> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
                                    const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
-  COPPICE_ASSIGN_OR_RETURN(Tree tree,
-                           OpenTree(terms, number, response.tree(), response.tree_path()));
+  absl::StatusOr<Tree> tree = OpenTree(terms, number, response.tree(), response.tree_path());
+  if (!tree.ok()) return OfServer(tree.status());
   HeldTrees trees;
-  trees.emplace(number, std::move(tree));
+  trees.emplace(number, *std::move(tree));
   return trees;
 }
 
 absl::StatusOr<HeldTrees> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
-  COPPICE_ASSIGN_OR_RETURN(
-      Forest forest,
-      OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()})));
-  return HoldAll(std::move(forest));
+  absl::StatusOr<Forest> forest =
+      OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()}));
+  if (!forest.ok()) return OfServer(forest.status());
+  return HoldAll(*std::move(forest));
 }
 
 absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_view study,
@@ -138,7 +140,8 @@ absl::Status Admit(const Line& line, const v1::GetOfferResponse& response, absl:
     }
     manifest = *std::move(read);
   }
-  return line.trust.Admit(line.server, study, fingerprint, terms, manifest, ParseManifest);
+  return OfServer(
+      line.trust.Admit(line.server, study, fingerprint, terms, manifest, ParseManifest));
 }
 
 absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateReport> reports) {

@@ -85,12 +85,6 @@ absl::Status WithTries(const absl::Status& status, int tries, absl::Duration pas
                    absl::FormatDuration(absl::Trunc(passed, absl::Milliseconds(1))), ")"));
 }
 
-// What a server says goes to terminals and logs: without control characters, and not endlessly.
-std::string OfServer(absl::string_view text) {
-  constexpr size_t kMaxBytes = 2000;
-  return absl::StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
-}
-
 // The id by which the curator's log has this call; none if nobody answered. gRPC has metadata of a
 // call only once it has begun.
 absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
@@ -110,6 +104,15 @@ bool IsAboutTls(absl::string_view detail) {
 }
 
 }  // namespace
+
+std::string OfServer(absl::string_view text) {
+  constexpr size_t kMaxBytes = 2000;
+  return absl::StrCat(Printable(text.substr(0, kMaxBytes)), text.size() > kMaxBytes ? "..." : "");
+}
+
+absl::Status OfServer(const absl::Status& status) {
+  return absl::Status(status.code(), OfServer(status.message()));
+}
 
 bool IsRetryable(const absl::Status& status) {
   return IsTransient(status.code()) && Pushback(status).has_value();

@@ -49,6 +49,10 @@ absl::Duration AskedToWait(const absl::Status& status);
 // the payload by which an attempt's status hands its value on.
 inline constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
+// What a server says goes to terminals and logs: without control characters, and not endlessly.
+std::string OfServer(absl::string_view text);
+absl::Status OfServer(const absl::Status& status);
+
 // The same code. What the server says comes without control characters and is cut to 2,000 bytes.
 // Where the connection is at fault the message says where `server` was looked for and what to
 // check.

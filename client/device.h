@@ -5,8 +5,11 @@
 //            then is the row read, and from there on there is an answer whatever it holds
 //            (responder.h). So neither silence nor its absence says anything of the row.
 //            An answer goes to the curator that asked, known by its key, and to nobody else.
-// Errors     FailedPrecondition: opted out, or the offer is declined. ResourceExhausted: the queue
-//            is full. Otherwise those of the link, the journal and the random source.
+// Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
+// another
+//            curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
+//            DataLoss: a link that breaks its contract. Otherwise those of the link, the journal
+//            and the random source.
 // Threads    safe to share; Answer() calls must not overlap.
 
 #ifndef COPPICE_CLIENT_DEVICE_H_
@@ -43,15 +46,21 @@ class Device {
 
   struct Deliveries {
     uint64_t delivered = 0;            // counted, now or before
-    uint64_t waiting = 0;              // for another curator, or one that does not know the study
+    uint64_t of_other_curators = 0;    // kept, and not sent
+    std::vector<std::string> unknown;  // studies that the curator does not know; kept
     std::vector<std::string> refused;  // for good, and why
   };
   // Sends what waits for this curator. May be called at any time: at once, or on a schedule that
-  // does not depend on rows.
+  // does not depend on rows. Call it whether or not Answer() succeeds: a queue drains no other way.
   absl::StatusOr<Deliveries> Deliver() const;
 
+  // Ends the waiting of the answer to `study`, which is not delivered then. For studies that were
+  // deleted, and curators that are gone. NotFound if there is no such answer.
+  absl::Status GiveUp(absl::string_view study) const;
+
  private:
-  absl::StatusOr<bool> IsForThisCurator(const JournalEntry& entry) const;
+  // The study's offer, from a curator that the journal knows by its key.
+  absl::StatusOr<Offer> Fetch(absl::string_view study, absl::string_view submission_token) const;
   absl::Status DeliverOne(const JournalEntry& entry, Deliveries& deliveries) const;
 
   const std::string subject_;

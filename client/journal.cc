@@ -3,12 +3,15 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/journal_file.h"
 #include "client/journal_format.h"
+#include "client/process_mark.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
@@ -24,6 +27,16 @@ Key KeyOf(absl::string_view subject, absl::string_view study) {
 class Index {
  public:
   const std::vector<JournalEntry>& entries() const { return entries_; }
+  uint64_t undelivered() const { return undelivered_.size(); }
+
+  // Those that are not delivered yet and that `wanted` takes, oldest first.
+  std::vector<JournalEntry> Undelivered(absl::FunctionRef<bool(const JournalEntry&)> wanted) const {
+    std::vector<JournalEntry> found;
+    for (const size_t position : undelivered_) {
+      if (wanted(entries_[position])) found.push_back(entries_[position]);
+    }
+    return found;
+  }
 
   const JournalEntry* Find(absl::string_view subject, absl::string_view study) const {
     const auto found = positions_.find(KeyOf(subject, study));
@@ -46,6 +59,7 @@ class Index {
 
  private:
   std::vector<JournalEntry> entries_;
+  absl::btree_set<size_t> undelivered_;  // by their positions
   absl::flat_hash_map<Key, size_t> positions_;
   absl::flat_hash_map<std::string, Budget> spent_;
 };
@@ -79,6 +93,7 @@ absl::Status Index::CheckAnswered(const DeliveredMark& mark) const {
 void Index::Add(absl::Span<const JournalEntry> entries) {
   for (const JournalEntry& entry : entries) {
     positions_.emplace(KeyOf(entry.subject, entry.report.study), entries_.size());
+    if (!entry.delivered) undelivered_.insert(entries_.size());
     entries_.push_back(entry);
     const auto [spent, first] = spent_.try_emplace(entry.subject, entry.epsilon);
     // One batch may hold a subject's answers to several studies; past the largest budget the sum
@@ -89,63 +104,78 @@ void Index::Add(absl::Span<const JournalEntry> entries) {
 
 void Index::Apply(const DeliveredMark& mark) {
   for (const std::string& subject : mark.subjects) {
-    entries_[positions_.at(KeyOf(subject, mark.study))].delivered = true;
+    const size_t position = positions_.at(KeyOf(subject, mark.study));
+    entries_[position].delivered = true;
+    undelivered_.erase(position);
   }
 }
 
 class FileJournal final : public Journal {
  public:
-  explicit FileJournal(JournalFile file) : file_(std::move(file)) {}
+  FileJournal(ProcessMark mark, JournalFile file)
+      : mark_(std::move(mark)), file_(std::move(file)) {}
 
   // Reads what the file holds, cuts off a torn end, and writes the header of a new file.
   absl::Status Load();
 
   absl::StatusOr<std::optional<JournalEntry>> Find(absl::string_view subject,
                                                    absl::string_view study) const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     const JournalEntry* entry = index_.Find(subject, study);
     return entry == nullptr ? std::nullopt : std::make_optional(*entry);
   }
 
   absl::StatusOr<std::vector<JournalEntry>> Entries() const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     return index_.entries();
   }
 
   absl::StatusOr<std::vector<JournalEntry>> Undelivered() const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
-    std::vector<JournalEntry> found;
-    for (const JournalEntry& entry : index_.entries()) {
-      if (!entry.delivered) found.push_back(entry);
-    }
-    return found;
+    return index_.Undelivered([](const JournalEntry&) { return true; });
+  }
+
+  absl::StatusOr<std::vector<JournalEntry>> Undelivered(absl::string_view subject) const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
+    absl::MutexLock lock(&mutex_);
+    return index_.Undelivered([&](const JournalEntry& entry) { return entry.subject == subject; });
+  }
+
+  absl::StatusOr<uint64_t> CountUndelivered() const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
+    absl::MutexLock lock(&mutex_);
+    return index_.undelivered();
   }
 
   absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
-    COPPICE_RETURN_IF_ERROR(file_.CheckOwner());
     return index_.Spent(subject);
   }
 
   std::optional<SeenManifest> OfStudy(absl::string_view study) const override {
+    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
     absl::MutexLock lock(&mutex_);
     return seen_.OfStudy(study);
   }
 
   std::optional<PublicKey> RootOf(absl::string_view curator) const override {
+    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
     absl::MutexLock lock(&mutex_);
     return seen_.RootOf(curator);
   }
 
   std::optional<PublicKey> LastKeyOf(const PublicKey& root) const override {
+    if (!mark_.IsMine()) return std::nullopt;  // Admit() fails by Remember() then
     absl::MutexLock lock(&mutex_);
     return seen_.LastKeyOf(root);
   }
 
   absl::Status Remember(const SeenManifest& seen) override {
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeSeen(seen)));
     seen_.Add(seen);
@@ -154,6 +184,7 @@ class FileJournal final : public Journal {
 
   absl::Status Append(absl::Span<const JournalEntry> entries) override {
     if (entries.empty()) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckNew(entries));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeAnswers(entries)));
@@ -165,6 +196,7 @@ class FileJournal final : public Journal {
                              absl::Span<const std::string> subjects) override {
     if (subjects.empty()) return absl::OkStatus();
     const DeliveredMark mark{std::string(study), {subjects.begin(), subjects.end()}};
+    COPPICE_RETURN_IF_ERROR(CheckOwner());
     absl::MutexLock lock(&mutex_);
     COPPICE_RETURN_IF_ERROR(index_.CheckAnswered(mark));
     COPPICE_RETURN_IF_ERROR(WriteFrame(EncodeDelivered(mark)));
@@ -179,12 +211,23 @@ class FileJournal final : public Journal {
   absl::Status Replay(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteFrame(absl::string_view body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Asked before the mutex is touched, which another thread may have held at a fork().
+  absl::Status CheckOwner() const;
+
+  const ProcessMark mark_;
   mutable absl::Mutex mutex_;
   JournalFile file_ ABSL_GUARDED_BY(mutex_);
   FrameDigest last_ ABSL_GUARDED_BY(mutex_) = FirstFrameDigest();
   Index index_ ABSL_GUARDED_BY(mutex_);
   SeenManifests seen_ ABSL_GUARDED_BY(mutex_);
 };
+
+absl::Status FileJournal::CheckOwner() const {
+  if (mark_.IsMine()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the journal was opened before a fork(), and this is the child: open the journal in the "
+      "process that answers");
+}
 
 absl::Status FileJournal::StartFile() {
   COPPICE_RETURN_IF_ERROR(file_.Truncate(0));
@@ -194,9 +237,15 @@ absl::Status FileJournal::StartFile() {
 
 void FileJournal::AddAnswers(absl::Span<const JournalEntry> entries) {
   std::vector<JournalEntry> added(entries.begin(), entries.end());
+  absl::flat_hash_map<std::string, std::optional<PublicKey>> curators;
   for (JournalEntry& entry : added) {
-    const std::optional<SeenManifest> seen = seen_.OfStudy(entry.report.study);
-    entry.curator = seen.has_value() ? std::make_optional(seen->root) : std::nullopt;
+    const auto [curator, first] = curators.try_emplace(entry.report.study);
+    if (first) {
+      if (const std::optional<SeenManifest> seen = seen_.OfStudy(entry.report.study)) {
+        curator->second = seen->root;
+      }
+    }
+    entry.curator = curator->second;
   }
   index_.Add(added);
 }
@@ -256,7 +305,8 @@ absl::Status FileJournal::WriteFrame(absl::string_view body) {
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(JournalFile file, JournalFile::Open(path));
-  auto journal = std::make_unique<FileJournal>(std::move(file));
+  COPPICE_ASSIGN_OR_RETURN(ProcessMark mark, ProcessMark::Make());
+  auto journal = std::make_unique<FileJournal>(std::move(mark), std::move(file));
   if (const absl::Status loaded = journal->Load(); !loaded.ok()) {
     return absl::Status(loaded.code(), absl::StrCat(path, ": ", loaded.message()));
   }

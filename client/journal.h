@@ -54,6 +54,10 @@ class Journal : public ManifestMemory {
   // All entries, and those that are not delivered yet, oldest first.
   virtual absl::StatusOr<std::vector<JournalEntry>> Entries() const = 0;
   virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered() const = 0;
+  // One subject's, and how many of all subjects there are.
+  virtual absl::StatusOr<std::vector<JournalEntry>> Undelivered(
+      absl::string_view subject) const = 0;
+  virtual absl::StatusOr<uint64_t> CountUndelivered() const = 0;
   // All epsilon that `subject` has spent; empty if none.
   virtual absl::StatusOr<std::optional<Budget>> Spent(absl::string_view subject) const = 0;
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -29,6 +30,14 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Enough of a file's last bytes to tell it from another of its size: they hold a frame's check.
+std::string EndOf(absl::string_view bytes) {
+  constexpr size_t kEndBytes = 64;
+  return std::string(bytes.substr(bytes.size() - std::min(bytes.size(), kEndBytes)));
+}
+
 absl::Status Lock(int descriptor, const std::string& path) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
@@ -49,44 +58,48 @@ absl::StatusOr<JournalFile> JournalFile::Open(const std::string& path) {
     return absl::UnavailableError(absl::StrCat("the journal ", path, " is not a regular file"));
   }
   file.size_ = static_cast<uint64_t>(status.st_size);
+  file.folder_ = open(DirectoryOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file.folder_ < 0) return FileError("open the folder of", path, errno);
   return file;
 }
-
-JournalFile::JournalFile(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), owner_(getpid()) {}
 
 JournalFile::JournalFile(JournalFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      owner_(other.owner_),
+      folder_(std::exchange(other.folder_, -1)),
+      end_(std::move(other.end_)),
       size_(other.size_),
       broken_(other.broken_) {}
 
 JournalFile::~JournalFile() {
   if (descriptor_ >= 0) close(descriptor_);
+  if (folder_ >= 0) close(folder_);
 }
 
-absl::Status JournalFile::CheckOwner() const {
-  if (getpid() == owner_) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the journal ", path_, " was opened by process ", owner_, " and this is process ", getpid(),
-      ", after a fork(); open the journal in the process that answers"));
+bool JournalFile::IsWhereItWas() const {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(descriptor_, &opened) == 0 &&
+         fstatat(folder_, NameOf(path_).c_str(), &named, 0) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino && static_cast<uint64_t>(opened.st_size) == size_;
+}
+
+bool JournalFile::EndsAsLeft() const {
+  std::string end(end_.size(), '\0');
+  const auto at = static_cast<off_t>(size_ - end.size());
+  return pread(descriptor_, end.data(), end.size(), at) == static_cast<ssize_t>(end.size()) &&
+         end == end_;
 }
 
 absl::Status JournalFile::CheckUntouched() const {
-  struct stat opened {};
-  struct stat named {};
-  if (fstat(descriptor_, &opened) != 0) return FileError("look at", path_, errno);
-  const bool same_file = stat(path_.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
-                         named.st_ino == opened.st_ino;
-  if (same_file && static_cast<uint64_t>(opened.st_size) == size_) return absl::OkStatus();
+  if (IsWhereItWas() && EndsAsLeft()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the journal ", path_,
-                   " was changed, replaced or removed while it was open; "
-                   "find out by what, restore the newest copy, and open it again"));
+                   " was changed, replaced or removed while it was open; find out by what, restore "
+                   "the newest copy, and open it again"));
 }
 
-absl::StatusOr<std::string> JournalFile::ReadAll() const {
+absl::StatusOr<std::string> JournalFile::ReadAll() {
   std::string bytes(size_, '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -97,6 +110,7 @@ absl::StatusOr<std::string> JournalFile::ReadAll() const {
     if (count == 0) return FileError("read all of", path_, EIO);
     done += static_cast<size_t>(count);
   }
+  end_ = EndOf(bytes);
   return bytes;
 }
 
@@ -118,11 +132,11 @@ absl::Status JournalFile::Append(absl::string_view bytes) {
     return absl::UnavailableError(
         absl::StrCat("an earlier write to the journal ", path_, " failed; open it again"));
   }
-  COPPICE_RETURN_IF_ERROR(CheckOwner());
   COPPICE_RETURN_IF_ERROR(CheckUntouched());
   absl::Status written = WriteAll(bytes);
   if (written.ok()) {
     size_ += bytes.size();
+    end_ = EndOf(bytes);
   } else {
     broken_ = !Truncate(size_).ok();
   }
@@ -135,16 +149,12 @@ absl::Status JournalFile::Truncate(uint64_t size) {
   }
   if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
   size_ = size;
+  end_.clear();  // what is before it was read and checked, or is another append's
   return absl::OkStatus();
 }
 
 absl::Status JournalFile::SyncDirectory() const {
-  const int directory = open(DirectoryOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return FileError("open the folder of", path_, errno);
-  const int result = fsync(directory);
-  const int error = errno;
-  close(directory);
-  return result == 0 ? absl::OkStatus() : FileError("sync the folder of", path_, error);
+  return fsync(folder_) == 0 ? absl::OkStatus() : FileError("sync the folder of", path_, errno);
 }
 
 }  // namespace coppice

@@ -2,20 +2,17 @@
 //
 // Guarantee  one opener at a time, in this process or another (flock). Append() is durable when it
 //            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
-//            fails, every later call is refused, so nothing is built on a half-written end. A child
-//            after fork() shares lock and descriptor, so only the process that opened it may go on.
+//            fails, every later call is refused, so nothing is built on a half-written end.
 // Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit);
-//            FailedPrecondition: another process than the opener's, or somebody else changed,
-//            replaced or removed the file.
+//            FailedPrecondition: somebody else changed, replaced or removed the file.
 // Threads    not safe to share.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FILE_H_
 #define COPPICE_CLIENT_JOURNAL_FILE_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,10 +28,8 @@ class JournalFile {
   JournalFile& operator=(JournalFile&&) = delete;
   ~JournalFile();
 
-  // FailedPrecondition in a process that did not open it.
-  absl::Status CheckOwner() const;
-
-  absl::StatusOr<std::string> ReadAll() const;
+  // All of it. Remembers its end.
+  absl::StatusOr<std::string> ReadAll();
   absl::Status Append(absl::string_view bytes);
   // Cuts the file to its first `size` bytes, durably.
   absl::Status Truncate(uint64_t size);
@@ -42,15 +37,18 @@ class JournalFile {
   absl::Status SyncDirectory() const;
 
  private:
-  JournalFile(std::string path, int descriptor);
+  JournalFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
-  // That the file at `path_` is still the one that was opened, of the size that it was left with.
+  // That the file is still where it was opened, of the size and with the end that it was left with.
   absl::Status CheckUntouched() const;
+  bool IsWhereItWas() const;
+  bool EndsAsLeft() const;
   absl::Status WriteAll(absl::string_view bytes) const;
 
   std::string path_;
   int descriptor_;
-  pid_t owner_;
+  int folder_ = -1;       // that holds the file, whatever the working directory becomes
+  std::string end_ = {};  // what was appended last, or the last bytes of it
   uint64_t size_ = 0;
   bool broken_ = false;
 };

@@ -184,6 +184,8 @@ absl::Status Simulate(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
+  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own_schema};
+  COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
   COPPICE_ASSIGN_OR_RETURN(const TableFile file,
                            ReadTable(flags.data_file, privatizer.terms().schema,
                                      {.total = true, .id_column = flags.id_column}));
@@ -197,7 +199,6 @@ absl::Status Simulate(const SimulateFlags& flags) {
   const size_t all = file.table.num_rows();
   const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
-  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own_schema};
   Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
   GatewayCounts counts;
   const absl::Time start = absl::Now();

@@ -81,7 +81,7 @@ std::string AnswerText(const v1::Prediction& prediction, const Schema& schema) {
     return text;
   }
   std::string text = absl::StrFormat(
-      "%s = %s, probability %.3f", schema.label(), LabelText(schema, prediction.label()),
+      "%s = %s, probability %.3f", Printable(schema.label()), LabelText(schema, prediction.label()),
       prediction.probabilities(static_cast<int>(prediction.label())));
   if (std::isfinite(prediction.standard_error())) {
     absl::StrAppendFormat(&text, " ± %.3f", prediction.standard_error());
@@ -149,11 +149,10 @@ absl::Status Explain(const ExplainFlags& flags) {
       PrintObject(DescribeExplanation(row, prediction, response.explanations(i), *source->schema()),
                   true);
     } else {
-      std::cout << (i > 0 ? "\n" : "")
-                << ExplanationText(row, prediction, response.explanations(i), *source->schema());
+      if (i > 0) PrintText("\n");
+      PrintText(ExplanationText(row, prediction, response.explanations(i), *source->schema()));
     }
   }
-  std::cout << std::flush;
   return absl::OkStatus();
 }
 

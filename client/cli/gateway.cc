@@ -66,7 +66,11 @@ size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
 
 Gateway::Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
                  std::function<bool()> stop)
-    : link_(std::move(link)), journal_(journal), options_(options), stop_(std::move(stop)) {}
+    : link_(std::move(link)),
+      journal_(journal),
+      options_(options),
+      stop_(std::move(stop)),
+      curator_check_(link_.check_is) {}
 
 absl::Status Gateway::CheckStop() const {
   return stop_() ? absl::CancelledError("stopped on request") : absl::OkStatus();
@@ -96,24 +100,12 @@ absl::Status Gateway::Send(absl::Span<const JournalEntry> entries, GatewayCounts
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Gateway::IsForThisCurator(const JournalEntry& entry) {
-  if (!entry.curator.has_value()) return false;
-  const auto [known, first] = is_curator_.try_emplace(*entry.curator, false);
-  if (!first) return known->second;
-  const absl::Status is = link_.check_is(*entry.curator);
-  if (!is.ok() && !absl::IsFailedPrecondition(is)) {
-    is_curator_.erase(known);
-    return is;
-  }
-  return known->second = is.ok();
-}
-
 absl::Status Gateway::Resume(const std::string& study, GatewayCounts& counts) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<JournalEntry> waiting, journal_.Undelivered());
   std::vector<JournalEntry> for_this_curator;
   for (const JournalEntry& entry : waiting) {
     if (!study.empty() && entry.report.study != study) continue;
-    COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, IsForThisCurator(entry));
+    COPPICE_ASSIGN_OR_RETURN(const bool is_for_this_curator, curator_check_.Owns(entry));
     if (is_for_this_curator) {
       for_this_curator.push_back(entry);
     } else {

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "client/collector.h"
+#include "client/curator_check.h"
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/privatizer.h"
@@ -75,8 +76,6 @@ class Gateway {
   absl::Status AnswerBatch(const Privatizer& privatizer, const Policy& policy,
                            const TableFile& file, absl::Span<const size_t> rows,
                            GatewayCounts& counts);
-  // Whether the answer is this curator's to have.
-  absl::StatusOr<bool> IsForThisCurator(const JournalEntry& entry);
   absl::Status Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
   absl::Status SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
   absl::Status CheckStop() const;
@@ -85,7 +84,7 @@ class Gateway {
   Journal& journal_;
   const GatewayOptions options_;
   std::function<bool()> stop_;
-  std::map<PublicKey, bool> is_curator_;  // by its first key, once asked
+  CuratorCheck curator_check_;
 };
 
 // How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/printable.h"
 
 namespace coppice {
@@ -19,7 +20,7 @@ std::string Cell(const Json& value);
 std::string Pairs(const Json& object) {
   std::vector<std::string> pairs;
   for (const auto& [name, value] : object.items()) {
-    pairs.push_back(absl::StrCat(name, " ", Cell(value)));
+    pairs.push_back(absl::StrCat(Printable(name), " ", Cell(value)));
   }
   return pairs.empty() ? "none" : absl::StrJoin(pairs, ", ");
 }
@@ -62,7 +63,7 @@ std::string Align(absl::Span<const Cells> lines) {
 
 Cells HeaderOf(const Json& row) {
   Cells header;
-  for (const auto& member : row.items()) header.push_back(member.key());
+  for (const auto& member : row.items()) header.push_back(Printable(member.key()));
   return header;
 }
 
@@ -96,7 +97,9 @@ std::string JsonLine(const Json& object) {
 
 std::string AsText(const Json& object) {
   std::vector<Cells> lines;
-  for (const auto& [name, value] : object.items()) lines.push_back({name, Cell(value)});
+  for (const auto& [name, value] : object.items()) {
+    lines.push_back({Printable(name), Cell(value)});
+  }
   return Align(lines);
 }
 
@@ -140,7 +143,15 @@ void RowPrinter::Flush() {
   waiting_.clear();
 }
 
-void Note(absl::string_view text) { std::cerr << text << std::endl; }
+void PrintText(absl::string_view lines) {
+  std::vector<std::string> printable;
+  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
+    printable.push_back(Printable(line));
+  }
+  std::cout << absl::StrJoin(printable, "\n") << std::flush;
+}
+
+void Note(absl::string_view text) { std::cerr << Printable(text) << std::endl; }
 
 UpdatingLine::UpdatingLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
@@ -151,7 +162,7 @@ UpdatingLine::~UpdatingLine() {
 void UpdatingLine::Show(absl::string_view text) {
   if (!visible_) return;
   constexpr absl::string_view kClearToEnd = "\033[K";
-  std::cerr << '\r' << text << kClearToEnd << std::flush;
+  std::cerr << '\r' << Printable(text) << kClearToEnd << std::flush;
   shown_ = true;
 }
 

@@ -50,7 +50,10 @@ class RowPrinter {
   std::vector<size_t> widths_;
 };
 
-// A line for people, on stderr.
+// Lines for people, to stdout.
+void PrintText(absl::string_view lines);
+
+// A line for people, on stderr. As everywhere here, what others named does not steer the terminal.
 void Note(absl::string_view text);
 
 // A line on stderr that is rewritten in place, and ended when this is. Nothing unless stderr is a

@@ -42,7 +42,7 @@ absl::Status Algorithms(const AlgorithmsFlags& flags) {
     return absl::NotFoundError(absl::StrCat("there is no algorithm ", flags.algorithm,
                                             "; there are ", absl::StrJoin(names, ", ")));
   }
-  std::cout << absl::StrJoin(texts, flags.output.json ? "" : "\n") << std::flush;
+  PrintText(absl::StrJoin(texts, flags.output.json ? "" : "\n"));
   return absl::OkStatus();
 }
 

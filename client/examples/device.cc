@@ -1,6 +1,6 @@
 // A device that answers one study once:
 //
-//   coppice_device_example [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL NAME=VALUE...
+//   coppice_device_example [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]
 //
 // Each NAME=VALUE is a column of the device's row, the label among them. The offer must be signed
 // by the key in FILE (`coppice study key --pem` prints it), or else by the one that the journal
@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "client/collector.h"
 #include "client/trust.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
@@ -44,11 +45,13 @@ absl::Status AnswerOnce(const OfferPolicy& offer_policy, absl::Span<char*> argum
 
   OpenSslRandom random;
   const auto read = [&] { return ReadRow(arguments.subspan(4)); };
-  COPPICE_RETURN_IF_ERROR(device.Answer(arguments[2], read, random));
+  const absl::Status answered = device.Answer(arguments[2], read, random);
+  // Also where this study gets no answer: earlier ones may wait.
   COPPICE_ASSIGN_OR_RETURN(const Device::Deliveries deliveries, device.Deliver());
-  for (const std::string& reason : deliveries.refused) std::cout << "refused: " << reason << '\n';
-  std::cout << deliveries.delivered << " delivered, " << deliveries.waiting << " waiting\n";
-  return absl::OkStatus();
+  std::cout << deliveries.delivered << " delivered, "
+            << deliveries.of_other_curators + deliveries.unknown.size() << " waiting, "
+            << deliveries.refused.size() << " refused\n";
+  return answered;
 }
 
 absl::Status Main(absl::Span<char*> arguments) {
@@ -57,19 +60,19 @@ absl::Status Main(absl::Span<char*> arguments) {
     COPPICE_ASSIGN_OR_RETURN(offer_policy.curator_key, ReadCuratorKey(arguments[1]));
     arguments.remove_prefix(2);
   }
-  if (arguments.size() < 5) return absl::InvalidArgumentError("too few arguments");
+  if (arguments.size() < 4) return absl::InvalidArgumentError("too few arguments");
   return AnswerOnce(offer_policy, arguments);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 6) {
+  if (argc < 5) {
     std::cerr << "usage: " << argv[0]
-              << " [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL NAME=VALUE...\n";
+              << " [--curator-key FILE] HOST:PORT CA_FILE STUDY JOURNAL [NAME=VALUE...]\n";
     return 2;
   }
   const absl::Status status = Main(absl::MakeSpan(argv + 1, argv + argc));
-  if (!status.ok()) std::cerr << status.message() << '\n';
+  if (!status.ok()) std::cerr << Printable(status.message()) << '\n';
   return status.ok() ? 0 : 1;
 }

@@ -17,6 +17,7 @@ namespace coppice::data_internal {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 24;
+constexpr uint64_t kMaxIndex = uint64_t{1} << 32;  // whatever the schema
 
 absl::Status CheckHolds(const Schema& schema, const ReadOptions& options) {
   if (!options.id_column.empty()) {
@@ -54,9 +55,10 @@ absl::Status SetFeatures(absl::string_view field, bool total, size_t& next, RowE
     return absl::InvalidArgumentError("after the label every field must be index:value");
   }
   const size_t features = encoder.schema().num_features();
-  if (index < next + 1 || (index > features && !total)) {
+  const uint64_t largest = total ? kMaxIndex : features;
+  if (index <= next || index > largest) {
     return absl::InvalidArgumentError(
-        absl::StrCat("indices must increase and be from 1 to ", features));
+        absl::StrCat("indices must increase and be from 1 to ", largest));
   }
   for (; next + 1 < std::min<uint64_t>(index, features + 1); ++next) {
     COPPICE_RETURN_IF_ERROR(encoder.SetFeature(next, "0"));

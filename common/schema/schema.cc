@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/schema/number.h"
 
@@ -168,19 +169,19 @@ absl::Status Schema::CheckAgreesWith(const Schema& own) const {
     const auto found = std::find_if(own.features_.begin(), own.features_.end(),
                                     [&](const Feature& f) { return f.name == feature.name; });
     if (found == own.features_.end()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("feature \"", feature.name, "\" is not in this device's own schema"));
+      return absl::FailedPreconditionError(absl::StrCat("feature \"", Printable(feature.name),
+                                                        "\" is not in this device's own schema"));
     }
     if (*found != feature) {
       return absl::FailedPreconditionError(
-          absl::StrCat("feature \"", feature.name,
+          absl::StrCat("feature \"", Printable(feature.name),
                        "\" has another type, other bounds or other values than in "
                        "this device's own schema"));
     }
   }
   if (label_ != own.label_ || classes_ != own.classes_ || target_ != own.target_) {
     return absl::FailedPreconditionError(
-        absl::StrCat("label \"", label_,
+        absl::StrCat("label \"", Printable(label_),
                      "\" or its classes are not those of this device's own "
                      "schema, \"",
                      own.label_, "\""));

@@ -160,14 +160,34 @@ TEST_F(DeviceTest, AnswersWaitForTheirOwnCurator) {
   ASSERT_OK(Answer({}));
   events_.clear();
   ASSERT_OK_AND_ASSIGN(const Device::Deliveries deliveries, Deliver());
-  EXPECT_EQ(deliveries.waiting, 1);
+  EXPECT_EQ(deliveries.of_other_curators, 1);
   EXPECT_TRUE(events_.empty());
+}
+
+TEST_F(DeviceTest, GivingUpDrainsTheQueue) {
+  policy_.max_waiting = 1;
+  ASSERT_OK(Answer({}));
+  curator_.result = {Delivery::kUnknownStudy, "unknown study"};
+  ASSERT_OK(Deliver());
+  const Device device("me", policy_, *journal_, curator_);
+  EXPECT_EQ(journal_->CountUndelivered().value(), 1u);
+  ASSERT_OK(device.GiveUp("sample"));
+  EXPECT_EQ(journal_->CountUndelivered().value(), 0u);
+  EXPECT_THAT(device.GiveUp("never"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("never")));
+}
+
+TEST_F(DeviceTest, ACuratorThatNobodyVouchesForGetsNoAnswer) {
+  journal_.reset();
+  std::remove((dir_.path() + "/journal").c_str());
+  ASSERT_OK_AND_ASSIGN(journal_, Journal::Open(dir_.path() + "/journal"));
+  EXPECT_THAT(Answer({}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("vouches")));
+  EXPECT_THAT(events_, ElementsAre("fetch"));
 }
 
 TEST_F(DeviceTest, AnUnknownStudyIsNoEndAndARefusalIs) {
   ASSERT_OK(Answer({}));
   curator_.result = {Delivery::kUnknownStudy, "unknown study"};
-  EXPECT_EQ(Deliver()->waiting, 1);
+  EXPECT_THAT(Deliver()->unknown, ElementsAre("sample"));
   curator_.result = {Delivery::kRefused, "study sealed"};
   EXPECT_THAT(Deliver()->refused, ElementsAre("study sealed"));
   EXPECT_TRUE(journal_->Undelivered().value().empty());

@@ -4,12 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/client/fake_curator.h"
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
@@ -231,11 +234,52 @@ TEST_F(JournalTest, AChildAfterForkIsRefusedEveryUse) {
   EXPECT_OK(journal->Append({Entry("bob")}));
 }
 
+// The child has the mutex as it was, for ever held by a thread that it has not.
+TEST_F(JournalTest, AChildOfABusyJournalIsRefusedToo) {
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open(path()));
+  std::atomic<bool> done = false;
+  std::thread busy([&] {
+    for (int i = 0; !done; ++i) journal->Append({Entry(absl::StrCat(i))}).IgnoreError();
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      _exit(absl::IsFailedPrecondition(journal->Find("0", "s1").status()) ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  done = true;
+  busy.join();
+}
+
+TEST_F(JournalTest, AWorkingDirectoryMayChange) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir_.path());
+  ASSERT_OK_AND_ASSIGN(const auto journal, Journal::Open("relative"));
+  std::filesystem::current_path(before);
+  EXPECT_OK(journal->Append({Entry("ann")}));
+}
+
 TEST_F(JournalTest, AFileThatSomebodyElseChangedTakesNoMore) {
   ASSERT_OK_AND_ASSIGN(auto journal, Journal::Open(path()));
   ASSERT_OK(journal->Append({Entry("ann")}));
   std::ofstream(path(), std::ios::binary | std::ios::app) << 'x';
   EXPECT_THAT(journal->Append({Entry("bob")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was changed")));
+
+  journal.reset();
+  std::filesystem::remove(path());
+  ASSERT_OK_AND_ASSIGN(journal, Journal::Open(path()));
+  {
+    // Of the same size.
+    std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(-1, std::ios::end);
+    file.put('x');
+  }
+  EXPECT_THAT(journal->Append({Entry("ann")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was changed")));
 
   journal.reset();

@@ -64,13 +64,13 @@ def accepted(study):
 def every_row_is_answered(folder):
     """The curator asks for classes and types that only some rows fit, and counts who answers."""
     create_study(folder, "silence", ["hiv", "zzz"])
-    rows = [["x=3", "status=hiv"], ["x=3", "status=healthy"], ["x=a text", "status=hiv"],
+    rows = [["x=3", "status=hiv"], ["x=3", "status=healthy"], [], ["x=a text", "status=hiv"],
             ["x=", "status="], ["x=1e999"], ["age=70", "sex=f"]]
     for number, row in enumerate(rows):
         device = run("coppice_device_example", CURATOR, CA, "silence",
                      os.path.join(folder, f"device-{number}.journal"), *row)
         assert device.returncode == 0, device.stderr.decode()
-        assert device.stdout == b"1 delivered, 0 waiting\n", device.stdout
+        assert device.stdout == b"1 delivered, 0 waiting, 0 refused\n", device.stdout
     assert accepted("silence") == len(rows)
 
     table = write(folder, "private.csv", "x,status\n3,hiv\n3,healthy\nseven,hiv\n,\n")

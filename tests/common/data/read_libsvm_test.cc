@@ -116,8 +116,10 @@ TEST(ReadLibsvmTest, ATotalReaderTakesEveryRow) {
   EXPECT_TRUE(IsMissing(read.table.value(1, 0)));
   EXPECT_EQ(read.table.value(1, 1), 0);
   EXPECT_THAT(CheckTableStructure(file.path(), "who"), IsRefused("no column \"who\""));
-  const TempFile falling(".svm", "1 9:2 7:4\n");
-  EXPECT_THAT(CheckTableStructure(falling.path()), IsRefused("must increase"));
+  for (const char* line : {"1 9:2 7:4\n", "1 1:1 18446744073709551615:1 1:1 2:2\n", "1 0:1\n"}) {
+    const TempFile odd(".svm", line);
+    EXPECT_THAT(CheckTableStructure(odd.path()), IsRefused("must increase"));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Whose answers are a curator's to have: asked once per key, however many answers wait.
+
+#ifndef COPPICE_CLIENT_CURATOR_CHECK_H_
+#define COPPICE_CLIENT_CURATOR_CHECK_H_
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/journal.h"
+#include "common/base/status_macros.h"
+#include "common/study/signature.h"
+
+namespace coppice {
+
+// Errors     those of `check` but FailedPrecondition, which is its way to say no; not remembered.
+// Threads    one at a time.
+class CuratorCheck {
+ public:
+  // `check` is CuratorLink::CheckIs() of the curator at hand.
+  explicit CuratorCheck(std::function<absl::Status(const PublicKey& root)> check)
+      : check_(std::move(check)) {}
+
+  // An answer that no curator is known for is nobody's.
+  absl::StatusOr<bool> Owns(const JournalEntry& entry) {
+    if (!entry.curator.has_value()) return false;
+    const auto known = known_.find(*entry.curator);
+    if (known != known_.end()) return known->second;
+    const absl::Status is = check_(*entry.curator);
+    if (!is.ok() && !absl::IsFailedPrecondition(is)) return is;
+    return known_[*entry.curator] = is.ok();
+  }
+
+ private:
+  std::function<absl::Status(const PublicKey&)> check_;
+  std::map<PublicKey, bool> known_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CURATOR_CHECK_H_

@@ -1,0 +1,41 @@
+#include "client/process_mark.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace coppice {
+namespace {
+
+size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+absl::StatusOr<ProcessMark> ProcessMark::Make() {
+  void* const page =
+      mmap(nullptr, PageBytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED || madvise(page, PageBytes(), MADV_WIPEONFORK) != 0) {
+    const int error = errno;
+    if (page != MAP_FAILED) munmap(page, PageBytes());
+    return absl::UnavailableError(
+        absl::StrCat("cannot tell this process from its children: ", std::strerror(error)));
+  }
+  *static_cast<unsigned char*>(page) = kMine;
+  return ProcessMark(static_cast<unsigned char*>(page));
+}
+
+ProcessMark::ProcessMark(ProcessMark&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
+
+ProcessMark::~ProcessMark() {
+  if (page_ != nullptr) munmap(page_, PageBytes());
+}
+
+}  // namespace coppice
