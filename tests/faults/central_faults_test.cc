@@ -2,11 +2,15 @@
 // trainings of one job, and what was answered is there. jobs_crash_test.cc and ledger_crash_test.cc
 // fail each write of fixed sequences; here RocksDB is below, and everything comes in any order.
 //
+// Journal    a spending journal stands beside the store, on a disk of its own that fails too: at
+// each
+//            start the two agree, and no crash puts the ledger on hold.
 // Measured   job j asks for an epsilon of its own, so that its trainings and its charge are told
 //            from every other's.
 // Repeatable what is asked for is; which write of the jobs' own thread a crash meets is not.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,9 +18,11 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/ledger/spending_journal.h"
 #include "server/storage/rocksdb_store.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/twins.h"
@@ -69,6 +75,24 @@ class CountingTrainer final : public Trainer {
   mutable std::map<uint64_t, int> runs_;
 };
 
+// The file, whose next appends may fail.
+class FaultyJournal final : public SpendingJournal {
+ public:
+  FaultyJournal(std::unique_ptr<SpendingJournal> file, std::atomic<uint32_t>& failures)
+      : file_(std::move(file)), failures_(failures) {}
+
+  const std::vector<SpendingLine>& lines() const override { return file_->lines(); }
+  absl::Status Append(const SpendingLine& line) override {
+    if (failures_ == 0) return file_->Append(line);
+    --failures_;
+    return absl::UnavailableError("the journal's disk failed");
+  }
+
+ private:
+  const std::unique_ptr<SpendingJournal> file_;
+  std::atomic<uint32_t>& failures_;
+};
+
 // What was answered about a job.
 struct Told {
   bool submitted = false;
@@ -87,7 +111,7 @@ class CentralWorld {
   // Empty, or what is wrong.
   std::string Run() {
     Start();
-    for (int step = 0; step < 40 && violation_.empty(); ++step) {
+    for (int step = 0; step < 60 && violation_.empty(); ++step) {
       where_ = absl::StrCat("step ", step);
       Step();
       if (disk_.stopped()) Crash();
@@ -109,7 +133,7 @@ class CentralWorld {
   }
 
   void Step() {
-    switch (Below(12)) {
+    switch (Below(13)) {
       case 0:
       case 1:
       case 2:
@@ -132,6 +156,9 @@ class CentralWorld {
       case 10:
         full_ = !full_;
         return disk_.Fill(full_);
+      case 11:
+        journal_failures_ = 1 + Below(3);
+        return;
       default:
         return Start();
     }
@@ -144,8 +171,10 @@ class CentralWorld {
   absl::Status Open(size_t threads) {
     COPPICE_ASSIGN_OR_RETURN(disk_store_, OpenRocksDbStore(folder_ + "/data", disk_.env()));
     twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
-    COPPICE_ASSIGN_OR_RETURN(Central opened,
-                             OpenCentral(*twin_, {&trainer_}, QuickOptions(threads)));
+    COPPICE_ASSIGN_OR_RETURN(auto file, SpendingJournal::Open(folder_ + "/journal"));
+    journal_ = std::make_unique<FaultyJournal>(std::move(file), journal_failures_);
+    COPPICE_ASSIGN_OR_RETURN(
+        Central opened, OpenCentral(*twin_, {&trainer_}, QuickOptions(threads), journal_.get()));
     central_ = std::move(opened);
     return absl::OkStatus();
   }
@@ -154,11 +183,13 @@ class CentralWorld {
   void Start() {
     if (up()) return;
     // What was cut off is marked in the log while this opens, which fails as any other write may.
-    const bool excused = full_ || disk_.will_fail_log();
+    const bool excused = full_ || disk_.will_fail_log() || journal_failures_ > 0;
     absl::Status opened = Open(/*threads=*/0);
     if (opened.ok() && !disk_.stopped()) {
       CheckBooks();
+      const auto account = central_.ledger->Get("d");
       End();
+      if (account.ok()) CheckJournal(*account);
       opened = Open(/*threads=*/1);
     }
     if (disk_.stopped()) return Crash();
@@ -179,6 +210,7 @@ class CentralWorld {
   void End() {
     trainer_.Let();
     central_ = Central();
+    journal_.reset();
     twin_.reset();
     disk_store_.reset();
     disk_.AwaitIdle();
@@ -251,6 +283,17 @@ class CentralWorld {
     }
   }
 
+  // With nothing open, since the file is locked.
+  void CheckJournal(const Account& account) {
+    if (account.hold.reason != LedgerHold::kNone) Violation("a crash put the ledger on hold");
+    const auto file = SpendingJournal::Open(folder_ + "/journal");
+    if (!file.ok()) return Violation(file.status().ToString());
+    if ((*file)->lines().empty() || (*file)->lines().back().head != account.head ||
+        (*file)->lines().back().spent != account.spent) {
+      Violation("the spending journal is not where the ledger is");
+    }
+  }
+
   // What the job is charged.
   uint64_t CheckJob(uint32_t job) {
     const auto info = central_.jobs->Get(IdOf(job));
@@ -283,6 +326,7 @@ class CentralWorld {
     where_ = "the end";
     disk_.Heal();
     full_ = false;
+    journal_failures_ = 0;
     if (disk_.stopped()) Crash();
     End();
     Start();
@@ -311,8 +355,10 @@ class CentralWorld {
   uint64_t crashes_ = 0;
   uint64_t done_ = 0;
 
+  std::atomic<uint32_t> journal_failures_{0};
   std::unique_ptr<Store> disk_store_;
   std::unique_ptr<TwinStore> twin_;
+  std::unique_ptr<FaultyJournal> journal_;
   Central central_;
 };
 

@@ -84,11 +84,12 @@ inline JobOptions QuickOptions(size_t threads = 1) {
 }
 
 inline absl::StatusOr<Central> OpenCentral(Store& store, std::vector<const Trainer*> trainers,
-                                           const JobOptions& options = QuickOptions()) {
+                                           const JobOptions& options = QuickOptions(),
+                                           SpendingJournal* journal = nullptr) {
   const auto clock = [] { return int64_t{1000}; };
   Central central;
   COPPICE_RETURN_IF_ERROR(central.models->Load(store));
-  COPPICE_ASSIGN_OR_RETURN(central.ledger, Ledger::Open(store, clock));
+  COPPICE_ASSIGN_OR_RETURN(central.ledger, Ledger::Open(store, clock, journal));
   COPPICE_ASSIGN_OR_RETURN(central.datasets, Datasets::Open(store, *central.ledger, clock));
   COPPICE_ASSIGN_OR_RETURN(central.jobs, Jobs::Open(store, *central.ledger, *central.datasets,
                                                     *central.models, trainers, clock, options));
