@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "server/storage/database_files.h"
 #include "server/storage/rocksdb_store.h"
 #include "server/storage/store_format.h"
+#include "server/upkeep/assign_datasets.h"
 #include "server/upkeep/check_store.h"
 #include "server/upkeep/repair.h"
 #include "server/upkeep/restore.h"
@@ -32,6 +34,7 @@ using Json = nlohmann::ordered_json;
 struct OfflineFlags {
   std::string data_dir;
   std::string folder;  // --backup, --to, --from
+  std::string owner;
   uint32_t backup_id = 0;
   uint32_t keep = 0;
   bool dry_run = false;
@@ -204,6 +207,19 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
   return kExitFailed;
 }
 
+absl::StatusOr<int> Assign(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const bool there, HoldsStore(StoreFolder(flags.data_dir)));
+  if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
+                           AssignDatasets(*store, flags.owner));
+  for (const std::string& dataset : assigned) {
+    PrintLine(flags, "assigned", dataset, absl::StrCat("belongs to ", flags.owner));
+  }
+  return kExitDone;
+}
+
 using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
 
 CLI::Option* AddDataDir(CLI::App& app, OfflineFlags& flags) {
@@ -251,6 +267,17 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         ->capture_default_str();
     return Backup;
   }
+  if (name == "assign-datasets") {
+    app.description(
+        "Gives every dataset without an owner to one entry of the policy, while no daemon runs: "
+        "those of a version before owners, or made without a policy, which admins alone see. "
+        "Datasets that have an owner keep it.");
+    AddDataDir(app, flags)->required();
+    app.add_option("--owner", flags.owner, "Name of the policy's entry")
+        ->type_name("NAME")
+        ->required();
+    return Assign;
+  }
   app.description(
       "Makes a data directory from a backup, having verified it, and checks what it made. Refuses "
       "a "
@@ -269,9 +296,9 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
 
 std::optional<int> RunOffline(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
-  if (name != "check" && name != "repair" && name != "backup" && name != "restore") {
-    return std::nullopt;
-  }
+  static const std::set<std::string> kCommands = {"check", "repair", "backup", "restore",
+                                                  "assign-datasets"};
+  if (kCommands.count(name) == 0) return std::nullopt;
   CLI::App app("", "coppiced " + name);
   OfflineFlags flags;
   const Command command = AddCommand(name, app, flags);

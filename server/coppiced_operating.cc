@@ -29,9 +29,9 @@ absl::Time NewestRecord(const Curator& curator) {
   ForEachOf([&](const Page& page) { return curator.studies.List(page); },
             [&](const StudyInfo& study) { newest = std::max(newest, study.created_unix_seconds); });
   ForEachOf(
-      [&](const Page& page) { return curator.datasets.List(page); },
+      [&](const Page& page) { return curator.datasets.List(page, Caller::Admin()); },
       [&](const DatasetInfo& dataset) { newest = std::max(newest, dataset.created_unix_seconds); });
-  ForEachOf([&](const Page& page) { return curator.jobs.List("", page); },
+  ForEachOf([&](const Page& page) { return curator.jobs.List("", page, Caller::Admin()); },
             [&](const JobInfo& job) {
               newest = std::max({newest, job.created_unix_seconds, job.started_unix_seconds,
                                  job.ended_unix_seconds});

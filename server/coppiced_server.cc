@@ -52,6 +52,7 @@ class GrpcServer final : public DaemonServer {
       : curator_(curator),
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
+        find_caller_(MakeCallerFinder(options.access)),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
@@ -102,13 +103,14 @@ class GrpcServer final : public DaemonServer {
   const Curator curator_;
   const DaemonLimits limits_;
   TicketLimiter limiter_;
+  const CallerFinder find_caller_;
   WorkerPool pool_;
   StudyServiceImpl study_service_{curator_.studies, pool_, limiter_};
   ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
   ModelServiceImpl model_service_{curator_.store, curator_.studies, curator_.models,
                                   curator_.endpoints, pool_};
-  DatasetServiceImpl dataset_service_{curator_.datasets, pool_};
-  TrainingServiceImpl training_service_{curator_.jobs, pool_};
+  DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
+  TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_, find_caller_};
   AdminServiceImpl admin_service_{curator_.store, curator_.backups};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;

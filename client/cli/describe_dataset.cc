@@ -111,6 +111,7 @@ Json DescribeDataset(const v1::Dataset& dataset) {
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
     json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
   }
+  if (!dataset.owner().empty()) json["owner"] = dataset.owner();
   if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
   if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {
     json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());

@@ -44,8 +44,8 @@ const PolicyEntry* AccessPolicy::FindToken(const Sha256Digest& hash) const {
   return found;
 }
 
-absl::StatusOr<RoleSet> AccessPolicy::RolesOfToken(absl::string_view authorization,
-                                                   absl::Time now) const {
+absl::StatusOr<const PolicyEntry*> AccessPolicy::CheckToken(absl::string_view authorization,
+                                                            absl::Time now) const {
   if (!absl::StartsWithIgnoreCase(authorization, kScheme)) {
     return absl::UnauthenticatedError(
         "the authorization is no bearer token: send \"authorization: Bearer ...\"");
@@ -60,7 +60,7 @@ absl::StatusOr<RoleSet> AccessPolicy::RolesOfToken(absl::string_view authorizati
   if (known->expires <= now) {
     return absl::UnauthenticatedError("the token has expired: ask the operator for a new one");
   }
-  return known->roles;
+  return known;
 }
 
 const PolicyEntry* AccessPolicy::FindCertificate(const Sha256Digest& sha256) const {
@@ -70,29 +70,36 @@ const PolicyEntry* AccessPolicy::FindCertificate(const Sha256Digest& sha256) con
   return nullptr;
 }
 
+absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
+                                                absl::Time now) const {
+  Identity found{.name = std::string(kAnonymousName), .roles = anonymous_};
+  if (credentials.certificate_sha256) {
+    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) {
+      found = {.name = listed->name, .roles = found.roles | listed->roles};
+    }
+  }
+  if (credentials.authorization) {
+    COPPICE_ASSIGN_OR_RETURN(const PolicyEntry* token, CheckToken(*credentials.authorization, now));
+    found = {.name = token->name, .roles = found.roles | token->roles};
+  }
+  return found;
+}
+
 absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& credentials,
                                  absl::Time now) const {
   const MethodRoles* method = FindMethodRoles(path);
   if (method != nullptr && method->open) return absl::OkStatus();
-  RoleSet roles = anonymous_;
-  bool known = false;
-  if (credentials.authorization) {
-    COPPICE_ASSIGN_OR_RETURN(const RoleSet shown, RolesOfToken(*credentials.authorization, now));
-    roles = roles | shown;
-    known = true;
-  }
-  if (credentials.certificate_sha256) {
-    if (const PolicyEntry* listed = FindCertificate(*credentials.certificate_sha256)) {
-      roles = roles | listed->roles;
-      known = true;
-    }
-  }
+  COPPICE_ASSIGN_OR_RETURN(const Identity caller, Identify(credentials, now));
   if (method == nullptr) {
     return absl::PermissionDeniedError(
         "there is no such method here, or nobody may call it: is the server older than you are?");
   }
-  if (roles.Meets(method->roles)) return absl::OkStatus();
-  return known ? WrongRole(method->roles, roles) : NoCredential(method->roles, credentials);
+  if (caller.roles.Meets(method->roles)) return absl::OkStatus();
+  const bool is_listed =
+      credentials.authorization || (credentials.certificate_sha256 &&
+                                    FindCertificate(*credentials.certificate_sha256) != nullptr);
+  return is_listed ? WrongRole(method->roles, caller.roles)
+                   : NoCredential(method->roles, credentials);
 }
 
 }  // namespace coppice

@@ -36,10 +36,18 @@ struct Credentials {
 };
 
 struct PolicyEntry {
-  std::string name;       // for people
+  std::string name;       // whose it is; entries of one name are one owner of datasets
   Sha256Digest sha256{};  // of the token's text, or of the certificate's DER form
   RoleSet roles;
   absl::Time expires = absl::InfiniteFuture();
+};
+
+// Of whoever shows no credential that is listed.
+inline constexpr absl::string_view kAnonymousName = "anonymous";
+
+struct Identity {
+  std::string name;  // of the token's entry if one is shown, else of the certificate's
+  RoleSet roles;
 };
 
 class AccessPolicy {
@@ -50,13 +58,17 @@ class AccessPolicy {
   // Whether a call of `path` ("/package.Service/Method") is allowed.
   absl::Status Check(absl::string_view path, const Credentials& credentials, absl::Time now) const;
 
+  // Who shows these. Unauthenticated as above, for a token.
+  absl::StatusOr<Identity> Identify(const Credentials& credentials, absl::Time now) const;
+
   RoleSet anonymous() const { return anonymous_; }
   const std::vector<PolicyEntry>& tokens() const { return tokens_; }
   const std::vector<PolicyEntry>& certificates() const { return certificates_; }
 
  private:
   const PolicyEntry* FindToken(const Sha256Digest& hash) const;
-  absl::StatusOr<RoleSet> RolesOfToken(absl::string_view authorization, absl::Time now) const;
+  absl::StatusOr<const PolicyEntry*> CheckToken(absl::string_view authorization,
+                                                absl::Time now) const;
   const PolicyEntry* FindCertificate(const Sha256Digest& sha256) const;
 
   RoleSet anonymous_;

@@ -38,6 +38,7 @@ std::string EncodeDataset(const DatasetFacts& facts) {
   record.set_request_id(facts.request_id);
   record.set_request_hash(facts.request_hash);
   record.set_purged(facts.purged);
+  record.set_owner(facts.owner);
   return record.SerializeAsString();
 }
 
@@ -57,7 +58,8 @@ absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_v
                       .bytes = record.bytes(),
                       .request_id = record.request_id(),
                       .request_hash = record.request_hash(),
-                      .purged = record.purged()};
+                      .purged = record.purged(),
+                      .owner = record.owner()};
 }
 
 absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,

@@ -28,6 +28,8 @@ struct DatasetFacts {
   std::string request_id{};
   std::string request_hash{};
   bool purged = false;  // deleted, and out of the files too
+  std::string
+      owner{};  // who created it; empty: made without a policy, or by a version without owners
 };
 
 // SHA-256 of all that `spec` asks for, its id included and its request id not.

@@ -60,14 +60,16 @@ class StoredDatasets final : public Datasets {
     const std::string hash = HashRequest(spec);
     const std::lock_guard change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(SettleDoubts());
-    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made, MadeBy(spec.request_id, hash));
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
+                             MadeBy(spec.request_id, hash, spec.owner));
     if (made.has_value()) return Get(*made);
     COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(spec.id));
     COPPICE_RETURN_IF_ERROR(CheckUnused(id));
     DatasetFacts facts{.created_unix_seconds = clock_(),
                        .schema = spec.schema,
                        .request_id = spec.request_id,
-                       .request_hash = hash};
+                       .request_hash = hash,
+                       .owner = spec.owner};
     StoreBatch batch;
     batch.Put(DatasetKey(id), EncodeDataset(facts));
     const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
@@ -110,16 +112,23 @@ class StoredDatasets final : public Datasets {
                        .created_unix_seconds = facts.created_unix_seconds,
                        .schema = facts.schema,
                        .rows = facts.rows,
-                       .account = std::move(account)};
+                       .account = std::move(account),
+                       .owner = facts.owner};
   }
 
-  std::vector<DatasetInfo> List(const Page& page) const override {
+  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const override {
+    if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
+    const absl::StatusOr<DatasetFacts> facts = FactsOf(id);
+    return facts.ok() && caller.MaySee(facts->owner) ? absl::OkStatus() : NoDataset(id);
+  }
+
+  std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const override {
     std::vector<std::string> ids;
     {
       const std::lock_guard lock(mutex_);
       for (auto it = datasets_.upper_bound(page.after);
            it != datasets_.end() && ids.size() < PageSize(page); ++it) {
-        ids.push_back(it->first);
+        if (caller.MaySee(it->second.facts.owner)) ids.push_back(it->first);
       }
     }
     std::vector<DatasetInfo> infos;
@@ -227,11 +236,15 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<std::optional<std::string>> MadeBy(const std::string& request_id,
-                                                    const std::string& hash) const {
+                                                    const std::string& hash,
+                                                    const std::string& owner) const {
     const std::lock_guard lock(mutex_);
     const auto made = made_by_.find(request_id);
     if (made == made_by_.end()) return std::nullopt;
     const DatasetFacts& facts = datasets_.find(made->second)->second.facts;
+    if (facts.owner != owner) {
+      return absl::AlreadyExistsError("request_id: is taken; choose another");
+    }
     if (facts.state == DatasetState::kDeleted) {
       return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
                                                    " that it made was deleted; choose another"));

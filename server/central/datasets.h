@@ -7,6 +7,9 @@
 //            all; every stored row fits the schema.
 // Privacy    rows and their number are private: nothing here puts them, or what follows from them,
 //            into an error but for the count, which the owner may see.
+// Owner      whoever created it, by name. To other callers but admins it is not there, in the same
+//            words as one that never was; CheckVisible() must come before whatever is done for a
+//            caller. Only that a name or request id is taken can be found out, by trying it.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, OutOfRange (limits), InvalidArgument as
 //            stated; what the Store returns otherwise. Opening: DataLoss that names the record.
 // Threads    safe to share.
@@ -27,6 +30,7 @@
 #include "common/data/table.h"
 #include "common/schema/schema.h"
 #include "coppice/v1/dataset.pb.h"
+#include "server/central/caller.h"
 #include "server/ledger/ledger.h"
 #include "server/storage/store.h"
 
@@ -40,6 +44,7 @@ struct DatasetSpec {
   std::string request_id;  // chosen by the caller; repeating it returns the dataset it made
   std::shared_ptr<const Schema> schema;
   BudgetCap cap;
+  std::string owner{};  // empty: admins alone see it
 };
 
 struct DatasetInfo {
@@ -49,6 +54,7 @@ struct DatasetInfo {
   std::shared_ptr<const Schema> schema;
   uint64_t rows = 0;
   Account account;
+  std::string owner{};
 };
 
 // A dataset that can be trained on and, while this lives, not be deleted.
@@ -82,8 +88,12 @@ class Datasets {
   virtual absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
                                              const v1::RowBlock& block, bool complete) = 0;
 
+  // NotFound unless the caller may see it.
+  virtual absl::Status CheckVisible(absl::string_view id, const Caller& caller) const = 0;
+
   virtual absl::StatusOr<DatasetInfo> Get(absl::string_view id) const = 0;
-  virtual std::vector<DatasetInfo> List(const Page& page) const = 0;
+  // Those that the caller may see.
+  virtual std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const = 0;
 
   // Ends the hold of its ledger; see Ledger::Confirm() and Ledger::WriteOff().
   virtual absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,

@@ -7,6 +7,10 @@
 
 namespace coppice {
 
+absl::Status JobBook::NoJob(absl::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no job ", id));
+}
+
 void JobBook::Add(std::shared_ptr<Job> job) {
   const std::lock_guard lock(mutex_);
   made_by_[job->facts.request_id] = job;
@@ -16,7 +20,7 @@ void JobBook::Add(std::shared_ptr<Job> job) {
 absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
   const std::lock_guard lock(mutex_);
   const auto it = jobs_.find(id);
-  if (it == jobs_.end()) return absl::NotFoundError(absl::StrCat("there is no job ", id));
+  if (it == jobs_.end()) return NoJob(id);
   return it->second;
 }
 
@@ -26,17 +30,19 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_i
   const auto it = made_by_.find(request_id);
   if (it == made_by_.end()) return nullptr;
   if (it->second->facts.request_hash == request_hash) return it->second;
-  return absl::AlreadyExistsError(absl::StrCat("request_id: it made the job ", it->second->id,
-                                               " from another request; choose another"));
+  // Not which: it may be another owner's.
+  return absl::AlreadyExistsError("request_id: it made a job from another request; choose another");
 }
 
-std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page) const {
+std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
+                                   absl::FunctionRef<bool(absl::string_view)> is_visible) const {
   std::vector<JobInfo> infos;
   const std::lock_guard lock(mutex_);
   for (auto it = jobs_.upper_bound(page.after); it != jobs_.end() && infos.size() < PageSize(page);
        ++it) {
     const JobInfo& info = it->second->facts.info;
-    if (dataset.empty() || info.spec.dataset == dataset) infos.push_back(info);
+    const bool is_asked = dataset.empty() || info.spec.dataset == dataset;
+    if (is_asked && is_visible(info.spec.dataset)) infos.push_back(info);
   }
   return infos;
 }
@@ -74,7 +80,7 @@ void JobBook::Tell(Job& job) {
 absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
   const std::lock_guard lock(mutex_);
   const auto it = jobs_.find(id);
-  if (it == jobs_.end()) return absl::NotFoundError(absl::StrCat("there is no job ", id));
+  if (it == jobs_.end()) return NoJob(id);
   const std::shared_ptr<JobWatcher> there = watcher.lock();
   if (there == nullptr) return absl::OkStatus();
   Job& job = *it->second;

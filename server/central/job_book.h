@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -47,6 +48,8 @@ struct Job {
 
 class JobBook {
  public:
+  static absl::Status NoJob(absl::string_view id);
+
   void Add(std::shared_ptr<Job> job);
 
   absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
@@ -54,7 +57,9 @@ class JobBook {
   // another one than `request_hash`.
   absl::StatusOr<std::shared_ptr<Job>> MadeBy(absl::string_view request_id,
                                               absl::string_view request_hash) const;
-  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const;
+  // Those of datasets of which `is_visible`, which must not call the book, is true.
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+                            absl::FunctionRef<bool(absl::string_view)> is_visible) const;
   JobFacts FactsOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return FactsOf(job).info; }
 

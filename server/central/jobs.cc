@@ -139,8 +139,17 @@ class StoredJobs final : public Jobs {
     return book_.InfoOf(*job);
   }
 
-  std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const override {
-    return book_.List(dataset, page);
+  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
+    const bool is_visible = datasets_.CheckVisible(book_.InfoOf(*job).spec.dataset, caller).ok();
+    return is_visible ? absl::OkStatus() : JobBook::NoJob(id);
+  }
+
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+                            const Caller& caller) const override {
+    return book_.List(dataset, page, [this, &caller](absl::string_view of_job) {
+      return datasets_.CheckVisible(of_job, caller).ok();
+    });
   }
 
   absl::StatusOr<JobInfo> Cancel(absl::string_view id) override {

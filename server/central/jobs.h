@@ -13,7 +13,8 @@
 // Store      while the store does not work a job that has ended waits for it, in memory, with its
 //            result. It is neither trained again nor shown before it is on disk.
 // Restart    queued jobs run, in the order they were made; running ones have failed.
-// Privacy    when a job began and ended, to the second, is for whoever may see the job. A model says
+// Privacy    when a job began and ended, to the second, is for whoever may see the job. A model
+// says
 //            of its job's end the day alone.
 // Load       so many jobs at a time as there are threads, each of low scheduling priority, so that
 //            predictions stay fast.
@@ -123,9 +124,13 @@ class Jobs {
   // Charges the job and queues it. Unavailable once Drain() was called.
   virtual absl::StatusOr<JobInfo> Submit(const JobRequest& request) = 0;
 
+  // NotFound unless the caller may see the job's dataset.
+  virtual absl::Status CheckVisible(absl::string_view id, const Caller& caller) const = 0;
+
   virtual absl::StatusOr<JobInfo> Get(absl::string_view id) const = 0;
-  // Of one dataset, or of all if `dataset` is empty.
-  virtual std::vector<JobInfo> List(absl::string_view dataset, const Page& page) const = 0;
+  // Of one dataset, or of all if `dataset` is empty, as far as the caller may see.
+  virtual std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+                                    const Caller& caller) const = 0;
 
   // Ends a queued job; asks a running one to end soon. Not an error for one that has ended.
   virtual absl::StatusOr<JobInfo> Cancel(absl::string_view id) = 0;

@@ -98,7 +98,7 @@ std::vector<Reading> StudiesByState(const Studies& studies) {
 // were queued behind it.
 std::vector<Reading> JobsByState(const Jobs& jobs, int64_t now) {
   std::map<size_t, uint64_t> counts;
-  ForEachOf([&](const Page& page) { return jobs.List("", page); },
+  ForEachOf([&](const Page& page) { return jobs.List("", page, Caller::Admin()); },
             [&](const JobInfo& info) {
               const bool is_told =
                   HasEnded(info.state) && info.ended_unix_seconds / kDay < now / kDay;
@@ -111,7 +111,8 @@ template <typename Amount>
 Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
   return [&datasets, amount] {
     std::vector<Reading> lines;
-    for (const DatasetInfo& info : datasets.List({.size = kMaxNamed, .after = ""})) {
+    for (const DatasetInfo& info :
+         datasets.List({.size = kMaxNamed, .after = ""}, Caller::Admin())) {
       lines.push_back({.labels = {{"dataset", info.id}}, .value = amount(info.account)});
     }
     return lines;

@@ -73,6 +73,7 @@ v1::Dataset SummaryOf(const DatasetInfo& info) {
   *proto.mutable_spent() = ToProto(info.account.spent);
   proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
   proto.set_hold(static_cast<v1::LedgerHold>(info.account.hold.reason));
+  proto.set_owner(info.owner);
   const std::optional<Cost>& lost = info.account.hold.lost;
   if (lost.has_value()) *proto.mutable_hold_lost() = ToProto(*lost);
   return proto;

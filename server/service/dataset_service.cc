@@ -15,35 +15,46 @@
 namespace coppice {
 namespace {
 
+// The id in `name`, of a dataset that the caller may see.
+absl::StatusOr<std::string> VisibleId(const Datasets& datasets, const std::string& name,
+                                      const Caller& caller) {
+  COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kDatasets, name));
+  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(id, caller));
+  return id;
+}
+
 absl::Status Create(Datasets& datasets, const v1::CreateDatasetRequest& request,
-                    v1::CreateDatasetResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const DatasetSpec spec, FromProto(request));
+                    const Caller& caller, v1::CreateDatasetResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(DatasetSpec spec, FromProto(request));
+  spec.owner = caller.name;
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Create(spec));
   *response.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
 absl::Status Get(const Datasets& datasets, const v1::GetDatasetRequest& request,
-                 v1::GetDatasetResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+                 const Caller& caller, v1::GetDatasetResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets, request.name(), caller));
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Get(id));
   *response.mutable_dataset() = WithLedger(info);
   return absl::OkStatus();
 }
 
 absl::Status List(const Datasets& datasets, const v1::ListDatasetsRequest& request,
-                  v1::ListDatasetsResponse& response) {
+                  const Caller& caller, v1::ListDatasetsResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<DatasetInfo> infos = datasets.List(page);
+  const std::vector<DatasetInfo> infos = datasets.List(page, caller);
   for (const DatasetInfo& info : infos) *response.add_datasets() = SummaryOf(info);
-  if (infos.size() == page.size && !datasets.List({.size = 1, .after = infos.back().id}).empty()) {
+  if (infos.size() == page.size &&
+      !datasets.List({.size = 1, .after = infos.back().id}, caller).empty()) {
     response.set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
 }
 
-absl::Status Delete(Datasets& datasets, const v1::DeleteDatasetRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
+absl::Status Delete(Datasets& datasets, const v1::DeleteDatasetRequest& request,
+                    const Caller& caller) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets, request.name(), caller));
   return datasets.Delete(id);
 }
 
@@ -80,31 +91,34 @@ absl::Status FreeName(Datasets& datasets, const v1::FreeDatasetNameRequest& requ
 grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServerContext* context,
                                                             const v1::CreateDatasetRequest* request,
                                                             v1::CreateDatasetResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Create(datasets_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
+    return Create(datasets_, *request, caller, *response);
+  });
 }
 
 grpc::ServerReadReactor<v1::UploadRowsRequest>* DatasetServiceImpl::UploadRows(
     grpc::CallbackServerContext* context, v1::UploadRowsResponse* response) {
-  return UploadStream::Start(datasets_, pool_, *context, *response);
+  return UploadStream::Start(datasets_, pool_, find_caller_(*context), *context, *response);
 }
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::GetDataset(grpc::CallbackServerContext* context,
                                                          const v1::GetDatasetRequest* request,
                                                          v1::GetDatasetResponse* response) {
-  return Reply(context, Get(datasets_, *request, *response));
+  return Reply(context, Get(datasets_, *request, find_caller_(*context), *response));
 }
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::ListDatasets(grpc::CallbackServerContext* context,
                                                            const v1::ListDatasetsRequest* request,
                                                            v1::ListDatasetsResponse* response) {
-  return Reply(context, List(datasets_, *request, *response));
+  return Reply(context, List(datasets_, *request, find_caller_(*context), *response));
 }
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::DeleteDataset(grpc::CallbackServerContext* context,
                                                             const v1::DeleteDatasetRequest* request,
                                                             v1::DeleteDatasetResponse*) {
-  return ReplyLater(pool_, context, [this, request] { return Delete(datasets_, *request); });
+  return ReplyLater(pool_, context, [this, request, caller = find_caller_(*context)] {
+    return Delete(datasets_, *request, caller);
+  });
 }
 
 grpc::ServerUnaryReactor* DatasetServiceImpl::ConfirmLedger(grpc::CallbackServerContext* context,

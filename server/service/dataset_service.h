@@ -1,5 +1,5 @@
 // DatasetService over the curator's Datasets. Whatever writes to the disk runs on the worker pool.
-// Rows are neither logged nor quoted in errors.
+// Rows are neither logged nor quoted in errors. What is not the caller's is not there.
 //
 // Errors     those of Datasets, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` and `pool` must outlive the server.
@@ -7,15 +7,19 @@
 #ifndef COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
 
+#include <utility>
+
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "server/central/datasets.h"
+#include "server/service/caller_finder.h"
 #include "server/service/worker_pool.h"
 
 namespace coppice {
 
 class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
  public:
-  DatasetServiceImpl(Datasets& datasets, WorkerPool& pool) : datasets_(datasets), pool_(pool) {}
+  DatasetServiceImpl(Datasets& datasets, WorkerPool& pool, CallerFinder find_caller)
+      : datasets_(datasets), pool_(pool), find_caller_(std::move(find_caller)) {}
 
   grpc::ServerUnaryReactor* CreateDataset(grpc::CallbackServerContext* context,
                                           const v1::CreateDatasetRequest* request,
@@ -44,6 +48,7 @@ class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
  private:
   Datasets& datasets_;
   WorkerPool& pool_;
+  const CallerFinder find_caller_;
 };
 
 }  // namespace coppice

@@ -10,18 +10,20 @@
 namespace coppice {
 namespace {
 
-absl::Status Watch(Jobs& jobs, const std::string& name, const std::shared_ptr<JobStream>& stream) {
+absl::Status Watch(Jobs& jobs, const std::string& name, const Caller& caller,
+                   const std::shared_ptr<JobStream>& stream) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, name));
+  COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
   return jobs.Watch(id, stream);
 }
 
 }  // namespace
 
-JobStream* JobStream::Start(Jobs& jobs, const std::string& name) {
+JobStream* JobStream::Start(Jobs& jobs, const std::string& name, const Caller& caller) {
   // The constructor is private, out of make_shared's reach.
   const std::shared_ptr<JobStream> stream(new JobStream());
   stream->held_by_grpc_ = stream;
-  const absl::Status watched = Watch(jobs, name, stream);
+  const absl::Status watched = Watch(jobs, name, caller, stream);
   const std::lock_guard lock(stream->mutex_);
   if (!watched.ok()) stream->End(watched);
   return stream.get();

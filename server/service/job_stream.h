@@ -28,7 +28,7 @@ class JobStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
                         public std::enable_shared_from_this<JobStream> {
  public:
   // Belongs to gRPC until OnDone(). `jobs` must outlive the server.
-  static JobStream* Start(Jobs& jobs, const std::string& name);
+  static JobStream* Start(Jobs& jobs, const std::string& name, const Caller& caller);
 
   void OnJob(const JobInfo& job) override;
   void OnStop() override;

@@ -14,48 +14,60 @@
 namespace coppice {
 namespace {
 
-absl::Status Preview(const Jobs& jobs, const v1::PreviewJobRequest& request,
+// The id in `name`, of a job that the caller may see.
+absl::StatusOr<std::string> VisibleId(const Jobs& jobs, const std::string& name,
+                                      const Caller& caller) {
+  COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kJobs, name));
+  COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
+  return id;
+}
+
+absl::Status Preview(const Datasets& datasets, const Jobs& jobs,
+                     const v1::PreviewJobRequest& request, const Caller& caller,
                      v1::PreviewJobResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const JobSpec spec, FromProto(request.spec()));
+  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(spec.dataset, caller));
   COPPICE_ASSIGN_OR_RETURN(const JobPreview preview, jobs.Preview(spec));
   response = ToProto(preview);
   return absl::OkStatus();
 }
 
-absl::Status Submit(Jobs& jobs, const v1::SubmitJobRequest& request,
-                    v1::SubmitJobResponse& response) {
+absl::Status Submit(const Datasets& datasets, Jobs& jobs, const v1::SubmitJobRequest& request,
+                    const Caller& caller, v1::SubmitJobResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const JobRequest parsed, FromProto(request));
+  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(parsed.spec.dataset, caller));
   COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Submit(parsed));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Get(const Jobs& jobs, const v1::GetJobRequest& request, v1::GetJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
+absl::Status Get(const Jobs& jobs, const v1::GetJobRequest& request, const Caller& caller,
+                 v1::GetJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
   COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Get(id));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const Jobs& jobs, const v1::ListJobsRequest& request,
+absl::Status List(const Jobs& jobs, const v1::ListJobsRequest& request, const Caller& caller,
                   v1::ListJobsResponse& response) {
   std::string dataset;
   if (!request.dataset().empty()) {
     COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<JobInfo> infos = jobs.List(dataset, page);
+  const std::vector<JobInfo> infos = jobs.List(dataset, page, caller);
   for (const JobInfo& info : infos) *response.add_jobs() = ToProto(info);
   if (infos.size() == page.size &&
-      !jobs.List(dataset, {.size = 1, .after = infos.back().id}).empty()) {
+      !jobs.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
     response.set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
 }
 
-absl::Status Cancel(Jobs& jobs, const v1::CancelJobRequest& request,
+absl::Status Cancel(Jobs& jobs, const v1::CancelJobRequest& request, const Caller& caller,
                     v1::CancelJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
   COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Cancel(id));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
@@ -73,39 +85,42 @@ grpc::ServerUnaryReactor* TrainingServiceImpl::ListAlgorithms(
 grpc::ServerUnaryReactor* TrainingServiceImpl::PreviewJob(grpc::CallbackServerContext* context,
                                                           const v1::PreviewJobRequest* request,
                                                           v1::PreviewJobResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Preview(jobs_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
+    return Preview(datasets_, jobs_, *request, caller, *response);
+  });
 }
 
 grpc::ServerUnaryReactor* TrainingServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
                                                          const v1::SubmitJobRequest* request,
                                                          v1::SubmitJobResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Submit(jobs_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
+    return Submit(datasets_, jobs_, *request, caller, *response);
+  });
 }
 
 grpc::ServerWriteReactor<v1::WatchJobResponse>* TrainingServiceImpl::WatchJob(
-    grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
-  return JobStream::Start(jobs_, request->name());
+    grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
+  return JobStream::Start(jobs_, request->name(), find_caller_(*context));
 }
 
 grpc::ServerUnaryReactor* TrainingServiceImpl::GetJob(grpc::CallbackServerContext* context,
                                                       const v1::GetJobRequest* request,
                                                       v1::GetJobResponse* response) {
-  return Reply(context, Get(jobs_, *request, *response));
+  return Reply(context, Get(jobs_, *request, find_caller_(*context), *response));
 }
 
 grpc::ServerUnaryReactor* TrainingServiceImpl::ListJobs(grpc::CallbackServerContext* context,
                                                         const v1::ListJobsRequest* request,
                                                         v1::ListJobsResponse* response) {
-  return Reply(context, List(jobs_, *request, *response));
+  return Reply(context, List(jobs_, *request, find_caller_(*context), *response));
 }
 
 grpc::ServerUnaryReactor* TrainingServiceImpl::CancelJob(grpc::CallbackServerContext* context,
                                                          const v1::CancelJobRequest* request,
                                                          v1::CancelJobResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Cancel(jobs_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
+    return Cancel(jobs_, *request, caller, *response);
+  });
 }
 
 }  // namespace coppice

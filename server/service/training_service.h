@@ -2,20 +2,26 @@
 // worker pool; training has threads of its own.
 //
 // Errors     those of Jobs, and InvalidArgument that names the field.
-// Threads    safe to share. `jobs` and `pool` must outlive the server.
+// Threads    safe to share. `datasets`, `jobs` and `pool` must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
 
+#include <utility>
+
 #include "coppice/v1/training.grpc.pb.h"
+#include "server/central/datasets.h"
 #include "server/central/jobs.h"
+#include "server/service/caller_finder.h"
 #include "server/service/worker_pool.h"
 
 namespace coppice {
 
 class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
  public:
-  TrainingServiceImpl(Jobs& jobs, WorkerPool& pool) : jobs_(jobs), pool_(pool) {}
+  TrainingServiceImpl(const Datasets& datasets, Jobs& jobs, WorkerPool& pool,
+                      CallerFinder find_caller)
+      : datasets_(datasets), jobs_(jobs), pool_(pool), find_caller_(std::move(find_caller)) {}
 
   grpc::ServerUnaryReactor* ListAlgorithms(grpc::CallbackServerContext* context,
                                            const v1::ListAlgorithmsRequest* request,
@@ -39,8 +45,10 @@ class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
                                       v1::CancelJobResponse* response) override;
 
  private:
+  const Datasets& datasets_;
   Jobs& jobs_;
   WorkerPool& pool_;
+  const CallerFinder find_caller_;
 };
 
 }  // namespace coppice

@@ -1,5 +1,7 @@
 #include "server/service/upload_stream.h"
 
+#include <utility>
+
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
@@ -9,10 +11,10 @@
 
 namespace coppice {
 
-UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool,
+UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool, Caller caller,
                                   grpc::CallbackServerContext& context,
                                   v1::UploadRowsResponse& response) {
-  auto* stream = new UploadStream(datasets, pool, context, response);
+  auto* stream = new UploadStream(datasets, pool, std::move(caller), context, response);
   stream->StartRead(&stream->request_);
   return stream;
 }
@@ -35,6 +37,7 @@ absl::Status UploadStream::StoreRows() {
   if (!request_.dataset().empty()) dataset_ = request_.dataset();
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
   if (!id.ok()) return InField("dataset", id.status());
+  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
   COPPICE_ASSIGN_OR_RETURN(
       const DatasetInfo info,
       datasets_.Upload(*id, request_.first_row(), request_.rows(), request_.complete()));

@@ -28,7 +28,7 @@ namespace coppice {
 class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest> {
  public:
   // `datasets` and `pool` must outlive the server; the rest is the call's.
-  static UploadStream* Start(Datasets& datasets, WorkerPool& pool,
+  static UploadStream* Start(Datasets& datasets, WorkerPool& pool, Caller caller,
                              grpc::CallbackServerContext& context,
                              v1::UploadRowsResponse& response);
 
@@ -36,9 +36,13 @@ class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest>
   void OnDone() override { delete this; }
 
  private:
-  UploadStream(Datasets& datasets, WorkerPool& pool, grpc::CallbackServerContext& context,
-               v1::UploadRowsResponse& response)
-      : datasets_(datasets), pool_(pool), context_(context), response_(response) {}
+  UploadStream(Datasets& datasets, WorkerPool& pool, Caller caller,
+               grpc::CallbackServerContext& context, v1::UploadRowsResponse& response)
+      : datasets_(datasets),
+        pool_(pool),
+        caller_(std::move(caller)),
+        context_(context),
+        response_(response) {}
 
   void StoreAndGoOn();
   absl::Status StoreRows();
@@ -46,6 +50,7 @@ class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest>
 
   Datasets& datasets_;
   WorkerPool& pool_;
+  const Caller caller_;
   grpc::CallbackServerContext& context_;
   v1::UploadRowsResponse& response_;
   v1::UploadRowsRequest request_;

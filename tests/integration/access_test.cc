@@ -160,5 +160,62 @@ TEST_F(PolicyTest, AnonymousPeopleAreCountedOnceBySubmissionTokens) {
               HasSubstr("\"submission_tokens\":\"required\""));
 }
 
+TEST_F(PolicyTest, ADatasetIsItsCreatorsAndAdmins) {
+  const std::string ops = MakeToken("ops", "admin");
+  const std::string lab = MakeToken("lab", "trainer");
+  const std::string other = MakeToken("other", "trainer");
+  Start("{\"tokens\":[" + ops + "," + lab + "," + other + "]}");
+  Synthesize(folder_.path(), "private=100,public=10,test=1");
+  const auto create = [&](const std::string& who, const std::string& id) {
+    return As(who, {"dataset", "create", "--dataset", id, "--data", folder_.path() + "/private.csv",
+                    "--schema", folder_.path() + "/schema.json", "--epsilon-total", "4"});
+  };
+  ASSERT_EQ(create("lab", "d").exit_code, 0);
+  const std::vector<std::string> submit = {"train",       "submit", "--dataset", "d",
+                                           "--algorithm", "rdt",    "--epsilon", "1",
+                                           "--job",       "j",      "--wait"};
+  EXPECT_THAT(As("other", submit).err, HasSubstr("there is no dataset d"));
+  ASSERT_EQ(As("lab", submit).exit_code, 0);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"dataset", "show", "--dataset", "d"},
+        {"train", "show", "--job", "j"},
+        {"train", "watch", "--job", "j"}}) {
+    EXPECT_EQ(As("lab", arguments).exit_code, 0) << arguments[1];
+    EXPECT_EQ(As("ops", arguments).exit_code, 0) << arguments[1];
+    const Outcome hidden = As("other", arguments);
+    EXPECT_EQ(hidden.exit_code, 1) << arguments[1];
+    EXPECT_THAT(hidden.err, HasSubstr("there is no"));
+  }
+  EXPECT_THAT(As("other", {"dataset", "list", "--json"}).out, ::testing::IsEmpty());
+  EXPECT_THAT(As("other", {"train", "list", "--json"}).out, ::testing::IsEmpty());
+  EXPECT_EQ(create("other", "d").exit_code, 1) << "the name is taken";
+  EXPECT_EQ(As("other", {"model", "show", "--model", "j"}).exit_code, 0) << "it is a release";
+  const Outcome confirm =
+      As("lab", {"dataset", "confirm", "--dataset", "d", "--head", std::string(64, '0')});
+  EXPECT_THAT(confirm.err, HasSubstr("for the role admin"));
+}
+
+TEST_F(PolicyTest, DatasetsWithoutAnOwnerAreForAdminsUntilTheyAreAssigned) {
+  const std::string ops = MakeToken("ops", "admin");
+  const std::string lab = MakeToken("lab", "trainer");
+  ASSERT_TRUE(daemon_.Start());  // without a policy
+  Synthesize(folder_.path(), "private=10,public=10,test=1");
+  daemon_.CoppiceJson({"dataset", "create", "--dataset", "old", "--data",
+                       folder_.path() + "/private.csv", "--schema", folder_.path() + "/schema.json",
+                       "--epsilon-total", "4"});
+  ASSERT_EQ(daemon_.Stop(), 0);
+  const std::string policy = "{\"tokens\":[" + ops + "," + lab + "]}";
+  Start(policy);
+  EXPECT_EQ(As("lab", {"dataset", "show", "--dataset", "old"}).exit_code, 1);
+  EXPECT_EQ(As("ops", {"dataset", "show", "--dataset", "old"}).exit_code, 0);
+  ASSERT_EQ(daemon_.Stop(), 0);
+  const Outcome assigned = RunProgram({BinaryPath("coppiced"), "assign-datasets", "--data-dir",
+                                       daemon_.data_dir(), "--owner", "lab"});
+  EXPECT_EQ(assigned.exit_code, 0) << assigned.err;
+  EXPECT_THAT(assigned.out, HasSubstr("old: belongs to lab"));
+  Start(policy);
+  EXPECT_EQ(As("lab", {"dataset", "show", "--dataset", "old"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace coppice

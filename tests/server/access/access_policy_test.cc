@@ -134,5 +134,25 @@ TEST(AccessPolicyTest, NoMessageShowsTheToken) {
   }
 }
 
+TEST(AccessPolicyTest, ACallersNameIsThatOfItsTokenElseOfItsCertificate) {
+  PolicyEntry token = Token("a", {Role::kTrainer});
+  token.name = "lab";
+  const Sha256Digest certificate = HashOfToken("a certificate");
+  const AccessPolicy policy({Role::kDevice}, {token, Token("old", {Role::kAdmin}, kNow)},
+                            {{.name = "ward", .sha256 = certificate, .roles = {Role::kAdmin}}});
+  const auto name = [&](const Credentials& credentials) {
+    return policy.Identify(credentials, kNow)->name;
+  };
+  EXPECT_EQ(name({}), "anonymous");
+  EXPECT_EQ(name({.certificate_sha256 = HashOfToken("another")}), "anonymous");
+  EXPECT_EQ(name({.certificate_sha256 = certificate}), "ward");
+  EXPECT_EQ(name(Bearer("a")), "lab");
+  Credentials both = Bearer("a");
+  both.certificate_sha256 = certificate;
+  EXPECT_EQ(name(both), "lab");
+  EXPECT_TRUE(policy.Identify(both, kNow)->roles.Has(Role::kAdmin)) << "it has the roles of both";
+  EXPECT_THAT(policy.Identify(Bearer("old"), kNow).status(), IsUnauthenticated("expired"));
+}
+
 }  // namespace
 }  // namespace coppice

@@ -59,7 +59,7 @@ TEST_F(DatasetsTest, ARepeatedRequestReturnsItsDatasetAndAnotherOneDoesNot) {
   spec.cap.epsilon_nanos += 1;
   EXPECT_THAT(datasets().Create(spec),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("another request")));
-  EXPECT_THAT(datasets().List({}), SizeIs(1));
+  EXPECT_THAT(datasets().List({}, Caller::Admin()), SizeIs(1));
 }
 
 TEST_F(DatasetsTest, BadRequestsNameTheField) {
@@ -310,7 +310,7 @@ TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) 
     ASSERT_OK(GoOn(*second.datasets));
     ASSERT_OK_AND_ASSIGN(const auto table, second.datasets->Load("d"));
     EXPECT_EQ(table->num_rows(), 7u);
-    EXPECT_THAT(second.datasets->List({}), SizeIs(1));
+    EXPECT_THAT(second.datasets->List({}, Caller::Admin()), SizeIs(1));
   }
 }
 

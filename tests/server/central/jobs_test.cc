@@ -1,7 +1,7 @@
 #include "server/central/jobs.h"
 
-#include <cmath>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -123,7 +123,7 @@ TEST_F(JobsTest, RequestsThatCannotBeMetNameTheFieldAndCostNothing) {
   refused([](JobRequest& r) { r.spec.epsilon_nanos = 11 * kEpsilon; },
           absl::StatusCode::kResourceExhausted, "10");
   EXPECT_EQ(Ledger().spent, Cost());
-  EXPECT_THAT(jobs().List("", {}), IsEmpty());
+  EXPECT_THAT(jobs().List("", {}, Caller::Admin()), IsEmpty());
   EXPECT_THAT(jobs().Get("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_THAT(jobs().Cancel("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_OK(jobs().Submit(RequestOf("j"))) << "a refused job takes neither its id nor its model's";
@@ -230,7 +230,7 @@ TEST_F(JobsTest, TwentyJobsRacedForABudgetOfSevenAreSeven) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(accepted, 7);
-  for (const JobInfo& job : jobs().List("race", {})) {
+  for (const JobInfo& job : jobs().List("race", {}, Caller::Admin())) {
     EXPECT_EQ(AwaitEnd(jobs(), job.id).state, JobState::kDone);
   }
   EXPECT_EQ(trainer_.runs(), 7);
@@ -311,7 +311,7 @@ TEST_F(JobsTest, ListGoesPageByPageOfOneDatasetOrAll) {
   ASSERT_OK(jobs().Submit(RequestOf("c")));
   const auto ids = [this](absl::string_view dataset, const Page& page) {
     std::vector<std::string> found;
-    for (const JobInfo& job : jobs().List(dataset, page)) found.push_back(job.id);
+    for (const JobInfo& job : jobs().List(dataset, page, Caller::Admin())) found.push_back(job.id);
     return found;
   };
   EXPECT_THAT(ids("", {}), ElementsAre("a", "b", "c"));

@@ -4,7 +4,9 @@
 #define COPPICE_TESTS_SERVER_SERVICE_CENTRAL_SERVICE_FIXTURE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/wire/convert.h"
@@ -20,8 +22,13 @@ class CentralServiceTest : public ::testing::Test {
  protected:
   CentralServiceTest() {
     central_ = *OpenCentral(store_, {&trainer_});
-    dataset_service_ = std::make_unique<DatasetServiceImpl>(*central_.datasets, pool_);
-    training_service_ = std::make_unique<TrainingServiceImpl>(*central_.jobs, pool_);
+    const auto find_caller = [this](const grpc::CallbackServerContext&) {
+      const std::lock_guard lock(caller_mutex_);
+      return caller_;
+    };
+    dataset_service_ = std::make_unique<DatasetServiceImpl>(*central_.datasets, pool_, find_caller);
+    training_service_ = std::make_unique<TrainingServiceImpl>(*central_.datasets, *central_.jobs,
+                                                              pool_, find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -37,6 +44,12 @@ class CentralServiceTest : public ::testing::Test {
     trainer_.Let();
     central_.jobs->Drain(absl::Now());
     server_->Shutdown();
+  }
+
+  // Whose calls come from now on.
+  void CallAs(Caller caller) {
+    const std::lock_guard lock(caller_mutex_);
+    caller_ = std::move(caller);
   }
 
   static v1::CreateDatasetRequest CreateRequest(const std::string& id) {
@@ -88,6 +101,8 @@ class CentralServiceTest : public ::testing::Test {
     return message;
   }
 
+  std::mutex caller_mutex_;
+  Caller caller_ = Caller::Admin();  // by caller_mutex_
   FakeTrainer trainer_;
   MemoryStore store_;
   Central central_;

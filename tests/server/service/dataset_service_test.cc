@@ -123,5 +123,76 @@ TEST_F(DatasetServiceTest, ListGoesPageByPageWithoutSchemasAndDeleteIsSeen) {
   EXPECT_EQ(second.next_page_token(), "");
 }
 
+TEST_F(DatasetServiceTest, ToOtherTrainersADatasetIsNotThereInTheSameWords) {
+  CallAs({.name = "lab"});
+  ASSERT_THAT(Create(CreateRequest("mine")), IsGrpcOk());
+  EXPECT_EQ(dataset_.owner(), "lab");
+  ASSERT_THAT(Upload({Rows("datasets/mine", 0, 3, true)}), IsGrpcOk());
+  ASSERT_THAT(Get("datasets/mine"), IsGrpcOk());
+  EXPECT_EQ(dataset_.rows(), 3u);
+
+  const auto remove = [this](const std::string& name) {
+    grpc::ClientContext context;
+    v1::DeleteDatasetRequest request;
+    request.set_name(name);
+    v1::DeleteDatasetResponse nothing;
+    return datasets_->DeleteDataset(&context, request, &nothing);
+  };
+  CallAs({.name = "other"});
+  EXPECT_THAT(Get("datasets/mine"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset mine"));
+  EXPECT_THAT(Get("datasets/none"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset none"));
+  for (const uint64_t first_row : {0, 3}) {
+    EXPECT_THAT(Upload({Rows("datasets/mine", first_row, 3)}),
+                GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset mine"));
+  }
+  EXPECT_THAT(remove("datasets/mine"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset mine"));
+  grpc::ClientContext list_context, admin_context;
+  v1::ListDatasetsResponse listed;
+  ASSERT_THAT(datasets_->ListDatasets(&list_context, {}, &listed), IsGrpcOk());
+  EXPECT_THAT(listed.datasets(), SizeIs(0));
+
+  // That a name or a request id is taken can be found out, and nothing of what took it.
+  v1::CreateDatasetRequest taken = CreateRequest("mine");
+  EXPECT_THAT(Create(taken),
+              GrpcStatusIs(grpc::ALREADY_EXISTS, "request_id: is taken; choose another"));
+  taken.set_request_id("of the other");
+  EXPECT_THAT(Create(taken), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("dataset_id")));
+
+  CallAs(Caller::Admin());
+  EXPECT_THAT(Get("datasets/mine"), IsGrpcOk());
+  ASSERT_THAT(datasets_->ListDatasets(&admin_context, {}, &listed), IsGrpcOk());
+  EXPECT_THAT(listed.datasets(), SizeIs(1));
+  CallAs({.name = "lab"});
+  EXPECT_THAT(remove("datasets/mine"), IsGrpcOk());
+}
+
+TEST_F(DatasetServiceTest, ADatasetWithoutAnOwnerIsForAdminsAlone) {
+  ASSERT_THAT(Create(CreateRequest("old")), IsGrpcOk());
+  EXPECT_EQ(dataset_.owner(), "");
+  for (const char* name : {"", "lab"}) {
+    CallAs({.name = name});
+    EXPECT_THAT(Get("datasets/old"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset old"));
+  }
+}
+
+TEST_F(DatasetServiceTest, PagesOfAListAreFullOfWhatTheCallerMaySee) {
+  for (const char* id : {"a", "b", "c", "d", "e"}) {
+    CallAs({.name = id[0] % 2 == 1 ? "odd" : "even"});  // a, c, e
+    ASSERT_THAT(Create(CreateRequest(id)), IsGrpcOk());
+  }
+  CallAs({.name = "odd"});
+  v1::ListDatasetsRequest request;
+  request.set_page_size(2);
+  v1::ListDatasetsResponse first, second;
+  grpc::ClientContext first_context, second_context;
+  ASSERT_THAT(datasets_->ListDatasets(&first_context, request, &first), IsGrpcOk());
+  ASSERT_THAT(first.datasets(), SizeIs(2));
+  EXPECT_EQ(first.datasets(1).name(), "datasets/c");
+  request.set_page_token(first.next_page_token());
+  ASSERT_THAT(datasets_->ListDatasets(&second_context, request, &second), IsGrpcOk());
+  ASSERT_THAT(second.datasets(), SizeIs(1));
+  EXPECT_EQ(second.next_page_token(), "");
+}
+
 }  // namespace
 }  // namespace coppice

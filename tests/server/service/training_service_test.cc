@@ -173,5 +173,40 @@ TEST_F(TrainingServiceTest, GetListAndCancelShowTheJob) {
   EXPECT_EQ(listed.next_page_token(), "a");
 }
 
+TEST_F(TrainingServiceTest, ToOtherTrainersADatasetsJobsAreNotThere) {
+  ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
+  CallAs({.name = "other"});
+  const auto preview = [this](const std::string& dataset) {
+    grpc::ClientContext context;
+    v1::PreviewJobRequest request;
+    *request.mutable_spec() = Spec();
+    request.mutable_spec()->set_dataset(dataset);
+    v1::PreviewJobResponse response;
+    return training_->PreviewJob(&context, request, &response);
+  };
+  EXPECT_THAT(preview("datasets/d"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
+  EXPECT_THAT(preview("datasets/none"), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset none"));
+  EXPECT_THAT(Submit("k", Spec()), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
+  // Also with the request that made it.
+  EXPECT_THAT(Submit("j", Spec()), GrpcStatusIs(grpc::NOT_FOUND, "there is no dataset d"));
+  std::vector<v1::Job> told;
+  EXPECT_THAT(Watch("jobs/j", told), GrpcStatusIs(grpc::NOT_FOUND, "there is no job j"));
+  EXPECT_THAT(told, SizeIs(0));
+  grpc::ClientContext get_context, cancel_context, list_context;
+  v1::GetJobRequest get;
+  get.set_name("jobs/j");
+  v1::GetJobResponse got;
+  EXPECT_THAT(training_->GetJob(&get_context, get, &got),
+              GrpcStatusIs(grpc::NOT_FOUND, "there is no job j"));
+  v1::CancelJobRequest cancel;
+  cancel.set_name("jobs/j");
+  v1::CancelJobResponse cancelled;
+  EXPECT_THAT(training_->CancelJob(&cancel_context, cancel, &cancelled),
+              GrpcStatusIs(grpc::NOT_FOUND, "there is no job j"));
+  v1::ListJobsResponse listed;
+  EXPECT_THAT(training_->ListJobs(&list_context, {}, &listed), IsGrpcOk());
+  EXPECT_THAT(listed.jobs(), SizeIs(0));
+}
+
 }  // namespace
 }  // namespace coppice

@@ -1,0 +1,18 @@
+// Finds out whose call it is. One whose credentials the policy no longer knows is nobody's.
+
+#ifndef COPPICE_SERVER_SERVICE_CALLER_FINDER_H_
+#define COPPICE_SERVER_SERVICE_CALLER_FINDER_H_
+
+#include <grpcpp/server_context.h>
+
+#include <functional>
+
+#include "server/central/caller.h"
+
+namespace coppice {
+
+using CallerFinder = std::function<Caller(const grpc::CallbackServerContext& context)>;
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_SERVICE_CALLER_FINDER_H_
