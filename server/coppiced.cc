@@ -14,6 +14,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,7 @@
 #include "server/coppiced_upkeep.h"
 #include "server/curator/studies.h"
 #include "server/ledger/ledger.h"
+#include "server/metrics/all_pages.h"
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/metrics_page.h"
 #include "server/models/endpoints.h"
@@ -146,7 +148,18 @@ absl::StatusOr<std::unique_ptr<SpendingJournal>> OpenSpendingJournal(const Daemo
                       absl::StrCat("--spending-journal: ", journal.status().message()));
 }
 
-void WarnOfLostCharges(const Ledger& ledger, const Log& log) {
+void WarnOfLostCharges(const Ledger& ledger, const Datasets& datasets, const Log& log) {
+  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
+            [&](const DatasetInfo& dataset) {
+              const std::optional<Cost>& lost = dataset.account.hold.lost;
+              if (!lost.has_value()) return;
+              log.Write(LogLevel::kWarning, "ledger on hold",
+                        {{"dataset", dataset.id},
+                         {"epsilon_lost", EpsilonText(lost->epsilon_nanos)},
+                         {"advice",
+                          "the spending journal knows of charges that the store has "
+                          "lost; coppice dataset write-off charges them"}});
+            });
   for (const auto& [dataset, spent] : ledger.LostAccounts()) {
     log.Write(LogLevel::kWarning, "ledger lost",
               {{"dataset", dataset},
@@ -253,9 +266,9 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                            OpenSpendingJournal(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
                            Ledger::Open(*store, clock, journal.get()));
-  WarnOfLostCharges(*ledger, log);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
                            Datasets::Open(*store, *ledger, clock));
+  WarnOfLostCharges(*ledger, *datasets, log);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
                                       {.threads = flags.training_jobs}));

@@ -123,6 +123,7 @@ TEST_F(HoldTest, ASpendingJournalKnowsWhatARestoredStoreHasForgotten) {
   daemon.AddFlags({"--spending-journal", journal});
   ASSERT_TRUE(daemon.Start());
   EXPECT_THAT(daemon.log(), HasSubstr("ledger lost"));
+  EXPECT_THAT(daemon.log(), HasSubstr("ledger on hold"));
   const auto shown = daemon.CoppiceJson({"dataset", "show", "--dataset", "d"});
   EXPECT_EQ(shown["hold_lost"]["epsilon"], 0.75);
   for (const std::string& head : {older_head_, newest_head_}) {

@@ -8,14 +8,15 @@
 #include "server/metrics/curator_readings.h"
 #include "server/metrics/metrics_page.h"
 #include "server/metrics/process_readings.h"
+#include "tests/server/central/central_fixture.h"
 #include "tests/server/service/fake_studies.h"
+#include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
 namespace {
 
-using ::coppice::testing::FakeStudies;
-using ::coppice::testing::StatusIs;
+using namespace ::coppice::testing;  // NOLINT: fixtures of two kinds are this file's vocabulary.
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -157,6 +158,32 @@ TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   EXPECT_THAT(text, Not(HasSubstr("study=\"s1500\"")));
   EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"_other\",outcome=\"accepted\"} 60"));
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 530"));
+}
+
+// When a job ends follows from its rows.
+TEST(CuratorReadingsTest, AJobIsSeenToHaveEndedFromTheNextDayOn) {
+  MemoryStore store;
+  FakeTrainer trainer;
+  ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, {&trainer}));
+  ASSERT_OK(MakeDataset(*central.datasets, SpecOf("d")));
+  int64_t now = 1000;
+  Readings readings;
+  AddJobReadings(
+      *central.jobs, [&now] { return now; }, readings);
+  trainer.Hold();
+  ASSERT_OK(central.jobs->Submit(RequestOf("one")));
+  ASSERT_OK(central.jobs->Submit(RequestOf("two")));
+  trainer.AwaitRuns(1);
+  const std::string while_it_runs = TextOf(readings);
+  EXPECT_THAT(while_it_runs, HasSubstr("coppice_jobs{state=\"open\"} 2"));
+  trainer.Let();
+  for (const char* id : {"one", "two"}) AwaitEnd(*central.jobs, id);  // at 1000
+  EXPECT_EQ(TextOf(readings), while_it_runs);
+  now = 86399;
+  EXPECT_EQ(TextOf(readings), while_it_runs);
+  now = 86400;
+  EXPECT_THAT(TextOf(readings), HasSubstr("coppice_jobs{state=\"done\"} 2"));
+  EXPECT_THAT(TextOf(readings), HasSubstr("coppice_jobs{state=\"open\"} 0"));
 }
 
 TEST(ProcessReadingsTest, TellWhenThisProcessBeganAndNothingOfItsSize) {
