@@ -1,5 +1,6 @@
 // SIGKILL at random while jobs are submitted, trained and cancelled: the ledger never shows less
-// than what was released, a job ends once, and no model is there without its spend.
+// than what was released, a job ends once, no model is there without its spend, and the spending
+// journal never stands before the store.
 //
 // Kills for COPPICE_KILL_SECONDS (120 if not set).
 
@@ -167,6 +168,7 @@ void CheckBooks(Client& client, const std::set<int>& acknowledged) {
   }
   EXPECT_EQ(dataset.spent().epsilon_nanos(), charged);
   EXPECT_LE(charged, kCap);
+  EXPECT_EQ(dataset.hold(), v1::LEDGER_HOLD_UNSPECIFIED) << "store and spending journal disagree";
   std::map<std::string, Account> later = AccountsOf(client.GetDataset());
   for (const auto& [name, releases] : models) EXPECT_EQ(releases, later[name].released) << name;
   for (const int number : acknowledged) {
@@ -177,6 +179,7 @@ void CheckBooks(Client& client, const std::set<int>& acknowledged) {
 TEST(TrainingCrashTest, SigkillAtRandomLeavesTheBooksRight) {
   const TempDir folder;
   Daemon daemon(folder.path());
+  daemon.AddFlags({"--spending-journal", folder.path() + "/journal"});
   ASSERT_TRUE(daemon.Start());
   Synthesize(folder.path() + "/rows", "private=3000,public=1,test=1");
   daemon.CoppiceJson({"dataset", "create", "--dataset", "d", "--data",
