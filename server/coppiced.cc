@@ -4,13 +4,12 @@
 #include <grpc/support/log.h>
 #include <openssl/crypto.h>
 #include <prometheus/registry.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -33,6 +32,7 @@
 #include "server/coppiced_log.h"
 #include "server/coppiced_offline.h"
 #include "server/coppiced_operating.h"
+#include "server/coppiced_port_file.h"
 #include "server/coppiced_readiness.h"
 #include "server/coppiced_reload.h"
 #include "server/coppiced_server.h"
@@ -47,6 +47,7 @@
 #include "server/metrics/metrics_page.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/storage/database_files.h"
 #include "server/storage/rocksdb_store.h"
 #include "server/storage/store_format.h"
 #include "server/trainers/trainer.h"
@@ -183,18 +184,10 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
   return store;
 }
 
-// Whoever waits for the file finds it complete.
-absl::Status WritePortFile(const std::string& path, int port) {
-  const std::string unfinished = absl::StrCat(path, ".", getpid(), ".tmp");
-  {
-    std::ofstream file(unfinished);
-    file << port << "\n";
-    if (!file.flush()) return FileError("--port-file", path, errno);
-  }
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) {
-    return FileError("--port-file", path, errno);
-  }
-  return absl::OkStatus();
+absl::Status CheckBackupDir(const std::string& folder) {
+  const absl::Status checked = CheckPrivateFolder(folder);
+  if (checked.ok()) return checked;
+  return absl::Status(checked.code(), absl::StrCat("--backup-dir: ", checked.message()));
 }
 
 absl::Status CheckConfig(const DaemonFlags& flags) {
@@ -202,6 +195,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
   COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
   COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
   return CheckDataDir(flags.data_dir);
 }
 
@@ -245,6 +239,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                 : certificates->asks_clients() ? "mutual"
                                                                : "on"}});
   WarnOfOpenKeyFiles(flags, log);
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
   // First, for it finds out whether a newer version made the store.
@@ -319,6 +314,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
 }
 
 int Main(int argc, const char* const* argv) {
+  umask(S_IRWXG | S_IRWXO);  // whatever is made here holds rows, keys or tokens
   // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);

@@ -113,9 +113,9 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(1.0, 1e9).description(""))
       ->capture_default_str();
-  app.add_option(
-         "--backup-dir", flags.backup_dir,
-         "Folder for backups that `coppice admin backup` asks for; without it none are made")
+  app.add_option("--backup-dir", flags.backup_dir,
+                 "Folder for backups that `coppice admin backup` asks for; without it none are "
+                 "made. Others must have no access to it")
       ->type_name("DIR");
   app.add_option("--backup-keep", flags.backup_keep,
                  "Backups to keep there, the newest; 0 keeps all")
@@ -126,7 +126,8 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
          "Also note what each dataset spends in this file, outside --data-dir and its backups: it "
          "shows what a restored store has forgotten. Made if it is not there")
       ->type_name("FILE");
-  app.add_option("--port-file", flags.port_file, "Write the port here once serving")
+  app.add_option("--port-file", flags.port_file,
+                 "Write the port here once serving, in the place of what is there")
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },

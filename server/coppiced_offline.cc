@@ -259,7 +259,9 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
         "While one does, use `coppice admin backup`. Whoever reads backups reads private rows and "
         "the key of all tickets: keep them as safe as the directory.");
     AddDataDir(app, flags)->required();
-    app.add_option("--to", flags.folder, "Folder of backups; made if it is not there")
+    app.add_option(
+           "--to", flags.folder,
+           "Folder of backups, to which others must have no access; made if it is not there")
         ->type_name("DIR")
         ->required();
     app.add_option("--keep", flags.keep, "Backups to keep there, the newest; 0 keeps all")

@@ -4,9 +4,9 @@
 // Whole     a backup appears under its final name when all of it is on disk; what was cut short is
 //           removed by the next one.
 // Secret    a backup holds what the store holds, the ticket key and private rows too: the folder is
-//           made for its owner only.
+//           made for its owner only, and one that is open to others is refused.
 // Errors    NotFound: no such backup. DataLoss: it is damaged. ResourceExhausted: the disk is full.
-//           Cancelled: progress said stop.
+//           Cancelled: progress said stop. FailedPrecondition: the folder is open to others.
 // Threads   one call at a time for one folder.
 
 #ifndef COPPICE_SERVER_STORAGE_BACKUPS_H_

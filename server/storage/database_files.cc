@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <rocksdb/sst_file_reader.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,13 +61,36 @@ std::string StoreFolder(const std::string& data_dir) {
   return (fs::path(data_dir) / "rocksdb").string();
 }
 
-absl::Status MakePrivateFolder(const fs::path& folder) {
+absl::Status MakeFolder(const fs::path& folder) {
   std::error_code error;
-  if (fs::is_directory(folder, error)) return absl::OkStatus();
-  if (fs::create_directory(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
-  if (!error) return absl::OkStatus();
+  // Not made first and closed after: somebody could open it in between.
+  if (mkdir(folder.c_str(), S_IRWXU) == 0 || fs::is_directory(folder, error)) {
+    return absl::OkStatus();
+  }
   return absl::UnavailableError(
-      absl::StrCat("cannot make the folder ", folder.string(), ": ", error.message()));
+      absl::StrCat("cannot make the folder ", folder.string(), ": ", std::strerror(errno)));
+}
+
+absl::Status CheckPrivateFolder(const fs::path& folder) {
+  struct stat found {};
+  if (stat(folder.c_str(), &found) != 0) return absl::OkStatus();
+  const uid_t user = geteuid();
+  if (user != 0 && found.st_uid != user) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the folder ", folder.string(),
+                     " belongs to another user, who could read the private rows and keys that go "
+                     "into it: name a folder that is not there yet"));
+  }
+  if ((found.st_mode & S_IRWXO) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the folder ", folder.string(),
+      " is open to everybody on this machine, and private rows and keys go into it: chmod o-rwx "
+      "it if nothing else uses it, or name a folder that is not there yet"));
+}
+
+absl::Status MakePrivateFolder(const fs::path& folder) {
+  COPPICE_RETURN_IF_ERROR(MakeFolder(folder));
+  return CheckPrivateFolder(folder);
 }
 
 absl::StatusOr<bool> HoldsStore(const fs::path& folder) {

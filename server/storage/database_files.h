@@ -22,7 +22,13 @@ namespace coppice {
 
 // The database's folder in a data directory.
 std::string StoreFolder(const std::string& data_dir);
-// For its owner only, if it is not there.
+// Makes a folder for its owner alone. One that is there stays as it is: for folders whose private
+// parts are folders of their own.
+absl::Status MakeFolder(const std::filesystem::path& folder);
+// FailedPrecondition if other users than the owner and the group that the owner gave it to may
+// enter `folder`, list it or change it, or if it is another user's. OK if it is not there.
+absl::Status CheckPrivateFolder(const std::filesystem::path& folder);
+// Both: what every folder is opened with that private rows or keys lie in.
 absl::Status MakePrivateFolder(const std::filesystem::path& folder);
 // Whether `folder` has held a store, also one that has lost files.
 absl::StatusOr<bool> HoldsStore(const std::filesystem::path& folder);

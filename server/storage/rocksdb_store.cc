@@ -258,7 +258,7 @@ absl::Status CheckCurrent(const fs::path& folder) {
 absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
                                                         rocksdb::Env* env) {
   if (env == nullptr) env = rocksdb::Env::Default();
-  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(path));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(path));
   const std::string folder = StoreFolder(path);
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(folder));
   // Else a store that lost its CURRENT file would be taken for a new one, and what is left of it

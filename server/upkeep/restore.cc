@@ -110,7 +110,7 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   const std::string staging = data_dir + "/restoring";
   std::error_code error;
   fs::remove_all(staging, error);
-  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(data_dir));
+  COPPICE_RETURN_IF_ERROR(MakeFolder(data_dir));
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
   progress("copying");
   absl::Status status = CopyBackup(folder, result.backup.id, StoreFolder(staging), env);

@@ -2,6 +2,8 @@
 
 #include "server/storage/database_files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -81,6 +83,28 @@ class DatabaseFilesTest : public ::testing::Test {
   const TempDir dir_;
   const std::string database_ = dir_.path() + "/rocksdb";
 };
+
+TEST_F(DatabaseFilesTest, APrivateFolderIsMadeForItsOwnerAndOneThatIsOpenIsRefused) {
+  const fs::path folder = dir_.path() + "/private";
+  const mode_t mask = umask(0);
+  EXPECT_OK(MakePrivateFolder(folder));
+  umask(mask);
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  for (const unsigned mode : {0700u, 0750u, 0770u, 0500u}) {
+    fs::permissions(folder, static_cast<fs::perms>(mode));
+    EXPECT_OK(MakePrivateFolder(folder)) << std::oct << mode;
+  }
+  for (const unsigned mode : {0755u, 0711u, 0704u, 0702u, 01777u}) {
+    fs::permissions(folder, static_cast<fs::perms>(mode));
+    EXPECT_THAT(MakePrivateFolder(folder),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod o-rwx")))
+        << std::oct << mode;
+    EXPECT_OK(MakeFolder(folder));
+    EXPECT_EQ(fs::status(folder).permissions(), static_cast<fs::perms>(mode)) << "left as it was";
+  }
+  EXPECT_THAT(MakePrivateFolder(dir_.path() + "/none/below"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot make")));
+}
 
 TEST_F(DatabaseFilesTest, EveryFlippedByteOfATableOrALogIsFoundOrHarmless) {
   MakeStore();
