@@ -274,10 +274,7 @@ absl::Status FileJournal::Load() {
   if (bytes.size() < header.size() && header.compare(0, bytes.size(), bytes) == 0) {
     return StartFile();  // New, or torn while it was made: nothing was acknowledged.
   }
-  if (bytes.compare(0, header.size(), header) != 0) {
-    return absl::DataLossError(
-        "the file is no journal, or one of a later version of Coppice; open it with that version");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckHeader(bytes));
   // Its maker may have been stopped between the file and its name.
   if (bytes.size() == header.size()) COPPICE_RETURN_IF_ERROR(file_.SyncDirectory());
   size_t at = header.size();
@@ -286,6 +283,7 @@ absl::Status FileJournal::Load() {
                              ParseFrame(last_, absl::string_view(bytes).substr(at)));
     if (frame.torn) return file_.Truncate(at);
     if (const absl::Status replayed = Replay(frame.body); !replayed.ok()) {
+      if (absl::IsFailedPrecondition(replayed)) return replayed;  // of a newer version
       return absl::DataLossError(absl::StrCat("the journal is corrupt: ", replayed.message()));
     }
     last_ = frame.digest;

@@ -154,7 +154,10 @@ absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
   if (kind == kAnswers) return DecodeAnswers(reader);
   if (kind == kDelivered) return DecodeDelivered(reader);
   if (kind == kSeen) return DecodeSeen(reader);
-  return Corrupt("a record is of no known kind");
+  if (kind == 0) return Corrupt("a record is of no kind");
+  // Its check holds, so it is as it was written.
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a newer version of Coppice wrote it (a record is of kind ", kind, "): use that version"));
 }
 
 }  // namespace
@@ -163,6 +166,17 @@ std::string JournalHeader() {
   std::string header(kMagic);
   PutInteger(header, kVersion);
   return header;
+}
+
+absl::Status CheckHeader(absl::string_view bytes) {
+  Reader reader(bytes);
+  if (reader.Bytes(kMagic.size()) != kMagic) return absl::DataLossError("the file is no journal");
+  const uint32_t version = reader.Integer<uint32_t>();
+  if (!reader.failed() && version == kVersion) return absl::OkStatus();
+  if (reader.failed() || version < kVersion) return Corrupt("its version is none");
+  return absl::FailedPreconditionError(absl::StrCat("a newer version of Coppice made it (format ",
+                                                    version, ", this one reads ", kVersion,
+                                                    "): use that version"));
 }
 
 FrameDigest FirstFrameDigest() { return Sha256({JournalHeader()}); }

@@ -33,6 +33,9 @@
 namespace coppice {
 
 std::string JournalHeader();
+// FailedPrecondition unless `bytes` begin with the header of this version, if a newer version made
+// them; else DataLoss.
+absl::Status CheckHeader(absl::string_view bytes);
 
 // What frames are chained by.
 using FrameDigest = Sha256Digest;
@@ -67,7 +70,8 @@ using JournalRecord = absl::variant<std::vector<JournalEntry>, DeliveredMark, Se
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries);
 std::string EncodeDelivered(const DeliveredMark& mark);
 std::string EncodeSeen(const SeenManifest& seen);
-// DataLoss unless `body` is exactly what one of the three above returns.
+// DataLoss unless `body` is exactly what one of the three above returns; FailedPrecondition if it
+// is of a kind that only a newer version can have written.
 absl::StatusOr<JournalRecord> DecodeBody(absl::string_view body);
 
 }  // namespace coppice

@@ -20,6 +20,7 @@ absl::Span<const FormatStep> FormatSteps() {
   static const auto* const steps = new std::vector<FormatStep>{
       {.what = "ledgers may wait for their owner's word, and records be in quarantine"},
       {.what = "spent tickets are kept by their serials, and tickets issued before are refused"},
+      {.what = "datasets may belong to who made them, and ledgers hold amounts written off"},
   };
   return *steps;
 }

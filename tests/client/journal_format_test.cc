@@ -68,8 +68,16 @@ TEST(JournalFormatTest, EveryShorterOrLongerBodyIsDataLoss) {
   }
 }
 
-TEST(JournalFormatTest, UnknownKindIsDataLoss) {
-  EXPECT_THAT(DecodeBody("\x04"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("kind")));
+TEST(JournalFormatTest, WhatOnlyANewerVersionCanHaveWrittenIsRefusedAsThat) {
+  const auto newer =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a newer version of Coppice"));
+  EXPECT_THAT(DecodeBody("\x7f"), newer);
+  EXPECT_THAT(DecodeBody(std::string(1, '\0')),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no kind")));
+  EXPECT_OK(CheckHeader(JournalHeader()));
+  std::string header = JournalHeader();
+  ++header[header.size() - 4];
+  EXPECT_THAT(CheckHeader(header), newer);
 }
 
 TEST(JournalFormatTest, FrameIsBoundToTheOneBefore) {
