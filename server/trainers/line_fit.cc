@@ -16,7 +16,7 @@ constexpr double kRidge = 0.5;        // of the noise
 constexpr double kLeastPivot = 0.3;   // of the ridge: below it the noise won
 // Of what is half solved; rows and slopes that make sense stay far below it. Held to it no sum
 // overflows, whatever noise made of the moments.
-constexpr double kMostPartial = 1e15;
+constexpr double kMaxPartial = 1e15;
 
 // The middle of a bin on a scale from -kLineUnit to kLineUnit.
 int32_t PlaceOf(const Feature& feature, const FeatureBins& bins, uint32_t bin) {
@@ -141,11 +141,11 @@ bool Curvature::Factorize(double ridge) {
 std::vector<double> Curvature::Solve(std::vector<double> sums) const {
   for (size_t i = 0; i < terms_; ++i) {
     for (size_t k = 0; k < i; ++k) sums[i] -= factor_[i * terms_ + k] * sums[k];
-    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMostPartial);
+    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMaxPartial);
   }
   for (size_t i = terms_; i-- > 0;) {
     for (size_t k = i + 1; k < terms_; ++k) sums[i] -= factor_[k * terms_ + i] * sums[k];
-    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMostSlope);
+    sums[i] = Hold(sums[i] / factor_[i * terms_ + i], kMaxSlope);
   }
   return sums;
 }

@@ -31,7 +31,7 @@ inline constexpr int32_t kLineUnit = 128;
 inline constexpr uint32_t kMostLines = 63;
 // Of one step, in log-odds between the middle of a column and its end: far beyond what rows say,
 // so that only noise ever meets it.
-inline constexpr double kMostSlope = 1000;
+inline constexpr double kMaxSlope = 1000;
 
 struct Line {
   uint32_t column = 0;
@@ -63,7 +63,7 @@ class Curvature {
   Curvature(const Measured& moments, uint64_t terms);
 
   // The slopes that would take these sums of residuals away if residuals fell linearly, each held
-  // to [-kMostSlope, kMostSlope]: finite whatever the moments are.
+  // to [-kMaxSlope, kMaxSlope]: finite whatever the moments are.
   std::vector<double> Solve(std::vector<double> sums) const;
 
  private:

@@ -33,12 +33,12 @@
 namespace coppice {
 namespace {
 
-using testing::Asked;
 using testing::Categorical;
 using testing::Numeric;
 using testing::PartOfSensitivity;
 using testing::RandomValue;
 using testing::Recorder;
+using testing::ReleaseRequest;
 using testing::SeededRandom;
 
 constexpr uint64_t kFixedReplays = 2000;
@@ -71,14 +71,14 @@ class Dice {
 
 enum class Place { kFront, kMiddle, kEnd };
 
-// Of drawing which rows a trainer takes into which part: the bound of the coins that rows are given
-// one by one, in the settings below. No other coin of theirs has such a bound at that point.
+// Bounds of the coins that assign rows to parts, one a row, in the settings below. No other coin
+// has such a bound before all rows have theirs.
 constexpr uint64_t kGroups = 13;
 constexpr uint64_t kTwoBoostedTrees = (uint64_t{1} << 40) + (uint64_t{1} << 39);
 constexpr uint64_t kMillionths = 1'000'000;
 
-// Which coin is the extra row's: of those below `bound`, number `row` of every `rows`; if not
-// `again`, in the first round alone.
+// Tells which coin is the extra row's: number `row` of each round of `rows` coins below `bound`; of
+// the first round alone unless `again`.
 struct ExtraCoin {
   uint64_t bound = 0;
   uint64_t row = 0;
@@ -340,7 +340,7 @@ class RandomCase {
 };
 
 // What two runs told apart.
-struct Seen {
+struct ReplayResult {
   bool ran = false;  // or epsilon was too small to be divided, for both tables
   std::string wrong{};
   double largest_part = 0;  // of a release's sensitivity
@@ -348,9 +348,9 @@ struct Seen {
   double rho = 0;
 };
 
-// How much of what it was allowed a job showed. Releases of pure epsilon that are composed by way
+// The part of its budget that a job showed. Releases of pure epsilon that are composed by way
 // of their delta (lazybb) are left to each by itself: they may add up to more than epsilon.
-double ShareOfBudget(const Seen& seen, const RandomCase& random_case) {
+double ShareOfBudget(const ReplayResult& seen, const RandomCase& random_case) {
   const Budget& epsilon = *random_case.options().epsilon;
   if (seen.rho == 0) return seen.epsilon / epsilon.epsilon();
   const auto spent = static_cast<uint64_t>(seen.epsilon * Budget::kNanosPerEpsilon);
@@ -360,7 +360,8 @@ double ShareOfBudget(const Seen& seen, const RandomCase& random_case) {
   return most.ok() ? seen.rho * 1e12 / static_cast<double>(most->picos()) : 2;
 }
 
-void Compare(const Asked& one, const Asked& other, bool with_delta, Seen& seen) {
+void Compare(const ReleaseRequest& one, const ReleaseRequest& other, bool with_delta,
+             ReplayResult& seen) {
   if (one.sums.size() != other.sums.size() || one.sensitivity != other.sensitivity ||
       one.amount != other.amount || one.in_rho != other.in_rho || one.selects != other.selects ||
       one.exponential != other.exponential) {
@@ -379,17 +380,17 @@ void Compare(const Asked& one, const Asked& other, bool with_delta, Seen& seen) 
   }
 }
 
-Seen Replay(const Trainer& trainer, const RandomCase& random_case, Recorder& recorder) {
+ReplayResult Replay(const Trainer& trainer, const RandomCase& random_case, Recorder& recorder) {
   const auto go_on = [](double) { return absl::OkStatus(); };
   CoupledCoins coins = random_case.BaseCoins();
   const absl::Status base =
       trainer.Train(random_case.Base(), random_case.options(), coins, go_on).status();
-  const std::vector<Asked> first = recorder.Replay();
+  const std::vector<ReleaseRequest> first = recorder.Replay();
   CoupledCoins more_coins = random_case.NeighbourCoins();
   const absl::Status neighbour =
       trainer.Train(random_case.Neighbour(), random_case.options(), more_coins, go_on).status();
-  const std::vector<Asked> second = recorder.Replay();
-  Seen seen{.ran = base.ok()};
+  const std::vector<ReleaseRequest> second = recorder.Replay();
+  ReplayResult seen{.ran = base.ok()};
   if (base != neighbour) {
     seen.wrong = absl::StrCat("one run: ", base.ToString(), ", the other: ", neighbour.ToString());
   } else if (first.size() != second.size()) {
@@ -409,7 +410,7 @@ Seen Replay(const Trainer& trainer, const RandomCase& random_case, Recorder& rec
   return seen;
 }
 
-Seen Replay(const Trainer& trainer, const RandomCase& random_case, uint64_t seed) {
+ReplayResult Replay(const Trainer& trainer, const RandomCase& random_case, uint64_t seed) {
   Recorder recorder(seed);
   if (seed % 3 == 0) recorder.SelectAnything();
   return Replay(trainer, random_case, recorder);
@@ -434,7 +435,7 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
   for (uint64_t seed = first_seed; seed < first_seed + replays; ++seed) {
     const Trainer& trainer = *trainers[seed % trainers.size()];
     const RandomCase random_case(trainer, seed, /*place=*/std::nullopt);
-    const Seen seen = Replay(trainer, random_case, seed);
+    const ReplayResult seen = Replay(trainer, random_case, seed);
     EXPECT_EQ(seen.wrong, "") << random_case.Description();
     if (!seen.ran) continue;
     double& most = largest[trainer.info().name];
@@ -452,7 +453,7 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
 
 // Releases one sum, of a residual that depends on whether a row's number is even: noise for a
 // change by one is enough only if rows are appended.
-class PlacedResiduals final : public Trainer {
+class PositionDependentTrainer final : public Trainer {
  public:
   const AlgorithmInfo& info() const override { return info_; }
   absl::StatusOr<std::vector<Release>> Plan(const Schema&, const TrainOptions&) const override {
@@ -475,14 +476,14 @@ class PlacedResiduals final : public Trainer {
 
  private:
   AlgorithmInfo info_ = {
-      .name = "placed residuals", .summary = "", .source = "", .parameters = {}};
+      .name = "position dependent", .summary = "", .source = "", .parameters = {}};
 };
 
 size_t CountFound(std::optional<Place> place) {
-  const PlacedResiduals trainer;
+  const PositionDependentTrainer trainer;
   size_t found = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    const Seen seen = Replay(trainer, RandomCase(trainer, seed, place), seed);
+    const ReplayResult seen = Replay(trainer, RandomCase(trainer, seed, place), seed);
     found += seen.wrong.empty() ? 0 : 1;
   }
   return found;

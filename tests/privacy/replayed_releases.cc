@@ -18,7 +18,7 @@ absl::Status Differs() { return absl::InternalError("the second run asks for oth
 
 }  // namespace
 
-double PartOfSensitivity(const Asked& one, const Asked& other) {
+double PartOfSensitivity(const ReleaseRequest& one, const ReleaseRequest& other) {
   if (one.selects) {
     int64_t least = one.sums[0] - other.sums[0], most = least;
     for (size_t i = 0; i < one.sums.size(); ++i) {
@@ -38,7 +38,7 @@ double PartOfSensitivity(const Asked& one, const Asked& other) {
 Recorder::Recorder(uint64_t seed) : engine_(seed) { g_recorder = this; }
 Recorder::~Recorder() { g_recorder = nullptr; }
 
-std::vector<Asked> Recorder::Replay() {
+std::vector<ReleaseRequest> Recorder::Replay() {
   replays_ = true;
   return std::exchange(asked_, {});
 }
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<int64_t>> Recorder::Released(size_t count) const {
   return released;
 }
 
-absl::StatusOr<std::vector<int64_t>> Recorder::Release(Asked release, double noise) {
+absl::StatusOr<std::vector<int64_t>> Recorder::Release(ReleaseRequest release, double noise) {
   asked_.push_back(release);
   if (replays_) return Released(release.sums.size());
   std::normal_distribution<> draw(0, noise);
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<int64_t>> Recorder::Release(Asked release, double noi
   return release.sums;
 }
 
-absl::StatusOr<size_t> Recorder::Select(Asked selection, const Budget& epsilon) {
+absl::StatusOr<size_t> Recorder::Select(ReleaseRequest selection, const Budget& epsilon) {
   selection.selects = true;
   selection.amount = epsilon.nanos();
   asked_.push_back(selection);

@@ -19,7 +19,7 @@
 namespace coppice::testing {
 
 // One release, as it was asked for.
-struct Asked {
+struct ReleaseRequest {
   std::vector<int64_t> sums;
   uint64_t sensitivity = 0;  // L1, or the square of L2 in rho
   uint64_t amount = 0;       // nano-epsilons, or pico-rhos
@@ -29,7 +29,7 @@ struct Asked {
 };
 
 // How far apart two runs' sums are, as a part of what the noise is for. They are of one size.
-double PartOfSensitivity(const Asked& one, const Asked& other);
+double PartOfSensitivity(const ReleaseRequest& one, const ReleaseRequest& other);
 
 class Recorder {
  public:
@@ -44,18 +44,18 @@ class Recorder {
 
   // What was asked for since the start or the last call. From now on the first run's releases are
   // given again.
-  std::vector<Asked> Replay();
+  std::vector<ReleaseRequest> Replay();
 
   // Internal if the second run asks for more releases than the first, or for others.
-  absl::StatusOr<std::vector<int64_t>> Release(Asked release, double noise);
-  absl::StatusOr<size_t> Select(Asked selection, const Budget& epsilon);
+  absl::StatusOr<std::vector<int64_t>> Release(ReleaseRequest release, double noise);
+  absl::StatusOr<size_t> Select(ReleaseRequest selection, const Budget& epsilon);
 
  private:
   // What the first run was given at this place; Internal unless it is this many numbers.
   absl::StatusOr<std::vector<int64_t>> Released(size_t count) const;
 
   std::mt19937_64 engine_;
-  std::vector<Asked> asked_;
+  std::vector<ReleaseRequest> asked_;
   std::vector<std::vector<int64_t>> released_;
   bool replays_ = false;
   bool selects_anything_ = false;

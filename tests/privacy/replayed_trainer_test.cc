@@ -25,7 +25,7 @@ struct Spent {
 
 // What both runs asked for.
 struct TwoRuns {
-  std::vector<Asked> first{}, second{};
+  std::vector<ReleaseRequest> first{}, second{};
 };
 
 TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbour,
@@ -41,8 +41,8 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
   EXPECT_EQ(runs.first.size(), runs.second.size());
   runs.second.resize(runs.first.size());
   for (size_t i = 0; i < runs.first.size(); ++i) {
-    const Asked& one = runs.first[i];
-    Asked& other = runs.second[i];
+    const ReleaseRequest& one = runs.first[i];
+    ReleaseRequest& other = runs.second[i];
     EXPECT_EQ(one.sensitivity, other.sensitivity);
     EXPECT_EQ(one.amount, other.amount);
     EXPECT_EQ(one.selects, other.selects);
@@ -56,12 +56,12 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
 Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour,
                const TrainOptions& options, uint64_t seed) {
   const TwoRuns runs = AskTwice(algorithm, table, neighbour, options, seed);
-  const std::vector<Asked>& first = runs.first;
+  const std::vector<ReleaseRequest>& first = runs.first;
   Spent spent{.releases = first.size()};
   size_t moved = 0;  // selections of a level
   for (size_t i = 0; i < first.size(); ++i) {
-    const Asked& one = first[i];
-    const Asked& other = runs.second[i];
+    const ReleaseRequest& one = first[i];
+    const ReleaseRequest& other = runs.second[i];
     const double part = PartOfSensitivity(one, other);
     EXPECT_LE(part, 1) << "release " << i;
     if (i > 0) spent.largest_part = std::max(spent.largest_part, part);
@@ -181,7 +181,7 @@ TEST_P(ReplayedTrainerTest, LazyBbInRho) {
       for (size_t i = 0; i < runs.first.size(); i += of_round) {
         double of_leaves = 0;
         for (size_t j = i; j < i + of_round; ++j) {
-          const Asked& asked = runs.first[j];
+          const ReleaseRequest& asked = runs.first[j];
           EXPECT_TRUE(asked.exponential);
           const bool is_leaf = splits > 0 && j >= i + splits;
           const double part = PartOfSensitivity(asked, runs.second[j]);

@@ -149,10 +149,10 @@ TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
   sums[0] = 1e12;
   double steepest = 0;
   for (const double slope : curvature.Solve(sums)) {
-    EXPECT_LE(std::abs(slope), kMostSlope);  // not of a slope that is no number
+    EXPECT_LE(std::abs(slope), kMaxSlope);  // not of a slope that is no number
     steepest = std::max(steepest, std::abs(slope));
   }
-  EXPECT_EQ(steepest, kMostSlope);
+  EXPECT_EQ(steepest, kMaxSlope);
 }
 
 }  // namespace
