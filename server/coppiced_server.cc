@@ -26,6 +26,7 @@ namespace {
 
 constexpr char kReady[] = "ready";
 constexpr size_t kMaxWaitingWork = 256;
+constexpr size_t kMaxWaitingPreviews = 16;
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
   if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
@@ -93,6 +94,8 @@ class GrpcServer final : public DaemonServer {
     // All of its services, and for good.
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
+    for (WorkerPool* pool : {&pool_, &previews_}) pool->Drain();
+    admin_service_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
     // Calls that came meanwhile get their answers even if jobs took all of the time.
@@ -105,7 +108,8 @@ class GrpcServer final : public DaemonServer {
   TicketLimiter limiter_;
   const CallerFinder find_caller_;
   WorkerPool pool_;
-  StudyServiceImpl study_service_{curator_.studies, pool_, limiter_};
+  WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
+  StudyServiceImpl study_service_{curator_.studies, pool_, previews_, limiter_};
   ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
   ModelServiceImpl model_service_{curator_.store, curator_.studies, curator_.models,
                                   curator_.endpoints, pool_};

@@ -60,9 +60,10 @@ class DaemonServer {
   // What the health service answers for "ready"; not ready at first, nor after Stop().
   virtual void SetReady(bool ready) = 0;
 
-  // Tells health checks that it is going, takes no new reports and jobs, answers the reports it
-  // has, waits at most `grace` for the jobs that run and a second more for the calls that are left,
-  // and leaves the ones and cancels the others.
+  // Tells health checks that it is going, stops what computes long (previews, studies and models
+  // being made, a backup), takes no new reports and jobs, answers the reports it has, waits at most
+  // `grace` for the jobs that run and a second more for the calls that are left, and leaves the
+  // ones and cancels the others.
   virtual void Stop(absl::Duration grace) = 0;
 };
 

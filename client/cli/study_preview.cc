@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/output.h"
 #include "client/cli/remote.h"
@@ -78,6 +79,11 @@ absl::Status Preview(const PreviewFlags& flags) {
   COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
     return remote.studies().PreviewStudy(&context, request, &response);
   }));
+  const auto given = static_cast<uint64_t>(request.study().public_rows_size());
+  if (response.public_rows() < given) {
+    Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
+                      " public rows. With all of them public labels say more."));
+  }
   std::vector<Json> rows;
   for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
   PrintRows(rows, flags.output.json);
@@ -95,7 +101,9 @@ absl::Status Preview(const PreviewFlags& flags) {
 void AddStudyPreview(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<PreviewFlags>();
   CLI::App* verb =
-      AddVerb(noun, "preview", "Foresee a study's accuracy from its public rows; creates nothing",
+      AddVerb(noun, "preview",
+              "Foresee a study's accuracy from its public rows (a sample of 20,000 if there are "
+              "more); creates nothing",
               "coppice study preview --public public.csv --schema schema.json "
               "--epsilon 1,2,4 --devices 10000");
   verb->add_option("--public", flags->public_file, "Table of public rows, CSV or LIBSVM")

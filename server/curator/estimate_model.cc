@@ -40,12 +40,13 @@ Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& opt
 // Each tree on its own sums, drawn together where pruning left equal leaves.
 absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress& progress,
                                     const Table& public_rows, const EstimatorOptions& options,
-                                    Certificate certificate) {
+                                    Certificate certificate, const CancelCheck& cancel) {
   EstimatorOptions of_partition = options;
   of_partition.max_depth = facts.partition.max_depth;
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
+    COPPICE_RETURN_IF_ERROR(cancel());
     const Tree& tree = (*facts.forest)[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
                              EstimateTree(tree, *facts.mechanisms[t], *progress.sums[t],
@@ -61,15 +62,18 @@ absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress
 // The forest as one.
 absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgress& progress,
                                      const Table& public_rows, const SmoothBasis& basis,
-                                     const EstimatorOptions& options, Certificate certificate) {
+                                     const EstimatorOptions& options, Certificate certificate,
+                                     const CancelCheck& cancel) {
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
+    COPPICE_RETURN_IF_ERROR(cancel());
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
                              CountReports(*facts.mechanisms[t], *progress.sums[t],
                                           CountPublicRows((*facts.forest)[t], public_rows)));
   }
   const Forest& forest = *facts.forest;
-  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit, EstimateSmooth(basis, forest, counts, options.evidence));
+  COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
+                           EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   return Model::Create(*facts.terms->schema, forest, std::move(fit.leaves), std::move(certificate),
                        LeafKind::kAdditive);
@@ -78,16 +82,18 @@ absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgres
 }  // namespace
 
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const SmoothBasis* basis, const EstimatorOptions& options) {
+                                    const SmoothBasis* basis, const EstimatorOptions& options,
+                                    const CancelCheck& cancel) {
   const StudyFacts& facts = study.facts();
   const StudyProgress progress = study.Progress();
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   Certificate certificate = MakeCertificate(facts, options, reports);
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(facts, progress, public_rows, *basis, options, std::move(certificate));
+    return EstimateForest(facts, progress, public_rows, *basis, options, std::move(certificate),
+                          cancel);
   }
-  return EstimateTrees(facts, progress, public_rows, options, std::move(certificate));
+  return EstimateTrees(facts, progress, public_rows, options, std::move(certificate), cancel);
 }
 
 }  // namespace coppice

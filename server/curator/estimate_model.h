@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_CURATOR_ESTIMATE_MODEL_H_
 
 #include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/tree/model.h"
 #include "server/curator/estimator.h"
@@ -13,9 +14,10 @@
 namespace coppice {
 
 // Estimates `study` from its sums as they are now. `basis` is that of its forest and public rows;
-// only kSmooth needs it.
+// only kSmooth needs it. Asks `cancel` before each tree, and in between.
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const SmoothBasis* basis, const EstimatorOptions& options);
+                                    const SmoothBasis* basis, const EstimatorOptions& options,
+                                    const CancelCheck& cancel);
 
 }  // namespace coppice
 

@@ -86,11 +86,11 @@ struct OutOfBag {
 };
 
 absl::StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& rows,
-                                      const std::vector<double>& y,
-                                      const PartitionOptions& options) {
+                                      const std::vector<double>& y, const PartitionOptions& options,
+                                      const CancelCheck& cancel) {
   OutOfBag result{.score = std::vector<double>(y.size(), 0)};
   for (uint32_t t = 0; t < options.trees; ++t) {
-    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t));
+    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t, cancel));
     result.leaves += grown.tree.num_leaves();
     AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, rows.schema().num_classes(), result.score);
   }
@@ -103,8 +103,9 @@ struct Trial {
 };
 
 absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
-                              const std::vector<double>& y, const PartitionOptions& options) {
-  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, rows, y, options));
+                              const std::vector<double>& y, const PartitionOptions& options,
+                              const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, rows, y, options, cancel));
   const std::vector<double>& score = unseen.score;
   Trial trial{.correlation = 0, .leaves = unseen.leaves};
   double product = 0, of_score = 0, of_y = 0;
@@ -131,7 +132,8 @@ double ExpectedInformation(double reports, const Budget& epsilon) {
 
 absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
                                                   const PartitionOptions& base,
-                                                  double expected_information) {
+                                                  double expected_information,
+                                                  const CancelCheck& cancel) {
   const size_t n = public_rows.num_rows();
   if (n == 0) return absl::InvalidArgumentError("a partition needs at least one public row");
   PartitionOptions options = base;
@@ -159,7 +161,7 @@ absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
     if (size.min_leaf > 1 && size_t{4} * size.min_leaf > n) continue;
     sizes.push_back(size);
     COPPICE_ASSIGN_OR_RETURN(trials.emplace_back(),
-                             TrySize(hybrid, public_rows, y, Sized(options, size)));
+                             TrySize(hybrid, public_rows, y, Sized(options, size), cancel));
     best = std::max(best, trials.back().correlation);
   }
   const double tolerance = 0.5 * (1 - best * best) / std::sqrt(static_cast<double>(n));

@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/privacy/budget.h"
 #include "server/curator/partition.h"
@@ -43,7 +44,8 @@ inline constexpr double kDefaultReports = 10'000;
 // InvalidArgument if there is no public row.
 absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
                                                   const PartitionOptions& base,
-                                                  double expected_information);
+                                                  double expected_information,
+                                                  const CancelCheck& cancel = {});
 
 }  // namespace coppice
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "common/base/status_macros.h"
 #include "server/curator/split_search.h"
 
 namespace coppice {
@@ -74,11 +75,12 @@ struct NodeRows {
 class HybridGrower {
  public:
   HybridGrower(const HybridRows& rows, absl::Span<const uint32_t> drawn,
-               const HybridOptions& options, PublicRandom& random)
+               const HybridOptions& options, PublicRandom& random, const CancelCheck& cancel)
       : rows_(rows),
         drawn_(drawn),
         options_(options),
         random_(random),
+        cancel_(cancel),
         lists_(rows.columns().size()),
         goes_left_(rows.num_rows()),
         order_(rows.columns().size()),
@@ -100,6 +102,7 @@ class HybridGrower {
     cells_.push_back({.node = 0, .depth = 0, .begin = 0, .end = rows_in_bag_.size()});
     size_t leaves = 1;
     while (!cells_.empty() && (options_.max_leaves == 0 || leaves < options_.max_leaves)) {
+      COPPICE_RETURN_IF_ERROR(cancel_());
       const NodeRows cell = cells_.front();
       cells_.pop_front();
       const absl::optional<Cut> cut = FindCut(cell);
@@ -341,6 +344,7 @@ class HybridGrower {
   const absl::Span<const uint32_t> drawn_;
   const HybridOptions& options_;
   PublicRandom& random_;
+  const CancelCheck& cancel_;
   std::vector<uint32_t> rows_in_bag_;
   std::vector<std::vector<uint32_t>> lists_;  // by feature, in its order; empty if categorical
   std::vector<uint8_t> goes_left_;            // by row, for the cut at hand
@@ -375,8 +379,9 @@ HybridRows::HybridRows(const Table& rows, bool use_labels)
 }
 
 absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
-                                    const HybridOptions& options, PublicRandom& random) {
-  return HybridGrower(rows, drawn, options, random).Grow();
+                                    const HybridOptions& options, PublicRandom& random,
+                                    const CancelCheck& cancel) {
+  return HybridGrower(rows, drawn, options, random, cancel).Grow();
 }
 
 }  // namespace coppice

@@ -24,6 +24,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 #include "server/curator/public_random.h"
@@ -73,7 +74,8 @@ struct HybridOptions {
 
 // `drawn[row]` is how often the row is in the bag, which holds 1 to num_rows() rows so counted.
 absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
-                                    const HybridOptions& options, PublicRandom& random);
+                                    const HybridOptions& options, PublicRandom& random,
+                                    const CancelCheck& cancel = {});
 
 }  // namespace coppice
 

@@ -44,16 +44,17 @@ Table Bootstrap(const Table& rows, PublicRandom& random) {
 }
 
 absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
-                             PublicRandom& random) {
-  if (options.trees == 1) return GrowTree(public_rows, options, random);
-  return GrowTree(Bootstrap(public_rows, random), options, random);
+                             PublicRandom& random, const CancelCheck& cancel) {
+  if (options.trees == 1) return GrowTree(public_rows, options, random, cancel);
+  return GrowTree(Bootstrap(public_rows, random), options, random, cancel);
 }
 
-absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options) {
+absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options,
+                                  const CancelCheck& cancel) {
   const HybridRows rows(public_rows, options.use_labels);
   Forest forest;
   for (uint32_t t = 0; t < options.trees; ++t) {
-    COPPICE_ASSIGN_OR_RETURN(BaggedTree grown, GrowBaggedTree(rows, options, t));
+    COPPICE_ASSIGN_OR_RETURN(BaggedTree grown, GrowBaggedTree(rows, options, t, cancel));
     forest.push_back(std::move(grown.tree));
   }
   return forest;
@@ -101,7 +102,7 @@ absl::string_view CriterionName(Criterion criterion) {
 }
 
 absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
-                                          uint32_t tree) {
+                                          uint32_t tree, const CancelCheck& cancel) {
   PublicRandom random(options.seed, tree);
   const bool bagged = options.trees > 1;
   std::vector<uint32_t> drawn(rows.num_rows(), bagged ? 0 : 1);
@@ -112,17 +113,18 @@ absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const Partitio
                                  .min_leaf = options.min_leaf,
                                  .max_leaves = options.max_leaves,
                                  .few_features = tree % 2 == 1};
-  COPPICE_ASSIGN_OR_RETURN(Tree grown, GrowHybridTree(rows, drawn, of_tree, random));
+  COPPICE_ASSIGN_OR_RETURN(Tree grown, GrowHybridTree(rows, drawn, of_tree, random, cancel));
   return BaggedTree{.tree = std::move(grown), .drawn = std::move(drawn)};
 }
 
-absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options) {
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                                     const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
-  if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options);
+  if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options, cancel);
   Forest forest;
   for (uint32_t t = 0; t < options.trees; ++t) {
     PublicRandom random(options.seed, t);
-    COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowOne(public_rows, options, random));
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowOne(public_rows, options, random, cancel));
     forest.push_back(std::move(tree));
   }
   return forest;

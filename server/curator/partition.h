@@ -35,6 +35,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
@@ -71,10 +72,11 @@ struct BaggedTree {
   std::vector<uint32_t> drawn;
 };
 absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
-                                          uint32_t tree);
+                                          uint32_t tree, const CancelCheck& cancel = {});
 
-// InvalidArgument: options out of range, or no public row.
-absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options);
+// InvalidArgument: options out of range, or no public row. Asks `cancel` before each cell.
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                                     const CancelCheck& cancel = {});
 
 }  // namespace coppice
 

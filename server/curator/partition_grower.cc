@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "common/base/status_macros.h"
 #include "server/curator/cell_box.h"
 #include "server/curator/cell_rows.h"
 #include "server/curator/split_search.h"
@@ -22,10 +23,12 @@ struct Cell {
 
 class Grower {
  public:
-  Grower(const Table& rows, const PartitionOptions& options, PublicRandom& random)
+  Grower(const Table& rows, const PartitionOptions& options, PublicRandom& random,
+         const CancelCheck& cancel)
       : schema_(rows.schema()),
         options_(options),
         random_(random),
+        cancel_(cancel),
         rows_(rows, /*sorted=*/options.rule == SplitRule::kCart),
         search_(rows, options.criterion, options.min_leaf) {
     nodes_.emplace_back();
@@ -34,6 +37,7 @@ class Grower {
 
   absl::StatusOr<Tree> Grow() && {
     while (!cells_.empty()) {
+      COPPICE_RETURN_IF_ERROR(cancel_());
       const Cell cell = std::move(cells_.back());
       cells_.pop_back();
       const absl::optional<Split> split = FindSplit(cell);
@@ -124,6 +128,7 @@ class Grower {
   const Schema& schema_;
   const PartitionOptions& options_;
   PublicRandom& random_;
+  const CancelCheck& cancel_;
   CellRows rows_;
   SplitSearch search_;
   std::vector<Node> nodes_;
@@ -133,8 +138,8 @@ class Grower {
 }  // namespace
 
 absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
-                              PublicRandom& random) {
-  return Grower(public_rows, options, random).Grow();
+                              PublicRandom& random, const CancelCheck& cancel) {
+  return Grower(public_rows, options, random, cancel).Grow();
 }
 
 }  // namespace coppice

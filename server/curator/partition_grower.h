@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_CURATOR_PARTITION_GROWER_H_
 
 #include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 #include "server/curator/partition.h"
@@ -13,7 +14,7 @@ namespace coppice {
 
 // InvalidArgument if the tree would have more than kMaxNodes nodes.
 absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
-                              PublicRandom& random);
+                              PublicRandom& random, const CancelCheck& cancel);
 
 }  // namespace coppice
 

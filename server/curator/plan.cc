@@ -59,13 +59,14 @@ std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
 
 // How many of the rows in `test` the public labels of the others predict.
 absl::StatusOr<size_t> HitsOf(const Table& train, const Table& test,
-                              const PartitionOptions& partition) {
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition));
+                              const PartitionOptions& partition, const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition, cancel));
+  COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const SmoothBasis basis, SmoothBasis::Create(forest, train));
   std::vector<PrivateCounts> no_counts;
   for (const Tree& tree : forest) no_counts.push_back(NoCounts(tree, basis.classes()));
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
-                           EstimateSmooth(basis, forest, no_counts, Evidence::kPublic));
+                           EstimateSmooth(basis, forest, no_counts, Evidence::kPublic, cancel));
   COPPICE_ASSIGN_OR_RETURN(
       const Model model,
       Model::Create(train.schema(), forest, std::move(fit.leaves), {}, LeafKind::kAdditive));
@@ -78,7 +79,7 @@ absl::StatusOr<size_t> HitsOf(const Table& train, const Table& test,
 
 // The accuracy of the public labels on rows held out, each once.
 absl::StatusOr<double> HeldOutAccuracy(const Table& rows, const PartitionOptions& partition,
-                                       uint64_t seed) {
+                                       uint64_t seed, const CancelCheck& cancel) {
   constexpr size_t kFolds = 10;
   const size_t n = rows.num_rows();
   if (n < 2) return 0.5;
@@ -92,7 +93,7 @@ absl::StatusOr<double> HeldOutAccuracy(const Table& rows, const PartitionOptions
     std::vector<size_t> train, test;
     for (size_t i = 0; i < n; ++i) (i % folds == fold ? test : train).push_back(order[i]);
     COPPICE_ASSIGN_OR_RETURN(const size_t of_fold,
-                             HitsOf(rows.Select(train), rows.Select(test), partition));
+                             HitsOf(rows.Select(train), rows.Select(test), partition, cancel));
     hits += of_fold;
   }
   return static_cast<double>(hits) / static_cast<double>(n);
@@ -117,33 +118,38 @@ MeanAndDeviation Summarize(absl::Span<const double> values) {
 }  // namespace
 
 absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilon,
-                                        const Options& options) {
+                                        const Options& options, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(
       const PartitionOptions partition,
       ChooseForestSize(public_rows, options.partition,
-                       ExpectedInformation(options.expected_devices, epsilon)));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(public_rows, partition));
+                       ExpectedInformation(options.expected_devices, epsilon), cancel));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(public_rows, partition, cancel));
+  COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, public_rows));
   Planner planner(std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
   if (partition.use_labels) {
     COPPICE_ASSIGN_OR_RETURN(planner.held_out_,
-                             HeldOutAccuracy(public_rows, partition, options.seed));
-    planner.DrawTruths(options.seed);
+                             HeldOutAccuracy(public_rows, partition, options.seed, cancel));
+    COPPICE_RETURN_IF_ERROR(planner.DrawTruths(options.seed, cancel));
   }
   return planner;
 }
 
-void Planner::DrawTruths(uint64_t seed) {
+absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   PublicRandom random(seed);
   const std::vector<Setting> grid = TrustingGrid();
   const PrivateSide no_reports;
   const SmoothModel model(basis_, no_reports, /*use_labels=*/true);
   std::vector<Posterior> fits;
-  for (const Setting& setting : grid) fits.push_back(model.Fit(setting));
+  for (const Setting& setting : grid) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    fits.push_back(model.Fit(setting));
+  }
   const std::vector<double> weights = GridWeights(grid, fits);
   for (size_t draw = 0; draw < kDraws; ++draw) {
+    COPPICE_RETURN_IF_ERROR(cancel());
     const size_t g = DrawIndex(weights, random);
     Truth& truth = truths_.emplace_back();
     truth.setting = grid[g];
@@ -161,6 +167,7 @@ void Planner::DrawTruths(uint64_t seed) {
     truth.at_rows = basis_.AtRows(all);
     truth.public_score = Score(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fits[g])));
   }
+  return absl::OkStatus();
 }
 
 // The accuracy at the rows looked at, of the label with the largest predicted margin.
@@ -209,7 +216,9 @@ absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
   return choice.cost;
 }
 
-Outlook Planner::Look(double devices, const MechanismCost& cost) const {
+absl::StatusOr<Outlook> Planner::Look(double devices, const MechanismCost& cost,
+                                      const CancelCheck& cancel) const {
+  COPPICE_RETURN_IF_ERROR(cancel());
   const double noise = cost.margin_noise;
   Outlook outlook;
   outlook.equivalent_rows = devices / (basis_.effective_cells() * (noise + basis_.mean_mass()));
@@ -220,6 +229,7 @@ Outlook Planner::Look(double devices, const MechanismCost& cost) const {
   if (truths_.empty()) return outlook;
   std::vector<double> gains;
   for (const Truth& truth : truths_) {
+    COPPICE_RETURN_IF_ERROR(cancel());
     reports.theta = truth.theta;
     for (size_t k = 0; k < basis_.columns(); ++k) {
       for (size_t j = 0; j < basis_.rank(); ++j) {

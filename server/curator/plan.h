@@ -11,7 +11,9 @@
 //            than is said here.
 // Without    labels there is no level: only what reports are worth.
 // Public     every input. Simulation noise is drawn from `seed`: no privacy rests on it.
-// Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit.
+// Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
+// and
+//            what `cancel` says, which is asked between folds, draws and cells.
 // Threads    immutable after Create(); safe to share.
 // Source     docs/mechanisms.md#plan.
 
@@ -27,6 +29,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/cancel_check.h"
 #include "common/data/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
@@ -64,7 +67,7 @@ class Planner {
   };
 
   static absl::StatusOr<Planner> Create(const Table& public_rows, const Budget& epsilon,
-                                        const Options& options);
+                                        const Options& options, const CancelCheck& cancel = {});
 
   const PartitionOptions& partition() const { return partition_; }
   const Forest& forest() const { return forest_; }
@@ -74,13 +77,14 @@ class Planner {
   Interval public_only() const;
 
   // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().
-  Outlook Look(double devices, const MechanismCost& cost) const;
+  absl::StatusOr<Outlook> Look(double devices, const MechanismCost& cost,
+                               const CancelCheck& cancel = {}) const;
   absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                      size_t max_payload_bytes) const;
 
  private:
   explicit Planner(SmoothBasis basis) : basis_(std::move(basis)) {}
-  void DrawTruths(uint64_t seed);
+  absl::Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
   double Score(absl::Span<const double> truth, absl::Span<const double> predicted) const;
   double InfluenceOf(absl::Span<const double> report_variance, double devices,
                      double margin_influence) const;

@@ -105,15 +105,20 @@ std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
   return beliefs;
 }
 
-Averaged Average(const SmoothBasis& basis, const SmoothModel& model) {
+absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& model,
+                                 const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
   const std::vector<Setting> grid = SmoothGrid();
   std::vector<Posterior> fits;
-  for (const Setting& setting : grid) fits.push_back(model.Fit(setting));
+  for (const Setting& setting : grid) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    fits.push_back(model.Fit(setting));
+  }
   const std::vector<double> weights = GridWeights(grid, fits);
   Averaged result;
   result.beta = BeliefsOfBeta(grid, weights);
   for (size_t k = 0; k < basis.columns(); ++k) {
+    COPPICE_RETURN_IF_ERROR(cancel());
     std::vector<double>& mean = result.mean.emplace_back(basis.rank(), 0);
     std::vector<double>& variance = result.variance.emplace_back(basis.rank(), 0);
     for (size_t g = 0; g < grid.size(); ++g) {
@@ -226,8 +231,8 @@ std::string SmoothDiagnosis::InWords() const {
 }
 
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
-                                         absl::Span<const PrivateCounts> counts,
-                                         Evidence evidence) {
+                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                         const CancelCheck& cancel) {
   COPPICE_RETURN_IF_ERROR(CheckShapes(basis, forest, counts));
   SmoothFit fit;
   fit.diagnosis.effective_cells = basis.effective_cells();
@@ -240,7 +245,7 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
   const SmoothModel model(basis, reports, evidence != Evidence::kReports);
-  Averaged averaged = Average(basis, model);
+  COPPICE_ASSIGN_OR_RETURN(Averaged averaged, Average(basis, model, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

@@ -24,6 +24,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/base/cancel_check.h"
 #include "common/tree/model.h"
 #include "server/curator/estimator.h"
 #include "server/curator/smooth_basis.h"
@@ -59,7 +60,8 @@ double MarginNoise(absl::Span<const NoiseVariance> noise);
 
 // `counts` are one a tree, in the forest's order.
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
-                                         absl::Span<const PrivateCounts> counts, Evidence evidence);
+                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                         const CancelCheck& cancel = {});
 
 }  // namespace coppice
 

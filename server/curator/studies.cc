@@ -61,15 +61,17 @@ class StoredStudies final : public Studies {
     return outlived_.Load(store_);
   }
 
-  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
+  using Studies::Create;
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
     const std::string hash = HashRequest(spec);
     const std::lock_guard lock(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(cancel());  // the lock may have been long in coming
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
     if (study != nullptr) return study->Info();
     COPPICE_RETURN_IF_ERROR(CheckExpiry(spec, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
-    COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_()));
+    COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_(), cancel));
     StudyProgress progress = NoProgress(facts);
     StoreBatch batch;
     batch.Put(StudyKey(id), EncodeStudy(facts, progress.life));
@@ -167,19 +169,22 @@ class StoredStudies final : public Studies {
     intake_.Submit(std::move(batch));
   }
 
+  using Studies::BuildModel;
   absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
-                                       const EstimatorOptions& asked) override {
+                                       const EstimatorOptions& asked,
+                                       const CancelCheck& cancel) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
     COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
     COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", model_id));
     const std::lock_guard lock(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(cancel());
     const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
     // Deleted while this waited for its turn.
     if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     COPPICE_RETURN_IF_ERROR(CheckGivesModel(*study));
-    return MakeModel(*study, std::string(model_id), options);
+    return MakeModel(*study, std::string(model_id), options, cancel);
   }
 
   absl::Status Sweep() override {
@@ -338,16 +343,18 @@ class StoredStudies final : public Studies {
   }
 
   absl::StatusOr<ModelInfo> MakeModel(Study& study, const std::string& wanted,
-                                      const EstimatorOptions& options) {
+                                      const EstimatorOptions& options, const CancelCheck& cancel) {
     COPPICE_ASSIGN_OR_RETURN(std::string id, IdOrRandom(wanted));
     COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
     const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
+    COPPICE_RETURN_IF_ERROR(cancel());
     std::shared_ptr<const SmoothBasis> basis;
     if (options.kind == EstimatorKind::kSmooth) {
       COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
     }
-    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options));
+    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options, cancel));
+    COPPICE_RETURN_IF_ERROR(cancel());
     ModelInfo info{.id = std::move(id),
                    .source = MakeName(kStudies, study.id()),
                    .created_unix_seconds = clock_(),

@@ -37,6 +37,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/cancel_check.h"
 #include "common/base/page.h"
 #include "common/data/table.h"
 #include "common/study/terms.h"
@@ -128,7 +129,9 @@ class Studies {
                                                        const StudiesLimits& limits = {});
   virtual ~Studies() = default;
 
-  virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec) = 0;
+  // Nothing is created if `cancel` stops it, which it asks while the partition grows.
+  virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
   // With its alarms, so at the cost of an estimate. None below the study's minimum of reports: they
   // tell of the mean label, as a model would.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
@@ -175,9 +178,14 @@ class Studies {
 
   // Building is post-processing and may be repeated, also while the study is open. The first model
   // of a sealed study is its final one, and stored in one step with that. FailedPrecondition below
-  // the study's minimum of reports.
+  // the study's minimum of reports. Nothing is built if `cancel` stops it.
   virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
-                                               const EstimatorOptions& options) = 0;
+                                               const EstimatorOptions& options,
+                                               const CancelCheck& cancel) = 0;
+  absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
+                                       const EstimatorOptions& options) {
+    return BuildModel(study, model_id, options, CancelCheck());
+  }
 
   // Does what time alone brings about: seals studies whose time is over, retires those whose
   // retention is, writes the rejections that were counted since the last time, and looks for

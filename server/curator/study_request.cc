@@ -51,7 +51,8 @@ std::string HashRequest(const StudySpec& spec) {
 
 namespace {
 
-absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec) {
+absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec,
+                                                  const CancelCheck& cancel) {
   if (!spec.choose_size) return spec.partition;
   if (spec.partition.rule != SplitRule::kHybrid) {
     return absl::InvalidArgumentError(
@@ -60,7 +61,7 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec) {
   const double devices =
       spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
   return ChooseForestSize(*spec.public_rows, spec.partition,
-                          ExpectedInformation(devices, spec.epsilon));
+                          ExpectedInformation(devices, spec.epsilon), cancel);
 }
 
 struct Chosen {
@@ -91,9 +92,11 @@ absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOp
 }  // namespace
 
 absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
-                                          int64_t created_unix_seconds) {
-  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec));
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(*spec.public_rows, partition));
+                                          int64_t created_unix_seconds, const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest,
+                           GrowPartition(*spec.public_rows, partition, cancel));
+  COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const Chosen chosen, ResolveMechanism(spec, partition, forest));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,

@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<PlanRow>> LookAround(const Planner& planner, const Pl
         rows.push_back({.epsilon = epsilon,
                         .devices = devices,
                         .cost = *cost,
-                        .outlook = planner.Look(static_cast<double>(devices), *cost)});
+                        .outlook = *planner.Look(static_cast<double>(devices), *cost)});
       }
     }
   }
@@ -118,7 +118,7 @@ absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags)
   const auto reached = [&](const Budget& epsilon, uint64_t devices) {
     const auto cost = planner.Cost(epsilon, kind, flags.max_payload);
     return cost.ok() &&
-           planner.Look(static_cast<double>(devices), *cost).accuracy.mean >= flags.accuracy;
+           planner.Look(static_cast<double>(devices), *cost)->accuracy.mean >= flags.accuracy;
   };
   Json rows = Json::array();
   for (const uint64_t devices : flags.devices) {

@@ -23,7 +23,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
   const absl::Status queued = pool_.Run([this, stream] {
     const absl::StatusOr<StoreBackup> made = store_.Backup(
         {.folder = backups_.folder, .keep = backups_.keep, .progress = [&](uint64_t bytes) {
-           return stream->Tell(bytes);
+           return stream->Tell(bytes) && !pool_.IsDraining();
          }});
     busy_ = false;  // before the caller hears of the end, and may ask for another
     stream->End(made);

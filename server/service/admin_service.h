@@ -32,6 +32,9 @@ class AdminServiceImpl final : public v1::AdminService::CallbackService {
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(grpc::CallbackServerContext* context,
                                                        const v1::BackupRequest* request) override;
 
+  // Stops the backup that is being made, if there is one.
+  void Drain() { pool_.Drain(); }
+
  private:
   Store& store_;
   const BackupSettings backups_;

@@ -19,7 +19,7 @@ namespace coppice {
 namespace {
 
 absl::Status Build(Studies& studies, const v1::BuildModelRequest& request,
-                   v1::BuildModelResponse& response) {
+                   v1::BuildModelResponse& response, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::string study, ParseName(kStudies, request.study()));
   if (!request.model_id().empty() && !IsValidId(request.model_id())) {
     return FieldError("model_id",
@@ -27,7 +27,7 @@ absl::Status Build(Studies& studies, const v1::BuildModelRequest& request,
   }
   COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, EstimatorOf(request));
   COPPICE_ASSIGN_OR_RETURN(const ModelInfo info,
-                           studies.BuildModel(study, request.model_id(), options));
+                           studies.BuildModel(study, request.model_id(), options, cancel));
   *response.mutable_model() = ToProto(info);
   return absl::OkStatus();
 }
@@ -121,8 +121,9 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> ModelFor(const Models& models
 grpc::ServerUnaryReactor* ModelServiceImpl::BuildModel(grpc::CallbackServerContext* context,
                                                        const v1::BuildModelRequest* request,
                                                        v1::BuildModelResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Build(studies_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response](const CancelCheck& cancel) {
+    return Build(studies_, *request, *response, cancel);
+  });
 }
 
 grpc::ServerUnaryReactor* ModelServiceImpl::GetModel(grpc::CallbackServerContext* context,

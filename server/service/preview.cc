@@ -1,5 +1,9 @@
 #include "server/service/preview.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +11,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/plan.h"
+#include "server/curator/public_random.h"
 #include "server/service/messages.h"
 
 namespace coppice {
@@ -35,6 +40,22 @@ absl::StatusOr<std::vector<Budget>> EpsilonsOf(const v1::PreviewStudyRequest& re
   return epsilons;
 }
 
+// The rows themselves, or as many of them as a preview takes, drawn without replacement.
+Table PreviewRows(const Table& rows, uint64_t seed) {
+  const size_t features = std::max<size_t>(rows.schema().num_features(), 1);
+  const size_t most = std::min(kMaxPreviewRows, std::max<size_t>(kMaxPreviewValues / features, 1));
+  std::vector<size_t> drawn(rows.num_rows());
+  std::iota(drawn.begin(), drawn.end(), size_t{0});
+  if (drawn.size() > most) {
+    PublicRandom random(seed, /*stream=*/2);
+    for (size_t i = 0; i < most; ++i) {
+      std::swap(drawn[i], drawn[i + random.Below(drawn.size() - i)]);
+    }
+    drawn.resize(most);
+  }
+  return rows.Select(drawn);
+}
+
 v1::Interval ToProto(const Interval& interval) {
   v1::Interval proto;
   proto.set_low(interval.low);
@@ -59,7 +80,7 @@ v1::Outlook ToProto(const Outlook& outlook, const MechanismCost& cost, bool with
 }  // namespace
 
 absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
-                             v1::PreviewStudyResponse& response) {
+                             v1::PreviewStudyResponse& response, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Budget> epsilons, EpsilonsOf(request));
   COPPICE_RETURN_IF_ERROR(CheckCount("devices", request.devices_size()));
   for (int i = 0; i < request.devices_size(); ++i) {
@@ -68,18 +89,21 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
   const absl::StatusOr<StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
   if (!spec.ok()) return InField("study", spec.status());
   const bool with_labels = spec->partition.use_labels;
+  const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
   COPPICE_ASSIGN_OR_RETURN(
       const Planner planner,
-      Planner::Create(*spec->public_rows, epsilons.front(),
+      Planner::Create(rows, epsilons.front(),
                       {.partition = spec->partition,
                        .expected_devices = static_cast<double>(request.devices(0)),
-                       .seed = spec->partition.seed}));
+                       .seed = spec->partition.seed},
+                      cancel));
   std::vector<double> gains;
   for (const Budget& epsilon : epsilons) {
     COPPICE_ASSIGN_OR_RETURN(const MechanismCost cost,
                              planner.Cost(epsilon, spec->mechanism, spec->max_payload_bytes));
     for (const uint64_t devices : request.devices()) {
-      const Outlook outlook = planner.Look(static_cast<double>(devices), cost);
+      COPPICE_ASSIGN_OR_RETURN(const Outlook outlook,
+                               planner.Look(static_cast<double>(devices), cost, cancel));
       v1::Outlook& added = *response.add_outlooks();
       added = ToProto(outlook, cost, with_labels);
       added.set_epsilon_nanos(epsilon.nanos());
@@ -88,6 +112,7 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
     }
   }
   if (with_labels) *response.mutable_public_only() = ToProto(planner.public_only());
+  response.set_public_rows(rows.num_rows());
   response.set_effective_cells(planner.effective_cells());
   response.set_advice(Advice(gains, with_labels));
   return absl::OkStatus();

@@ -19,9 +19,9 @@ namespace coppice {
 namespace {
 
 absl::Status Create(Studies& studies, const v1::CreateStudyRequest& request,
-                    v1::CreateStudyResponse& response) {
+                    v1::CreateStudyResponse& response, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const StudySpec spec, FromProto(request));
-  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Create(spec));
+  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Create(spec, cancel));
   *response.mutable_study() = ToProto(info);
   return absl::OkStatus();
 }
@@ -149,15 +149,17 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
 grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerContext* context,
                                                         const v1::CreateStudyRequest* request,
                                                         v1::CreateStudyResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Create(studies_, *request, *response); });
+  return ReplyLater(pool_, context, [this, request, response](const CancelCheck& cancel) {
+    return Create(studies_, *request, *response, cancel);
+  });
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::PreviewStudy(grpc::CallbackServerContext* context,
                                                          const v1::PreviewStudyRequest* request,
                                                          v1::PreviewStudyResponse* response) {
-  return ReplyLater(pool_, context,
-                    [request, response] { return PreviewStudyFor(*request, *response); });
+  return ReplyLater(previews_, context, [request, response](const CancelCheck& cancel) {
+    return PreviewStudyFor(*request, *response, cancel);
+  });
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::GetStudy(grpc::CallbackServerContext* context,

@@ -1,11 +1,12 @@
 // StudyService over the curator's Studies. Growing a partition, whatever writes to the disk, and
-// computing alarms, runs on the worker pool.
+// computing alarms, runs on the worker pool; previews, which take seconds and change nothing, run on
+// one of their own, so that they keep nothing else waiting.
 //
 // Wire       nothing is compressed: a caller could ask for the work and leave the answer unread.
 // Limits     tickets for callers without submission tokens: ResourceExhausted, with the time to
 //            wait in the trailing metadata grpc-retry-pushback-ms, in milliseconds.
 // Errors     those of Studies, and InvalidArgument that names the field.
-// Threads    safe to share. `studies`, `pool` and `limiter` must outlive the server.
+// Threads    safe to share. What it is made of must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
 #define COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
@@ -19,8 +20,8 @@ namespace coppice {
 
 class StudyServiceImpl final : public v1::StudyService::CallbackService {
  public:
-  StudyServiceImpl(Studies& studies, WorkerPool& pool, TicketLimiter& limiter)
-      : studies_(studies), pool_(pool), limiter_(limiter) {}
+  StudyServiceImpl(Studies& studies, WorkerPool& pool, WorkerPool& previews, TicketLimiter& limiter)
+      : studies_(studies), pool_(pool), previews_(previews), limiter_(limiter) {}
 
   grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
                                         const v1::CreateStudyRequest* request,
@@ -53,6 +54,7 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
  private:
   Studies& studies_;
   WorkerPool& pool_;
+  WorkerPool& previews_;
   TicketLimiter& limiter_;
 };
 

@@ -5,9 +5,11 @@
 
 #include <grpcpp/server_context.h>
 
-#include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/cancel_check.h"
 #include "server/service/load_limits.h"
 #include "server/service/status_conversion.h"
 #include "server/service/worker_pool.h"
@@ -21,14 +23,34 @@ inline grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context,
   return reactor;
 }
 
-// Runs `work` on the pool and replies with its status. Request and response live until then. Nobody
-// waits for the answer of a cancelled call, so its work is not begun.
-inline grpc::ServerUnaryReactor* ReplyLater(WorkerPool& pool, grpc::CallbackServerContext* context,
-                                            std::function<absl::Status()> work) {
+// Cancelled once nobody waits for the call: its caller has gone, or its time is over.
+inline absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
+  if (!context.IsCancelled()) return absl::OkStatus();
+  return absl::CancelledError("nobody waits for this call any more");
+}
+
+// Runs `work` on the pool and replies with its status. Request and response live until then. Work
+// that nobody waits for is not begun. Long work takes a `const CancelCheck&` and asks it between
+// its steps: it stops such work, and all of it when the daemon drains.
+template <typename Work>
+grpc::ServerUnaryReactor* ReplyLater(WorkerPool& pool, grpc::CallbackServerContext* context,
+                                     Work work) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::Status queued = pool.Run([context, reactor, work = std::move(work)] {
-    reactor->Finish(context->IsCancelled() ? grpc::Status::CANCELLED : ToGrpcStatus(work()));
-  });
+  const auto run = [context, reactor, &pool, work = std::move(work)] {
+    absl::Status status = CheckWanted(*context);
+    if constexpr (std::is_invocable_v<Work, const CancelCheck&>) {
+      const CancelCheck cancel([&] {
+        if (!pool.IsDraining()) return CheckWanted(*context);
+        return absl::UnavailableError("the daemon is stopping; call again later");
+      });
+      if (status.ok()) status = cancel();
+      if (status.ok()) status = work(cancel);
+    } else {
+      if (status.ok()) status = work();
+    }
+    reactor->Finish(ToGrpcStatus(status));
+  };
+  const absl::Status queued = pool.Run(run);
   if (!queued.ok()) reactor->Finish(ToLoadStatus(*context, queued));
   return reactor;
 }

@@ -2,11 +2,13 @@
 //
 // Guarantee  work is started in the order it was given. The destructor finishes all of it first.
 // Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
+// Drain      tells work that asks (unary.h) to stop; it ends nothing by itself.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_SERVICE_WORKER_POOL_H_
 #define COPPICE_SERVER_SERVICE_WORKER_POOL_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -30,10 +32,14 @@ class WorkerPool {
 
   absl::Status Run(std::function<void()> work);
 
+  void Drain() { draining_.store(true, std::memory_order_relaxed); }
+  bool IsDraining() const { return draining_.load(std::memory_order_relaxed); }
+
  private:
   void Loop();
 
   const size_t max_waiting_;
+  std::atomic<bool> draining_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);

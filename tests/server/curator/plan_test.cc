@@ -43,7 +43,29 @@ Planner PlannerFor(const Table& rows, bool use_labels = true) {
 }
 
 Outlook Look(const Planner& planner, const std::string& epsilon, double devices) {
-  return planner.Look(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
+  return *planner.Look(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
+}
+
+TEST(PlanTest, StopsWhereverItIsToldTo) {
+  const Table rows = Strips(80, 2, 0.7);
+  const Planner::Options options{.partition = {.rule = SplitRule::kHybrid, .trees = 4}};
+  int asked = 0, stop_at = 0;
+  const CancelCheck cancel(
+      [&] { return ++asked == stop_at ? absl::CancelledError("gone") : absl::OkStatus(); });
+  const auto plan = [&] { return Planner::Create(rows, *Budget::Parse("1"), options, cancel); };
+  ASSERT_OK_AND_ASSIGN(const Planner planner, plan());
+  const int in_all = asked;
+  EXPECT_GT(in_all, 1000) << "folds, cells, draws and settings";
+  for (const int at : {1, in_all / 3, in_all / 2, in_all}) {
+    stop_at = at;
+    asked = 0;
+    EXPECT_THAT(plan().status(), StatusIs(absl::StatusCode::kCancelled, "gone"));
+    EXPECT_EQ(asked, at) << "nothing is done after it";
+  }
+  asked = 0;
+  stop_at = 10;
+  EXPECT_THAT(planner.Look(100, *planner.Cost(*Budget::Parse("1"), std::nullopt, 0), cancel),
+              StatusIs(absl::StatusCode::kCancelled, "gone"));
 }
 
 TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
@@ -69,9 +91,9 @@ TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
 TEST(PlanTest, ReportsAreWorthTheirNumberOverCellsAndNoise) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.7));
   const MechanismCost cost = *planner.Cost(*Budget::Parse("1"), std::nullopt, 0);
-  const double worth = planner.Look(10'000, cost).equivalent_rows;
+  const double worth = planner.Look(10'000, cost)->equivalent_rows;
   EXPECT_NEAR(worth, 10'000 / (planner.effective_cells() * cost.margin_noise), 0.1 * worth);
-  EXPECT_DOUBLE_EQ(planner.Look(20'000, cost).equivalent_rows, 2 * worth);
+  EXPECT_DOUBLE_EQ(planner.Look(20'000, cost)->equivalent_rows, 2 * worth);
 }
 
 TEST(PlanTest, OneOfManyDevicesMovesLess) {

@@ -49,6 +49,24 @@ TEST_F(StudiesTest, CreateReturnsTheStudyThatGetReturns) {
   EXPECT_EQ(Received(got), 0u);
 }
 
+TEST_F(StudiesTest, NothingIsMadeOnceItIsToldToStop) {
+  for (const int at : {1, 2, 5}) {
+    int asked = 0;
+    const CancelCheck cancel(
+        [&] { return ++asked < at ? absl::OkStatus() : absl::CancelledError("gone"); });
+    EXPECT_THAT(studies_->Create(Spec("one", /*trees=*/3), cancel),
+                StatusIs(absl::StatusCode::kCancelled, "gone"));
+    EXPECT_EQ(asked, at);
+  }
+  EXPECT_THAT(Ids({}), ElementsAre());
+  ASSERT_OK(studies_->Create(Spec("one", /*trees=*/3)));
+  const CancelCheck cancel([] { return absl::CancelledError("gone"); });
+  EstimatorOptions options;
+  EXPECT_THAT(studies_->BuildModel("one", "model", options, cancel),
+              StatusIs(absl::StatusCode::kCancelled, "gone"));
+  EXPECT_THAT(models_->Get("model"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("model")));
+}
+
 TEST_F(StudiesTest, CreateMakesAnIdWhenNoneIsAsked) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo made, studies_->Create(Spec("")));
   EXPECT_THAT(made.id, MatchesRegex("[a-z0-9]{12}"));

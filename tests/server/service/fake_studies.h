@@ -95,7 +95,8 @@ class FakeStudies final : public Studies {
     return built_with_;
   }
 
-  absl::StatusOr<StudyInfo> Create(const StudySpec& spec) override {
+  using Studies::Create;
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     created_ = std::make_shared<const StudySpec>(spec);
     if (!status_.ok()) return status_;
@@ -169,8 +170,10 @@ class FakeStudies final : public Studies {
     changed_.notify_all();
   }
 
+  using Studies::BuildModel;
   absl::StatusOr<ModelInfo> BuildModel(absl::string_view, absl::string_view id,
-                                       const EstimatorOptions& options) override {
+                                       const EstimatorOptions& options,
+                                       const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     built_with_ = options;
     return Find(models_, id);
