@@ -1,5 +1,6 @@
 #include "server/coppiced_limits.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/resource_quota.h>
 
 #include <string>
@@ -12,6 +13,7 @@ namespace coppice {
 namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+constexpr uint64_t kDay = 24 * 60 * 60;  // seconds
 
 // "67108864", "64MB" and "64MiB" are the same.
 void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
@@ -20,6 +22,14 @@ void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t 
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::Range(least, most).description(""))
       ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+void AddSeconds(CLI::App& app, const std::string& flag, uint64_t& seconds,
+                const std::string& description) {
+  app.add_option(flag, seconds, description)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(uint64_t{1}, 7 * kDay).description(""))
       ->capture_default_str();
 }
 
@@ -50,6 +60,13 @@ void AddLimitFlags(CLI::App& app, DaemonLimits& limits) {
   AddBytes(app, "--max-transport-bytes", limits.max_transport_bytes, 64 * kMebibyte, kMost,
            "What gRPC may hold for all connections; beyond it it reads more slowly and closes "
            "idle ones");
+  AddBytes(app, "--max-answer-bytes", limits.max_answer_bytes, kMebibyte, kMost,
+           "Large answers (whole forests, models) that wait to be read; more are refused, with a "
+           "hint when to come again");
+  AddSeconds(app, "--max-connection-age", limits.max_connection_age,
+             "Age at which a connection takes no further calls; clients make a new one");
+  AddSeconds(app, "--connection-grace", limits.connection_grace,
+             "How long the open calls of such a connection may go on before it is closed");
   app.add_option("--max-report-rate", limits.max_report_rate,
                  "Reports a second of one study, at least 1000; more are refused, with a hint "
                  "when to come again (0: no limit)")
@@ -63,6 +80,11 @@ void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder
   grpc::ResourceQuota quota("coppiced");
   quota.Resize(limits.max_transport_bytes);
   builder.SetResourceQuota(quota);
+  const auto milliseconds = [](uint64_t seconds) { return static_cast<int>(seconds * 1000); };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                             milliseconds(limits.max_connection_age));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             milliseconds(limits.connection_grace));
 }
 
 }  // namespace coppice

@@ -23,7 +23,10 @@ struct DaemonLimits {
   uint64_t max_stream_bytes = uint64_t{256} << 20;
   uint64_t max_streams = 4096;
   uint64_t max_transport_bytes = uint64_t{1} << 30;
-  uint64_t max_report_rate = 0;  // of one study, a second; 0: no limit
+  uint64_t max_answer_bytes = uint64_t{256} << 20;
+  uint64_t max_connection_age = 3600;  // seconds
+  uint64_t connection_grace = 600;     // seconds
+  uint64_t max_report_rate = 0;        // of one study, a second; 0: no limit
 
   StudiesLimits OfStudies() const {
     return {.queued_bytes = max_queued_bytes, .reports_per_second = max_report_rate};

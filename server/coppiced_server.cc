@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/access/method_roles.h"
 #include "server/coppiced_access.h"
+#include "server/coppiced_bounds.h"
 #include "server/coppiced_calls.h"
 #include "server/coppiced_connections.h"
 #include "server/service/admin_service.h"
@@ -39,8 +41,9 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& op
 }
 
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> Interceptors(
-    const ServerOptions& options) {
+    const ServerOptions& options, CallBounds& bounds) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+  factories.push_back(BoundCalls(bounds));
   if (options.log != nullptr) {
     factories.push_back(ObserveCalls(*options.log, options.call_metrics));
   }
@@ -66,7 +69,7 @@ class GrpcServer final : public DaemonServer {
     SetTransportLimits(limits_, builder);
     SetConnectionLimits(builder);
     builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
-    builder.experimental().SetInterceptorCreators(Interceptors(options));
+    builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
     builder.RegisterService(&study_service_);
     builder.RegisterService(&report_service_);
     builder.RegisterService(&model_service_);
@@ -105,6 +108,7 @@ class GrpcServer final : public DaemonServer {
  private:
   const Curator curator_;
   const DaemonLimits limits_;
+  CallBounds bounds_{limits_.max_answer_bytes, DeadlineOf};
   TicketLimiter limiter_;
   const CallerFinder find_caller_;
   WorkerPool pool_;

@@ -18,6 +18,9 @@ namespace {
 
 // A stream that says nothing for so long is opened anew: nobody may be there any more.
 constexpr absl::Duration kStream = absl::Minutes(10);
+// Daemons end connections of some age, also while a job brings no news: a stream that lasted this
+// long is no sign of trouble.
+constexpr absl::Duration kLasted = absl::Milliseconds(500);
 constexpr int kFruitlessTries = 5;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 
@@ -32,10 +35,12 @@ class Follower {
     int fruitless = 0;
     while (!HasEnded(job_)) {
       const int news = news_;
+      const absl::Time opened = absl::Now();
       const absl::Status status = ReadStream();
       if (HasEnded(job_)) break;
       if (!status.ok() && !IsRetryable(status)) return status;
-      fruitless = news_ > news ? 0 : fruitless + 1;
+      const bool lasted = news_ > news || absl::Now() - opened >= kLasted;
+      fruitless = lasted ? 0 : fruitless + 1;
       if (fruitless == kFruitlessTries) return GaveUp(status);
       absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
       COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/true));

@@ -18,7 +18,8 @@ bool HasEnded(const v1::Job& job);
 absl::Status OutcomeOf(const v1::Job& job);
 
 // Calls `show` with the job as it is now ("jobs/ID") and at each change; returns it as it ended.
-// NotFound; what the connection's error was, once several tries in a row brought no news.
+// NotFound; what the connection's error was, once several tries in a row broke at once without
+// news.
 absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
                                   const std::function<void(const v1::Job&)>& show);
 

@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "coppice/v1/study.pb.h"
 
 namespace coppice {
 namespace {
@@ -36,7 +37,11 @@ PackedForest PackForest(const Forest& forest) {
 
 PackedForest PackTrees(std::vector<std::string> trees) {
   MerkleTree merkle = MakeMerkleTree(trees);
-  return {.trees = std::move(trees), .merkle = std::move(merkle)};
+  v1::GetOfferResponse response;
+  response.mutable_forest()->Assign(trees.begin(), trees.end());
+  return {.trees = std::move(trees),
+          .merkle = std::move(merkle),
+          .as_field = response.SerializeAsString()};
 }
 
 absl::StatusOr<Tree> OpenTree(const Terms& terms, uint32_t index, absl::string_view tree,

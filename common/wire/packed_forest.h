@@ -22,6 +22,8 @@ namespace coppice {
 struct PackedForest {
   std::vector<std::string> trees;  // serialized v1.Tree messages, in the forest's order
   MerkleTree merkle;               // over these bytes
+  // All trees as field `forest` of a GetOfferResponse: it may be put after the bytes of another.
+  std::string as_field;
 };
 
 PackedForest PackForest(const Forest& forest);

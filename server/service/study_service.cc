@@ -1,6 +1,11 @@
 #include "server/service/study_service.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +18,7 @@
 #include "server/service/load_limits.h"
 #include "server/service/messages.h"
 #include "server/service/preview.h"
+#include "server/service/raw_message.h"
 #include "server/service/unary.h"
 
 namespace coppice {
@@ -82,8 +88,24 @@ uint32_t TicketsOf(const v1::GetOfferRequest& request) {
   return std::max(request.tickets(), uint32_t{1});
 }
 
-absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& request,
-                       v1::GetOfferResponse& response) {
+// Field `number`, of bytes that the answer shares.
+void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
+                    std::vector<grpc::Slice>& answer) {
+  using google::protobuf::internal::WireFormatLite;
+  std::string head;
+  {
+    google::protobuf::io::StringOutputStream stream(&head);
+    google::protobuf::io::CodedOutputStream output(&stream);
+    output.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+    output.WriteVarint64(bytes->size());
+  }
+  answer.emplace_back(head);
+  answer.push_back(ShareBytes(bytes));
+}
+
+// A GetOfferResponse in pieces.
+absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const Studies& studies,
+                                                   const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > Studies::kMaxTicketsPerOffer) {
     return FieldError("tickets", absl::StrCat("must be at most ", Studies::kMaxTicketsPerOffer,
@@ -103,30 +125,29 @@ absl::Status MakeOffer(const Studies& studies, const v1::GetOfferRequest& reques
                                         request.submission_tokens().end());
   COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
+  v1::GetOfferResponse response;
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
   for (const Ticket& ticket : offered.tickets) response.add_tickets(ticket.ToBytes());
-  const bool is_known = response.fingerprint() == known;
-  if (!is_known) response.set_terms(*offered.terms_bytes);
   if (!IsKnown(*offered.manifest, request.known_manifest())) {
     *response.mutable_manifest() = ToProto(*offered.manifest);
   }
   const PackedForest& forest = *offered.forest;
+  const bool is_known = response.fingerprint() == known;
+  std::vector<grpc::Slice> shared;
+  if (!is_known) {
+    AddSharedField(v1::GetOfferResponse::kTermsFieldNumber, offered.terms_bytes, shared);
+  }
   if (!request.whole_forest()) {
     const auto trees = static_cast<uint32_t>(forest.trees.size());
     const uint32_t tree = TreeOfTicket(offered.tickets[0], trees);
-    response.set_tree(forest.trees[tree]);
+    AddSharedField(v1::GetOfferResponse::kTreeFieldNumber, {offered.forest, &forest.trees[tree]},
+                   shared);
     response.set_tree_path(forest.merkle.paths[tree]);
   } else if (!is_known) {
-    response.mutable_forest()->Assign(forest.trees.begin(), forest.trees.end());
+    shared.push_back(ShareBytes({offered.forest, &forest.as_field}));
   }
-  return absl::OkStatus();
-}
-
-void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
-  response.mutable_key()->assign(keys.key.begin(), keys.key.end());
-  for (const KeyEndorsement& step : keys.endorsements) {
-    *response.add_endorsements() = ToProto(step);
-  }
+  shared.push_back(ToSlice(response));
+  return shared;
 }
 
 // For an offer that was made, so the study is there. Tokens bound themselves.
@@ -142,6 +163,23 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
                    "again in ",
                    absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
                    " ms, or for fewer at once"));
+}
+
+absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(const Studies& studies, TicketLimiter& limiter,
+                                                     const grpc::ByteBuffer& bytes,
+                                                     grpc::CallbackServerContext& context) {
+  v1::GetOfferRequest request;
+  COPPICE_RETURN_IF_ERROR(ParseMessage(bytes, request));
+  COPPICE_ASSIGN_OR_RETURN(std::vector<grpc::Slice> answer, MakeOffer(studies, request));
+  COPPICE_RETURN_IF_ERROR(LimitTickets(limiter, request, context));
+  return answer;
+}
+
+void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
+  response.mutable_key()->assign(keys.key.begin(), keys.key.end());
+  for (const KeyEndorsement& step : keys.endorsements) {
+    *response.add_endorsements() = ToProto(step);
+  }
 }
 
 }  // namespace
@@ -195,11 +233,12 @@ grpc::ServerUnaryReactor* StudyServiceImpl::IssueSubmissionTokens(
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext* context,
-                                                     const v1::GetOfferRequest* request,
-                                                     v1::GetOfferResponse* response) {
-  absl::Status status = MakeOffer(studies_, *request, *response);
-  if (status.ok()) status = LimitTickets(limiter_, *request, *context);
-  return Reply(context, status);
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* response) {
+  const absl::StatusOr<std::vector<grpc::Slice>> answer =
+      AnswerOffer(studies_, limiter_, *request, *context);
+  if (answer.ok()) *response = grpc::ByteBuffer(answer->data(), answer->size());
+  return Reply(context, answer.status());
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::GetCuratorKeys(grpc::CallbackServerContext* context,

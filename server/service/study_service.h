@@ -1,6 +1,6 @@
 // StudyService over the curator's Studies. Growing a partition, whatever writes to the disk, and
-// computing alarms, runs on the worker pool; previews, which take seconds and change nothing, run on
-// one of their own, so that they keep nothing else waiting.
+// computing alarms, runs on the worker pool; previews, which take seconds and change nothing, run
+// on one of their own, so that they keep nothing else waiting.
 //
 // Wire       nothing is compressed: a caller could ask for the work and leave the answer unread.
 // Limits     tickets for callers without submission tokens: ResourceExhausted, with the time to
@@ -18,7 +18,18 @@
 
 namespace coppice {
 
-class StudyServiceImpl final : public v1::StudyService::CallbackService {
+// Offers are written as bytes: their large parts are the study's own, which all answers share.
+using StudyServiceBase = v1::StudyService::WithCallbackMethod_CreateStudy<
+    v1::StudyService::WithCallbackMethod_PreviewStudy<v1::StudyService::WithCallbackMethod_GetStudy<
+        v1::StudyService::WithCallbackMethod_ListStudies<
+            v1::StudyService::WithCallbackMethod_SealStudy<
+                v1::StudyService::WithCallbackMethod_DeleteStudy<
+                    v1::StudyService::WithCallbackMethod_IssueSubmissionTokens<
+                        v1::StudyService::WithRawCallbackMethod_GetOffer<
+                            v1::StudyService::WithCallbackMethod_GetCuratorKeys<
+                                v1::StudyService::Service>>>>>>>>>;
+
+class StudyServiceImpl final : public StudyServiceBase {
  public:
   StudyServiceImpl(Studies& studies, WorkerPool& pool, WorkerPool& previews, TicketLimiter& limiter)
       : studies_(studies), pool_(pool), previews_(previews), limiter_(limiter) {}
@@ -45,8 +56,8 @@ class StudyServiceImpl final : public v1::StudyService::CallbackService {
       grpc::CallbackServerContext* context, const v1::IssueSubmissionTokensRequest* request,
       v1::IssueSubmissionTokensResponse* response) override;
   grpc::ServerUnaryReactor* GetOffer(grpc::CallbackServerContext* context,
-                                     const v1::GetOfferRequest* request,
-                                     v1::GetOfferResponse* response) override;
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetCuratorKeys(grpc::CallbackServerContext* context,
                                            const v1::GetCuratorKeysRequest* request,
                                            v1::GetCuratorKeysResponse* response) override;

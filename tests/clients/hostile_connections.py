@@ -17,6 +17,8 @@ import sys
 import time
 
 import http2
+from device import sample_study
+from reflected import ReflectedClient
 
 CONNECTIONS = 1000
 HANDSHAKE_SECONDS = 20  # server/coppiced_connections.cc
@@ -25,6 +27,9 @@ SETTLE_SECONDS = 20     # for the daemon to close what the attackers left
 MAX_GROWTH_MIB = 600    # of the daemon's resident memory, see docs/threat-model.md
 BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
+UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # a connection; each answer is above 2 MB
+MAX_UNREAD_GROWTH_MIB = 150
+UNREAD_SECONDS = 30     # server/access/method_roles.cc, for GetOffer
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]
@@ -35,6 +40,8 @@ WITHOUT_A_ROLE = [
     "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
     "/coppice.v1.StudyService/GetOffer", "/coppice.v1.StudyService/GetCuratorKeys", UNARY, STREAM]
 UNIMPLEMENTED = 12
+RESOURCE_EXHAUSTED = 8
+OFFER = "/coppice.v1.StudyService/GetOffer"
 
 TLS = ssl.create_default_context(cafile=os.environ["COPPICE_CA"])
 TLS.set_alpn_protocols(["h2"])
@@ -276,6 +283,87 @@ async def bomb_each_method(problems):
     check(growth < MAX_BOMB_GROWTH_MIB, f"bombs took {growth:.0f} MiB", problems)
 
 
+def create_large_study():
+    """"studies/large", whose whole forest takes more than 2 MB."""
+    client = ReflectedClient(os.environ["COPPICE_SERVER"], os.environ["COPPICE_CA"])
+    rows = [{"values": [10.0 * i / 999]} for i in range(1000)]
+    client.call("coppice.v1.StudyService", "CreateStudy", **{
+        **sample_study("large"), "public_rows": rows, "public_labels": [i % 2 for i in range(1000)],
+        "partition": {"rule": "SPLIT_RULE_MAX_EDGE", "criterion": "CRITERION_GINI", "max_depth": 9,
+                      "min_leaf": 1, "trees": 512, "seed": 1}})
+    offer = client.call("coppice.v1.StudyService", "GetOffer", name="studies/large",
+                        whole_forest=True)
+    client.close()
+    assert sum(len(tree) for tree in offer.forest) > 2 << 20, "the large study's forest is small"
+
+
+class Unread:
+    """A connection that asks for whole forests and opens no window for them."""
+
+    def __init__(self):
+        self.ended = {}     # when, by call
+        self.status = None  # of the first one; later ones refer to it in a code that is not read here
+        self._writer = None
+
+    async def run(self):
+        reader, self._writer = await connect(tls=True)
+        name = b"studies/large"
+        request = b"\x0a" + bytes([len(name)]) + name + b"\x20\1"
+        message = b"\0" + len(request).to_bytes(4, "big") + request
+        no_window = b"\0\4\0\0\0\0"
+        self._writer.write(http2.PREFACE + http2.frame(http2.SETTINGS, 0, 0, no_window))
+        for stream in range(1, 2 * UNREAD_CALLS, 2):
+            self._writer.write(http2.call(stream, OFFER)
+                               + http2.frame(http2.DATA, http2.END_STREAM, stream, message))
+        try:
+            while len(self.ended) < UNREAD_CALLS:
+                head = await reader.readexactly(9)
+                payload = await reader.readexactly(int.from_bytes(head[:3], "big"))
+                kind, flags, stream = head[3], head[4], int.from_bytes(head[5:9], "big")
+                if kind == http2.SETTINGS and not flags & http2.ACK:
+                    self._writer.write(http2.frame(http2.SETTINGS, http2.ACK, 0))
+                elif kind == http2.PING and not flags & http2.ACK:
+                    self._writer.write(http2.frame(http2.PING, http2.ACK, 0, payload))
+                elif kind == http2.HEADERS and flags & http2.END_STREAM:
+                    self.status = self.status or http2.grpc_status(payload)
+                    self.ended.setdefault(stream, time.monotonic())
+                elif kind == http2.RST_STREAM:
+                    self.ended.setdefault(stream, time.monotonic())
+        except (OSError, EOFError):
+            pass
+
+    def leave(self):
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+
+async def leave_answers_unread(problems):
+    """All calls must end, most of them refused at once, while the daemon's memory stays small."""
+    memory_before = memory_mib("VmHWM")
+    begin = time.monotonic()
+    unread = [Unread() for _ in range(UNREAD_CONNECTIONS)]
+    tasks = [asyncio.ensure_future(one.run()) for one in unread]
+    await asyncio.wait(tasks, timeout=UNREAD_SECONDS + LATE_SECONDS)
+    seconds = time.monotonic() - begin
+    for one in unread:
+        one.leave()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    calls = UNREAD_CONNECTIONS * UNREAD_CALLS
+    ended = sum(len(one.ended) for one in unread)
+    at_once = begin + UNREAD_SECONDS / 2
+    refused = sum(end < at_once for one in unread for end in one.ended.values())
+    statuses = {one.status for one in unread}
+    growth = memory_mib("VmHWM") - memory_before
+    print(f"{calls} unread whole forests: {refused} refused, {ended} ended within {seconds:.0f} s; "
+          f"{growth:.0f} MiB more")
+    check(ended == calls, f"{calls - ended} calls with unread answers never ended", problems)
+    check(statuses == {RESOURCE_EXHAUSTED}, f"refused with {statuses}", problems)
+    check(refused >= calls // 2, f"only {refused} large answers were refused", problems)
+    check(growth < MAX_UNREAD_GROWTH_MIB, f"unread answers took {growth:.0f} MiB", problems)
+
+
 def wait_for_files(limit):
     end = time.monotonic() + SETTLE_SECONDS
     while open_files() > limit and time.monotonic() < end:
@@ -306,6 +394,8 @@ def main():
     assert honest.stdout.readline() == "ready\n", "the honest client did not begin"
     problems = []
     asyncio.run(bomb_each_method(problems))
+    create_large_study()
+    asyncio.run(leave_answers_unread(problems))
     files_before, memory_before = open_files(), memory_mib("VmHWM")
 
     attackers, most_files = asyncio.run(attack())

@@ -10,8 +10,10 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
+using ::coppice::testing::Process;
 using ::coppice::testing::ReadWhole;
 using ::coppice::testing::Synthesize;
 using ::coppice::testing::TempDir;
@@ -131,6 +133,29 @@ TEST_F(TrainingJobTest, WhatWasSpentOutlivesRestartsAndTheRows) {
   EXPECT_EQ(after["state"], "deleted");
   EXPECT_EQ(after["ledger"], before["ledger"]);
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "jk"})["verified"], true);
+}
+
+TEST_F(TrainingJobTest, AWatcherAttachesAgainWhenItsConnectionIsOfAge) {
+  ASSERT_EQ(daemon_.Stop(), 0);
+  daemon_.AddFlags({"--max-connection-age", "1", "--connection-grace", "1"});
+  ASSERT_TRUE(daemon_.Start());
+  Synthesize(rows_, "private=60000,public=10,test=10");
+  daemon_.CoppiceJson({"dataset", "create", "--dataset", "d", "--data", rows_ + "/private.csv",
+                       "--schema", rows_ + "/schema.json", "--epsilon-total", "10"});
+  // Half a minute before it is the turn of the one that is watched.
+  for (const char* job : {"first", "second", "third", "waits"}) {
+    const Outcome submitted = daemon_.Coppice(
+        {"train", "submit", "--dataset", "d", "--job", job, "--algorithm", "lazybb", "--epsilon",
+         "2", "--set", "learner=top_down", "--set", "splits=64", "--set", "rounds=999"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+  }
+  Process watch({BinaryPath("coppice"), "train", "watch", "--job", "waits", "--server",
+                 daemon_.server(), "--ca", daemon_.ca()});
+  std::this_thread::sleep_for(std::chrono::seconds(14));  // six connections at least, and no news
+  EXPECT_TRUE(watch.Running()) << watch.err();
+  ASSERT_EQ(daemon_.Coppice({"train", "cancel", "--job", "waits"}).exit_code, 0);
+  EXPECT_EQ(watch.Wait(), 1);
+  EXPECT_THAT(watch.err(), HasSubstr("job waits was cancelled"));
 }
 
 TEST_F(TrainingJobTest, AlgorithmsSayWhatCanBeSet) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/flags.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
@@ -145,7 +147,9 @@ class FakeTraining final : public v1::TrainingService::Service {
       *response.mutable_job() = states[i];
       writer->Write(response);
     }
-    return end == states.size() ? grpc::Status::OK : watch_failure;
+    if (end == states.size()) return grpc::Status::OK;
+    absl::SleepFor(stream_lasts);
+    return watch_failure;
   }
   grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest* request,
                       v1::GetJobResponse* response) override {
@@ -174,6 +178,7 @@ class FakeTraining final : public v1::TrainingService::Service {
   v1::PreviewJobResponse preview;
   std::vector<v1::Job> states;  // one after the other
   std::vector<size_t> end_of_stream;
+  absl::Duration stream_lasts;  // before it breaks
   grpc::Status watch_failure{grpc::StatusCode::UNAVAILABLE, "cut off"};
   grpc::Status submit_failure;
 

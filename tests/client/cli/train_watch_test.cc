@@ -59,6 +59,14 @@ TEST_F(TrainWatchTest, GivesUpAfterSeveralStreamsWithoutNews) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("before the job had ended")));
 }
 
+TEST_F(TrainWatchTest, StreamsThatLastedAreNoSignOfTrouble) {
+  curator_.training->end_of_stream = std::vector<size_t>(7, 1);
+  curator_.training->stream_lasts = absl::Milliseconds(600);
+  ASSERT_OK_AND_ASSIGN(const v1::Job job, Follow());
+  EXPECT_EQ(job.state(), v1::JOB_STATE_DONE);
+  EXPECT_EQ(curator_.training->streams, 8);
+}
+
 TEST_F(TrainWatchTest, AnErrorThatWillNotPassIsNotTriedAgain) {
   curator_.training->end_of_stream = {1};
   curator_.training->watch_failure = {grpc::StatusCode::PERMISSION_DENIED, "not yours"};
