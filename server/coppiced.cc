@@ -1,6 +1,7 @@
 // coppiced, the curator's daemon: flags, certificates, store, studies, datasets, jobs, services,
 // signals, drain.
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <openssl/crypto.h>
 #include <prometheus/registry.h>
@@ -307,14 +308,25 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
 
 // Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
 // addresses.
-const Log* grpc_log = nullptr;
+const Log* library_log = nullptr;
 void LogFromGrpc(gpr_log_func_args* args) {
-  grpc_log->Write(LogLevel::kDebug, "grpc",
-                  {{"source", absl::StrCat(args->file, ":", args->line)}});
+  library_log->Write(LogLevel::kDebug, "grpc",
+                     {{"source", absl::StrCat(args->file, ":", args->line)}});
+}
+
+// The same of protobuf, whose words name fields of requests: a client decides how many there are.
+void LogFromProtobuf(google::protobuf::LogLevel level, const char* file, int line,
+                     const std::string& message) {
+  const std::string source = absl::StrCat(file, ":", line);
+  if (level < google::protobuf::LOGLEVEL_FATAL) {
+    return library_log->Write(LogLevel::kDebug, "protobuf", {{"source", source}});
+  }
+  library_log->Error("protobuf", {{"source", source}, {"reason", message}});
 }
 
 int Main(int argc, const char* const* argv) {
-  umask(S_IRWXG | S_IRWXO);  // whatever is made here holds rows, keys or tokens
+  umask(S_IRWXG | S_IRWXO);                  // whatever is made here holds rows, keys or tokens
+  google::protobuf::SetLogHandler(nullptr);  // what reads messages reports what it cannot read
   // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
@@ -329,11 +341,13 @@ int Main(int argc, const char* const* argv) {
     if (status.ok()) std::cerr << "coppiced: the configuration is good\n";
     return status.ok() ? kExitDone : kExitFailed;
   }
-  grpc_log = &log;
+  library_log = &log;
   gpr_set_log_function(LogFromGrpc);
+  google::protobuf::SetLogHandler(LogFromProtobuf);
   const absl::Status status = Serve(
       flags, [&] { return ReadFlagsAgain(argc, argv); }, log);
   gpr_set_log_function(nullptr);
+  google::protobuf::SetLogHandler(nullptr);
   if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
   return status.ok() ? kExitDone : kExitFailed;
 }

@@ -96,8 +96,8 @@ grpc::ServerUnaryReactor* DatasetServiceImpl::CreateDataset(grpc::CallbackServer
   });
 }
 
-grpc::ServerReadReactor<v1::UploadRowsRequest>* DatasetServiceImpl::UploadRows(
-    grpc::CallbackServerContext* context, v1::UploadRowsResponse* response) {
+grpc::ServerReadReactor<grpc::ByteBuffer>* DatasetServiceImpl::UploadRows(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
   return UploadStream::Start(datasets_, pool_, find_caller_(*context), *context, *response);
 }
 

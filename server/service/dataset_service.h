@@ -16,7 +16,16 @@
 
 namespace coppice {
 
-class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
+// Uploads are read as bytes, so that one that does not parse is told from the end of its stream.
+using DatasetServiceBase = v1::DatasetService::WithCallbackMethod_CreateDataset<
+    v1::DatasetService::WithRawCallbackMethod_UploadRows<
+        v1::DatasetService::WithCallbackMethod_GetDataset<
+            v1::DatasetService::WithCallbackMethod_ListDatasets<
+                v1::DatasetService::WithCallbackMethod_DeleteDataset<
+                    v1::DatasetService::WithCallbackMethod_ConfirmLedger<
+                        v1::DatasetService::Service>>>>>>;
+
+class DatasetServiceImpl final : public DatasetServiceBase {
  public:
   DatasetServiceImpl(Datasets& datasets, WorkerPool& pool, CallerFinder find_caller)
       : datasets_(datasets), pool_(pool), find_caller_(std::move(find_caller)) {}
@@ -24,8 +33,8 @@ class DatasetServiceImpl final : public v1::DatasetService::CallbackService {
   grpc::ServerUnaryReactor* CreateDataset(grpc::CallbackServerContext* context,
                                           const v1::CreateDatasetRequest* request,
                                           v1::CreateDatasetResponse* response) override;
-  grpc::ServerReadReactor<v1::UploadRowsRequest>* UploadRows(
-      grpc::CallbackServerContext* context, v1::UploadRowsResponse* response) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* UploadRows(grpc::CallbackServerContext* context,
+                                                        grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetDataset(grpc::CallbackServerContext* context,
                                        const v1::GetDatasetRequest* request,
                                        v1::GetDatasetResponse* response) override;

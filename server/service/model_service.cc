@@ -159,8 +159,8 @@ grpc::ServerUnaryReactor* ModelServiceImpl::Predict(grpc::CallbackServerContext*
   });
 }
 
-grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>*
-ModelServiceImpl::StreamPredictions(grpc::CallbackServerContext* context) {
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ModelServiceImpl::StreamPredictions(
+    grpc::CallbackServerContext* context) {
   return PredictionStream::Start(models_, endpoints_, pool_, *context);
 }
 

@@ -18,7 +18,20 @@
 
 namespace coppice {
 
-class ModelServiceImpl final : public v1::ModelService::CallbackService {
+// Streams are read as bytes, so that a request that does not parse is told from their end.
+using ModelServiceBase = v1::ModelService::WithCallbackMethod_BuildModel<
+    v1::ModelService::WithCallbackMethod_GetModel<v1::ModelService::WithCallbackMethod_ListModels<
+        v1::ModelService::WithCallbackMethod_DeleteModel<
+            v1::ModelService::WithCallbackMethod_Predict<
+                v1::ModelService::WithRawCallbackMethod_StreamPredictions<
+                    v1::ModelService::WithCallbackMethod_SetServingModel<
+                        v1::ModelService::WithCallbackMethod_RollBack<
+                            v1::ModelService::WithCallbackMethod_GetEndpoint<
+                                v1::ModelService::WithCallbackMethod_ListEndpoints<
+                                    v1::ModelService::WithCallbackMethod_DeleteEndpoint<
+                                        v1::ModelService::Service>>>>>>>>>>>;
+
+class ModelServiceImpl final : public ModelServiceBase {
  public:
   ModelServiceImpl(Store& store, Studies& studies, Models& models, Endpoints& endpoints,
                    WorkerPool& pool)
@@ -39,8 +52,8 @@ class ModelServiceImpl final : public v1::ModelService::CallbackService {
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context,
                                     const v1::PredictRequest* request,
                                     v1::PredictResponse* response) override;
-  grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>*
-  StreamPredictions(grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamPredictions(
+      grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* SetServingModel(grpc::CallbackServerContext* context,
                                             const v1::SetServingModelRequest* request,
                                             v1::SetServingModelResponse* response) override;

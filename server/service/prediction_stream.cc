@@ -4,6 +4,7 @@
 #include "common/wire/field_error.h"
 #include "server/service/load_limits.h"
 #include "server/service/predict_rows.h"
+#include "server/service/raw_message.h"
 #include "server/service/status_conversion.h"
 
 namespace coppice {
@@ -11,7 +12,7 @@ namespace coppice {
 PredictionStream* PredictionStream::Start(const Models& models, const Endpoints& endpoints,
                                           WorkerPool& pool, grpc::CallbackServerContext& context) {
   auto* stream = new PredictionStream(models, endpoints, pool, context);
-  stream->StartRead(&stream->request_);
+  stream->StartRead(&stream->request_bytes_);
   return stream;
 }
 
@@ -27,6 +28,8 @@ void PredictionStream::OnReadDone(bool ok) {
 absl::StatusOr<bool> PredictionStream::Begin() {
   const std::lock_guard lock(mutex_);
   response_.Clear();
+  COPPICE_RETURN_IF_ERROR(ParseMessage(request_bytes_, request_));
+  request_bytes_.Clear();
   if (served_ == nullptr) {
     name_ = request_.name();
     COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
@@ -43,14 +46,16 @@ void PredictionStream::AnswerAndGoOn() {
   {
     const std::lock_guard lock(mutex_);
     status = PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions());
+    const grpc::Slice answer = ToSlice(response_);
+    response_bytes_ = grpc::ByteBuffer(&answer, 1);
   }
   if (!status.ok()) return Finish(ToGrpcStatus(status));
-  StartWrite(&response_);
+  StartWrite(&response_bytes_);
 }
 
 void PredictionStream::OnWriteDone(bool ok) {
   if (!ok) return Finish(grpc::Status::CANCELLED);
-  StartRead(&request_);
+  StartRead(&request_bytes_);
 }
 
 }  // namespace coppice

@@ -14,6 +14,7 @@
 #ifndef COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
 #define COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
@@ -29,8 +30,7 @@
 
 namespace coppice {
 
-class PredictionStream final
-    : public grpc::ServerBidiReactor<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse> {
+class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // All must outlive the server; the context is the call's.
   static PredictionStream* Start(const Models& models, const Endpoints& endpoints, WorkerPool& pool,
@@ -53,9 +53,11 @@ class PredictionStream final
   const Endpoints& endpoints_;
   WorkerPool& pool_;
   grpc::CallbackServerContext& context_;
-  v1::StreamPredictionsRequest request_;
-  v1::StreamPredictionsResponse response_;
+  grpc::ByteBuffer request_bytes_;
+  grpc::ByteBuffer response_bytes_;
   std::mutex mutex_;
+  v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
+  v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
   std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request
   std::shared_ptr<const ServedModel> served_ ABSL_GUARDED_BY(mutex_);
 };

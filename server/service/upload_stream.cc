@@ -7,13 +7,14 @@
 #include "common/wire/field_error.h"
 #include "server/service/central_messages.h"
 #include "server/service/load_limits.h"
+#include "server/service/raw_message.h"
 #include "server/service/status_conversion.h"
 
 namespace coppice {
 
 UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool, Caller caller,
                                   grpc::CallbackServerContext& context,
-                                  v1::UploadRowsResponse& response) {
+                                  grpc::ByteBuffer& response) {
   auto* stream = new UploadStream(datasets, pool, std::move(caller), context, response);
   stream->StartRead(&stream->request_);
   return stream;
@@ -34,21 +35,26 @@ void UploadStream::StoreAndGoOn() {
 absl::Status UploadStream::StoreRows() {
   const std::lock_guard lock(mutex_);
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
-  if (!request_.dataset().empty()) dataset_ = request_.dataset();
+  v1::UploadRowsRequest request;
+  COPPICE_RETURN_IF_ERROR(ParseMessage(request_, request));
+  request_.Clear();
+  if (!request.dataset().empty()) dataset_ = request.dataset();
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
   COPPICE_ASSIGN_OR_RETURN(
       const DatasetInfo info,
-      datasets_.Upload(*id, request_.first_row(), request_.rows(), request_.complete()));
-  complete_ = request_.complete();
-  *response_.mutable_dataset() = ToProto(info);
+      datasets_.Upload(*id, request.first_row(), request.rows(), request.complete()));
+  complete_ = request.complete();
+  *stored_.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
 absl::Status UploadStream::End() {
   const std::lock_guard lock(mutex_);
   if (dataset_.empty()) return FieldError("dataset", "must be set in some message");
+  const grpc::Slice answer = ToSlice(stored_);
+  response_ = grpc::ByteBuffer(&answer, 1);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #ifndef COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
 #define COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <mutex>
@@ -25,19 +26,18 @@
 
 namespace coppice {
 
-class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest> {
+class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   // `datasets` and `pool` must outlive the server; the rest is the call's.
   static UploadStream* Start(Datasets& datasets, WorkerPool& pool, Caller caller,
-                             grpc::CallbackServerContext& context,
-                             v1::UploadRowsResponse& response);
+                             grpc::CallbackServerContext& context, grpc::ByteBuffer& response);
 
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
   UploadStream(Datasets& datasets, WorkerPool& pool, Caller caller,
-               grpc::CallbackServerContext& context, v1::UploadRowsResponse& response)
+               grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
       : datasets_(datasets),
         pool_(pool),
         caller_(std::move(caller)),
@@ -52,9 +52,10 @@ class UploadStream final : public grpc::ServerReadReactor<v1::UploadRowsRequest>
   WorkerPool& pool_;
   const Caller caller_;
   grpc::CallbackServerContext& context_;
-  v1::UploadRowsResponse& response_;
-  v1::UploadRowsRequest request_;
+  grpc::ByteBuffer& response_;
+  grpc::ByteBuffer request_;
   std::mutex mutex_;
+  v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
   std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -4,11 +4,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"
 #include "tests/integration/small_disk.h"
 #include "tests/support/status_matchers.h"
@@ -61,6 +63,29 @@ class BadInputTest : public ::testing::Test {
   Daemon daemon_{folder_.path()};
   std::string rows_ = folder_.path() + "/rows";
 };
+
+TEST_F(BadInputTest, WhateverIsSentTheLogIsOneObjectALine) {
+  ASSERT_EQ(daemon_.Stop(), 0);
+  daemon_.AddFlags({"--json", "--log-level", "debug"});
+  ASSERT_TRUE(daemon_.Start());
+  ASSERT_OK_AND_ASSIGN(const auto channel, Connect(daemon_.connection()));
+  v1::GetStudyRequest request;
+  request.set_name("studies/\xc3\x28");
+  grpc::ClientContext context;
+  v1::GetStudyResponse response;
+  const grpc::Status status =
+      v1::StudyService::NewStub(channel)->GetStudy(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  ASSERT_EQ(daemon_.Stop(), 0);
+  std::istringstream log(daemon_.log());
+  bool said = false;
+  for (std::string line; std::getline(log, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << line;
+    said |= json.value("event", "") == "protobuf";
+  }
+  EXPECT_TRUE(said) << "as an event, where it stood between lines";
+}
 
 TEST_F(BadInputTest, BadTablesAreRefusedWithFileLineAndColumn) {
   ExpectRefused("x1,x2,y\n0.1,0.2,1\n0.3,1\n", {"bad.csv:3", "2 fields"});

@@ -102,15 +102,16 @@ class AccessTest : public ::testing::Test {
   }
   void WritePolicy(const std::string& policy) const { std::ofstream(policy_path_) << policy; }
 
-  // One call of any method with an empty message. A method that streams forever meets the deadline.
-  grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations) const {
+  // One call of any method with one message. A method that streams forever meets the deadline.
+  grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
+                    const std::string& message = "") const {
     grpc::ClientContext context;
     const bool endless = absl::EndsWith(path, "/Watch");
     context.set_deadline(std::chrono::system_clock::now() +
                          (endless ? std::chrono::milliseconds(500) : std::chrono::seconds(60)));
     for (const std::string& value : authorizations) context.AddMetadata("authorization", value);
-    const grpc::Slice empty;
-    const grpc::ByteBuffer request(&empty, 1);
+    const grpc::Slice bytes(message);
+    const grpc::ByteBuffer request(&bytes, 1);
     grpc::ByteBuffer response;
     std::promise<grpc::Status> done;
     grpc::GenericStub(channel_).UnaryCall(&context, path, {}, &request, &response,
@@ -170,6 +171,26 @@ TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
     const grpc::StatusCode code = CallAnonymously(std::string(line.path));
     EXPECT_EQ(code != grpc::StatusCode::UNAUTHENTICATED, allowed) << line.path;
     EXPECT_NE(code, grpc::StatusCode::PERMISSION_DENIED) << line.path;
+  }
+}
+
+TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
+  Serve(PolicyOfAllRoles(""));
+  const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
+  for (const MethodRoles& line : AllMethodRoles()) {
+    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    const std::string path(line.path);
+    const std::string admin = "Bearer " + TokenOf(Role::kAdmin);
+    const grpc::Status status = Call(path, {admin}, truncated);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;
+    EXPECT_THAT(status.error_message(), HasSubstr("the request is no ")) << path;
+  }
+  for (const char* path :
+       {"/coppice.v1.StudyService/GetStudy", kOffer, "/coppice.v1.ModelService/StreamPredictions",
+        "/coppice.v1.DatasetService/UploadRows", "/coppice.v1.TrainingService/WatchJob"}) {
+    EXPECT_EQ(Call(path, {"Bearer " + TokenOf(Role::kAdmin)}, no_utf8).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << path;
   }
 }
 
