@@ -1,16 +1,5 @@
-// What holds for every call, whatever its method.
-//
-// Deadline   a call of one request is cancelled once it has lasted as long as its method may
-//            (method_roles.h), from its request until its answer was read: CANCELLED to the client,
-//            and IsCancelled() to its handler.
-// Answers    of 64 KiB and more hold their bytes from when they are made until their call has
-// ended.
-//            One that would make them more than the limit is not sent: ResourceExhausted, with the
-//            time to wait in the trailing metadata grpc-retry-pushback-ms. Smaller ones are always
-//            sent, so that who fills the limit keeps neither devices nor health checks out.
-// Requests   that do not parse are InvalidArgument; gRPC alone says Unimplemented. Those of client
-//            streams are parsed by their handlers (raw_message.h).
-// Threads    safe to share.
+// What holds for every call, whatever its method: how long it may take, how many bytes of answers
+// may wait to be read, and what becomes of a request that does not parse.
 
 #ifndef COPPICE_SERVER_COPPICED_BOUNDS_H_
 #define COPPICE_SERVER_COPPICED_BOUNDS_H_
@@ -29,7 +18,11 @@
 
 namespace coppice {
 
-// Bytes of answers that wait to be read.
+// Bytes of large answers that wait to be read, from when they are made until their call has ended.
+// Answers below kSmall are not counted and always sent, so that whoever fills the limit keeps
+// neither devices nor health checks out.
+//
+// Threads    safe to share.
 class AnswerLoad {
  public:
   static constexpr size_t kSmall = size_t{64} << 10;
@@ -46,6 +39,9 @@ class AnswerLoad {
   std::atomic<size_t> bytes_{0};
 };
 
+// What all calls of a server share.
+//
+// Threads    safe to share.
 class CallBounds {
  public:
   // How long a call of the method with this path may last.
@@ -64,6 +60,16 @@ class CallBounds {
   CallDeadlines deadlines_;
 };
 
+// Bounds each call of a server.
+//
+// Guarantee  a call of one request and one answer is cancelled once it has lasted as long as its
+//            method may, from its request until its answer was read.
+// Errors     Cancelled to the client of such a call, and IsCancelled() to its handler.
+//            ResourceExhausted, with the time to wait in the trailing metadata
+//            grpc-retry-pushback-ms, instead of a large answer beyond the limit. InvalidArgument
+//            for a request that does not parse, for which gRPC says Unimplemented; those of a
+//            client's stream are parsed by their handlers (raw_message.h).
+//
 // `bounds` must outlive the server. To come before interceptors that look at how calls end.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
     CallBounds& bounds);

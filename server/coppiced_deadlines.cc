@@ -3,7 +3,7 @@
 namespace coppice {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kPeriod{500};
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void CallDeadlines::Run() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
     CancelDue(lock);
-    changed_.wait_for(lock, kBetweenLooks, [this] { return closing_; });
+    changed_.wait_for(lock, kPeriod, [this] { return closing_; });
   }
 }
 

@@ -1,11 +1,4 @@
-// Ends calls that last longer than they may, whoever is to blame: a handler that hangs, or a client
-// that does not read its answer.
-//
-// Guarantee  a call that was added is cancelled within a second of its deadline, unless it was
-//            removed; after Remove() nothing touches its context any more.
-// Threads    safe to share. Remove() waits for a cancellation of this call that is under way,
-// except
-//            on the thread that cancels, where gRPC may end the call at once.
+// Deadlines of calls that the server itself keeps, whatever their clients asked for.
 
 #ifndef COPPICE_SERVER_COPPICED_DEADLINES_H_
 #define COPPICE_SERVER_COPPICED_DEADLINES_H_
@@ -23,6 +16,13 @@
 
 namespace coppice {
 
+// Ends calls that last longer than they may, whoever is to blame: a handler that hangs, or a client
+// that does not read its answer.
+//
+// Guarantee  a call that was added is cancelled within a second of its deadline, unless it was
+//            removed; after Remove() nothing touches its context any more.
+// Threads    safe to share. Remove() waits while this call is being cancelled, except on the thread
+//            that cancels, where gRPC may end the call at once.
 class CallDeadlines {
  public:
   class Call;

@@ -20,7 +20,7 @@ namespace {
 constexpr absl::Duration kStream = absl::Minutes(10);
 // Daemons end connections of some age, also while a job brings no news: a stream that lasted this
 // long is no sign of trouble.
-constexpr absl::Duration kLasted = absl::Milliseconds(500);
+constexpr absl::Duration kMinSoundStream = absl::Milliseconds(500);
 constexpr int kFruitlessTries = 5;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 
@@ -39,7 +39,7 @@ class Follower {
       const absl::Status status = ReadStream();
       if (HasEnded(job_)) break;
       if (!status.ok() && !IsRetryable(status)) return status;
-      const bool lasted = news_ > news || absl::Now() - opened >= kLasted;
+      const bool lasted = news_ > news || absl::Now() - opened >= kMinSoundStream;
       fruitless = lasted ? 0 : fruitless + 1;
       if (fruitless == kFruitlessTries) return GaveUp(status);
       absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));

@@ -2,7 +2,6 @@
 //
 // Guarantee  work is started in the order it was given. The destructor finishes all of it first.
 // Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
-// Drain      tells work that asks (unary.h) to stop; it ends nothing by itself.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_SERVICE_WORKER_POOL_H_
@@ -32,6 +31,7 @@ class WorkerPool {
 
   absl::Status Run(std::function<void()> work);
 
+  // Work that asks IsDraining() is to stop; nothing else ends (unary.h).
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
   bool IsDraining() const { return draining_.load(std::memory_order_relaxed); }
 

@@ -297,7 +297,7 @@ def create_large_study():
     assert sum(len(tree) for tree in offer.forest) > 2 << 20, "the large study's forest is small"
 
 
-class Unread:
+class SilentReader:
     """A connection that asks for whole forests and opens no window for them."""
 
     def __init__(self):
@@ -341,20 +341,20 @@ async def leave_answers_unread(problems):
     """All calls must end, most of them refused at once, while the daemon's memory stays small."""
     memory_before = memory_mib("VmHWM")
     begin = time.monotonic()
-    unread = [Unread() for _ in range(UNREAD_CONNECTIONS)]
-    tasks = [asyncio.ensure_future(one.run()) for one in unread]
+    readers = [SilentReader() for _ in range(UNREAD_CONNECTIONS)]
+    tasks = [asyncio.ensure_future(one.run()) for one in readers]
     await asyncio.wait(tasks, timeout=UNREAD_SECONDS + LATE_SECONDS)
     seconds = time.monotonic() - begin
-    for one in unread:
+    for one in readers:
         one.leave()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     calls = UNREAD_CONNECTIONS * UNREAD_CALLS
-    ended = sum(len(one.ended) for one in unread)
+    ended = sum(len(one.ended) for one in readers)
     at_once = begin + UNREAD_SECONDS / 2
-    refused = sum(end < at_once for one in unread for end in one.ended.values())
-    statuses = {one.status for one in unread}
+    refused = sum(end < at_once for one in readers for end in one.ended.values())
+    statuses = {one.status for one in readers}
     growth = memory_mib("VmHWM") - memory_before
     print(f"{calls} unread whole forests: {refused} refused, {ended} ended within {seconds:.0f} s; "
           f"{growth:.0f} MiB more")

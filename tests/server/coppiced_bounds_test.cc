@@ -47,7 +47,7 @@ TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
 }
 
 // GetStudy answers when its call is cancelled, ListStudies at once with a large answer.
-class Slow final : public v1::StudyService::CallbackService {
+class SlowStudies final : public v1::StudyService::CallbackService {
  public:
   class UntilCancelled final : public grpc::ServerUnaryReactor {
    public:
@@ -106,7 +106,7 @@ class CallBoundsTest : public ::testing::Test {
   CallBounds bounds_{kLarge * 3 / 2, [](absl::string_view path) {
                        return path == kGetStudy ? absl::Seconds(1) : absl::Hours(1);
                      }};
-  Slow service_;
+  SlowStudies service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::StudyService::Stub> stub_;
 };
