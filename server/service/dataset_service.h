@@ -23,7 +23,9 @@ using DatasetServiceBase = v1::DatasetService::WithCallbackMethod_CreateDataset<
             v1::DatasetService::WithCallbackMethod_ListDatasets<
                 v1::DatasetService::WithCallbackMethod_DeleteDataset<
                     v1::DatasetService::WithCallbackMethod_ConfirmLedger<
-                        v1::DatasetService::Service>>>>>>;
+                        v1::DatasetService::WithCallbackMethod_WriteOffLedger<
+                            v1::DatasetService::WithCallbackMethod_FreeDatasetName<
+                                v1::DatasetService::Service>>>>>>>>;
 
 class DatasetServiceImpl final : public DatasetServiceBase {
  public:
