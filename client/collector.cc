@@ -285,14 +285,31 @@ absl::StatusOr<std::vector<DeliveryResult>> Collector::Deliver(
   return ReadOutcomes(response, reports.size());
 }
 
-absl::Status Collector::CheckIs(const PublicKey& root) const {
+absl::StatusOr<v1::GetCuratorKeysResponse> Collector::AskForProof(
+    const std::string& challenge) const {
+  v1::GetCuratorKeysRequest request;
+  request.set_challenge(challenge);
   v1::GetCuratorKeysResponse response;
   const auto stub = v1::StudyService::NewStub(channel_);
   COPPICE_RETURN_IF_ERROR(CallServer(*channel_, server_, retry_, [&](grpc::ClientContext& context) {
-    return stub->GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response);
+    return stub->GetCuratorKeys(&context, request, &response);
   }));
+  return response;
+}
+
+absl::Status Collector::CheckIs(const PublicKey& root) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string challenge, RandomHex(kChallengeBytes / 2));
+  COPPICE_ASSIGN_OR_RETURN(const v1::GetCuratorKeysResponse response, AskForProof(challenge));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
   COPPICE_ASSIGN_OR_RETURN(const KeyChain chain, FromProto(response.endorsements()));
+  Signature proof{};
+  if (response.proof().size() == proof.size()) {
+    std::copy(response.proof().begin(), response.proof().end(), proof.begin());
+  }
+  if (!IsSignedBy(key, kCuratorDomain, challenge, proof)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the curator at ", server_, " does not prove that it has its key"));
+  }
   const absl::Status led = trust_->CheckLedTo(key, chain, root);
   if (led.ok()) return led;
   return absl::FailedPreconditionError(absl::StrCat("the curator at ", server_,

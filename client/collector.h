@@ -34,6 +34,9 @@
 namespace grpc {
 class Channel;
 }
+namespace coppice::v1 {
+class GetCuratorKeysResponse;
+}
 
 namespace coppice {
 
@@ -91,9 +94,13 @@ class Collector final : public CuratorLink {
   absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const override;
 
+  // The curator signs a challenge that is drawn here. A man in the middle could pass it on: that
+  // there is none is what TLS is for.
   absl::Status CheckIs(const PublicKey& root) const override;
 
  private:
+  absl::StatusOr<v1::GetCuratorKeysResponse> AskForProof(const std::string& challenge) const;
+
   Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry,
             Trust* trust);
 

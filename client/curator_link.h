@@ -56,7 +56,8 @@ class CuratorLink {
   virtual absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const = 0;
 
-  // FailedPrecondition unless the curator at the other end is the one whose first key was `root`.
+  // FailedPrecondition unless the other end proves to be the curator whose first key was `root`: it
+  // has that key, or the one that a chain of endorsements led to since.
   virtual absl::Status CheckIs(const PublicKey& root) const = 0;
 };
 

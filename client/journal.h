@@ -8,10 +8,10 @@
 //            lock), and only the one that opened it: a child after fork() is refused every use.
 // Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
 // Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
-//            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists (subject and study have an answer),
-//            ResourceExhausted (disk full), Unavailable. After an error nothing of the call is in
-//            the journal. All: FailedPrecondition in another process than Open()'s, and for writes
-//            to a file that somebody else changed meanwhile.
+//            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
+//            (subject and study have an answer), ResourceExhausted (disk full), Unavailable. After
+//            an error nothing of the call is in the journal. All: FailedPrecondition in another
+//            process than Open()'s, and for writes to a file that somebody else changed meanwhile.
 // Threads    safe to share.
 // Format     docs/protocol.md#journal.
 

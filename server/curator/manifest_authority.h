@@ -55,6 +55,10 @@ class ManifestAuthority {
 
   const CuratorKeys& keys() const { return keys_; }
 
+  // That this is who has the key, to whoever drew the challenge.
+  absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
+    return key_.Sign(kCuratorDomain, challenge);
+  }
   // `manifest`, with its key id filled in, signed. Kept, and made anew when it changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Of a study that is deleted.

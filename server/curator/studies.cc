@@ -143,6 +143,9 @@ class StoredStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
+  absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
+    return manifests_->Prove(challenge);
+  }
   absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
     if (count < 1 || count > kMaxTokensPerCall) {
       return absl::InvalidArgumentError(

@@ -165,6 +165,8 @@ class Studies {
 
   // What signs the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
+  // Its signature of a challenge, under kCuratorDomain.
+  virtual absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const = 0;
 
   // Judges each report by itself and calls `done` once, with one outcome a report in the same
   // order, after everything accepted is durable: on another thread, or on whichever is in Submit()

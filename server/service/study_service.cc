@@ -150,6 +150,17 @@ absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const Studies& studies,
   return shared;
 }
 
+absl::Status AddProof(const Studies& studies, absl::string_view challenge,
+                      v1::GetCuratorKeysResponse& response) {
+  if (challenge.empty()) return absl::OkStatus();
+  if (challenge.size() != kChallengeBytes) {
+    return FieldError("challenge", absl::StrCat("must be empty or ", kChallengeBytes, " bytes"));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Signature proof, studies.ProveKey(challenge));
+  response.mutable_proof()->assign(proof.begin(), proof.end());
+  return absl::OkStatus();
+}
+
 // For an offer that was made, so the study is there. Tokens bound themselves.
 absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& request,
                           grpc::CallbackServerContext& context) {
@@ -242,10 +253,10 @@ grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext
 }
 
 grpc::ServerUnaryReactor* StudyServiceImpl::GetCuratorKeys(grpc::CallbackServerContext* context,
-                                                           const v1::GetCuratorKeysRequest*,
+                                                           const v1::GetCuratorKeysRequest* request,
                                                            v1::GetCuratorKeysResponse* response) {
   AddKeys(studies_.SigningKeysInUse(), *response);
-  return Reply(context, absl::OkStatus());
+  return Reply(context, AddProof(studies_, request->challenge(), *response));
 }
 
 }  // namespace coppice

@@ -454,5 +454,20 @@ TEST(CheckConnectOptionsTest, CertificateAndKeyGoTogether) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no CA")));
 }
 
+TEST(CollectorTest, KnowsACuratorByAProofOfItsKey) {
+  FakeCurator curator;
+  ASSERT_OK_AND_ASSIGN(
+      const Collector collector,
+      Collector::Create({.server = curator.address(), .insecure = true}, RetryOptions()));
+  EXPECT_OK(collector.CheckIs(FakeKey().public_key()));
+  EXPECT_THAT(collector.CheckIs(FakeKey(2).public_key()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is another one")));
+
+  // Keys are public: anybody can claim one.
+  curator.studies.key = FakeKey(2);
+  EXPECT_THAT(collector.CheckIs(FakeKey().public_key()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
+}
+
 }  // namespace
 }  // namespace coppice

@@ -95,6 +95,17 @@ class FakeStudies final : public v1::StudyService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status GetCuratorKeys(grpc::ServerContext*, const v1::GetCuratorKeysRequest* request,
+                              v1::GetCuratorKeysResponse* response) override {
+    response->mutable_key()->assign(claimed.begin(), claimed.end());
+    const Signature proof = *key.Sign(kCuratorDomain, request->challenge());
+    response->mutable_proof()->assign(proof.begin(), proof.end());
+    return grpc::Status::OK;
+  }
+
+  SigningKey key = FakeKey();
+  PublicKey claimed = FakeKey().public_key();
+
   // What a test does to every answer.
   std::function<void(v1::GetOfferResponse&)> tamper = [](v1::GetOfferResponse&) {};
   std::vector<std::string> tokens;  // of the last request

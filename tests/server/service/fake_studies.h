@@ -144,6 +144,11 @@ class FakeStudies final : public Studies {
   }
 
   CuratorKeys SigningKeysInUse() const override { return {.key = {2}, .endorsements = {}}; }
+  absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
+    Signature proof{};
+    proof.fill(static_cast<uint8_t>(challenge[0]));
+    return proof;
+  }
   absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;

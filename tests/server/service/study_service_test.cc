@@ -455,6 +455,21 @@ TEST_F(StudyServiceTest, TellsTheKeyThatSigns) {
   EXPECT_EQ(response.key(), std::string("\x02") + std::string(31, '\0'));
 }
 
+TEST_F(StudyServiceTest, ProvesThatItHasTheKeyToWhoeverAsks) {
+  const auto ask = [this](size_t bytes, v1::GetCuratorKeysResponse& response) {
+    grpc::ClientContext context;
+    v1::GetCuratorKeysRequest request;
+    request.set_challenge(std::string(bytes, '\x07'));
+    return stub_->GetCuratorKeys(&context, request, &response);
+  };
+  v1::GetCuratorKeysResponse response;
+  ASSERT_THAT(ask(32, response), IsGrpcOk());
+  EXPECT_EQ(response.proof(), std::string(64, '\x07'));
+  for (const size_t bytes : {1, 31, 33}) {
+    EXPECT_THAT(ask(bytes, response), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("challenge")));
+  }
+}
+
 TEST_F(GetOfferTest, ASealedStudyOffersNothing) {
   studies_.Fail(absl::FailedPreconditionError("the study is sealed"));
   EXPECT_THAT(Get(), GrpcStatusIs(grpc::FAILED_PRECONDITION, HasSubstr("sealed")));
