@@ -178,6 +178,17 @@ MANY_HEADERS = http2.OPENING + http2.long_headers(
     1, http2.call_headers(UNARY, *[(b"x-%d" % i, b"v" * 1000) for i in range(1000)]))
 ONE_LONG_HEADER = http2.OPENING + http2.long_headers(
     1, http2.call_headers(UNARY, (b"x", b"v" * (1 << 20))))
+
+
+def odd_headers(name, value):
+    """CVE-2023-1428: one of these headers, and then more than 8 kB of others, aborted some versions."""
+    odd = {b":method": b"POST", b":scheme": b"https", b":path": UNARY.encode(),
+           b":authority": b"localhost", b"te": b"trailers",
+           b"content-type": b"application/grpc", name: value}
+    more = [(b"x-%d" % i, b"v" * 1000) for i in range(20)]
+    return http2.OPENING + http2.long_headers(1, http2.header_block([*odd.items(), *more]))
+
+
 CLIENT_HELLO = client_hello()
 BOMB = http2.bomb(BOMB_MIB)
 
@@ -202,6 +213,9 @@ OTHERS = {
     "a message that decompresses": (True, bombs),
     "1,000 headers of 1 kB": sends(True, MANY_HEADERS),
     "a header of 1 MiB": sends(True, ONE_LONG_HEADER),
+    "te: x, and 20 kB of headers": sends(True, odd_headers(b"te", b"x")),
+    ":scheme: x, and 20 kB": sends(True, odd_headers(b":scheme", b"x")),
+    "grpclb_client_stats, 20 kB": sends(True, odd_headers(b"grpclb_client_stats", b"x")),
     "1,000 calls": (True, many_streams),
     "64 calls, no SETTINGS ACK": (True, many_streams_unagreed),
     "rapid reset": (True, rapid_reset),
