@@ -97,6 +97,17 @@ absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext
                                    OfServer({id->second.data(), id->second.size()}), ")"));
 }
 
+// Nobody here cancels a unary call, so the server did: it took longer than the server allows, or
+// the server is stopping. Either is worth another try.
+absl::Status EndedByServer(const absl::Status& status, const std::string& server) {
+  if (!absl::IsCancelled(status)) return status;
+  return absl::DeadlineExceededError(
+      absl::StrCat(server,
+                   " ended the call before it was answered: it took longer than the server "
+                   "allows, or the server is stopping (",
+                   status.message(), ")"));
+}
+
 bool IsAboutTls(absl::string_view detail) {
   const std::string text = absl::AsciiStrToLower(detail);
   return absl::StrContains(text, "ssl") || absl::StrContains(text, "handshake") ||
@@ -166,7 +177,8 @@ absl::Status CallServer(grpc::Channel& channel, const std::string& server,
   return CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
-    absl::Status status = WithRequestId(FromGrpcStatus(call(context), server), context);
+    absl::Status status =
+        WithRequestId(EndedByServer(FromGrpcStatus(call(context), server), server), context);
     KeepPushback(context, status);
     return status;
   });

@@ -58,7 +58,8 @@ absl::Status OfServer(const absl::Status& status);
 // check.
 absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& server);
 
-// The three above together, over the real clock: `call` is one unary call on a stub of `channel`.
+// The three above together, over the real clock: `call` is one unary call on a stub of `channel`,
+// which it does not cancel. A call that the server cancelled is DeadlineExceeded, and tried again.
 absl::Status CallServer(grpc::Channel& channel, const std::string& server,
                         const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);

@@ -469,5 +469,19 @@ TEST(CollectorTest, KnowsACuratorByAProofOfItsKey) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not prove")));
 }
 
+TEST(CollectorTest, ACallThatTheServerCutOffIsTriedAgain) {
+  FakeCurator curator;
+  curator.reports.failures = 1;
+  curator.reports.failure = {grpc::StatusCode::CANCELLED, "Cancelled"};
+  const RetryOptions quick{.first_backoff = absl::Milliseconds(1)};
+  ASSERT_OK_AND_ASSIGN(const Collector collector,
+                       Collector::Create({.server = curator.address(), .insecure = true}, quick));
+  ASSERT_OK_AND_ASSIGN(const auto results,
+                       collector.Deliver({PrivateReport{
+                           .study = "sample", .ticket = SampleTicket(1), .payload = "p"}}));
+  EXPECT_EQ(results[0].delivery, Delivery::kAccepted);
+  EXPECT_EQ(curator.reports.requests.size(), 2u);
+}
+
 }  // namespace
 }  // namespace coppice
