@@ -1,6 +1,8 @@
 // What the daemon writes is for its user alone, wherever it is put and whatever the shell's umask
 // is: rows, keys and tokens lie in it.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
