@@ -76,9 +76,9 @@ class BoundedCall final : public grpc::experimental::Interceptor {
   bool too_much_ = false;
 };
 
-class Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+class BoundsFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit Factory(CallBounds& bounds) : bounds_(bounds) {}
+  explicit BoundsFactory(CallBounds& bounds) : bounds_(bounds) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
     return new BoundedCall(bounds_, *info);
@@ -100,7 +100,7 @@ bool AnswerLoad::TryHold(size_t bytes) {
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
     CallBounds& bounds) {
-  return std::make_unique<Factory>(bounds);
+  return std::make_unique<BoundsFactory>(bounds);
 }
 
 }  // namespace coppice
