@@ -21,8 +21,6 @@ constexpr uint64_t kSquaresPerRho = 2'000'000;
 
 uint64_t AddHeld(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
-uint64_t Minus(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
-
 std::string Decimal(uint64_t amount, uint64_t unit) {
   std::string text = absl::StrCat(amount / unit);
   if (amount % unit == 0) return text;

@@ -60,6 +60,9 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
+// One amount less another, held at 0.
+inline uint64_t Minus(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+
 // Field by field, held at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
 // Field by field.

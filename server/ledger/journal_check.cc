@@ -8,8 +8,6 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
          book.entries()[line.entries - 1].hash == line.head;
 }
 
-uint64_t Minus(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
-
 }  // namespace
 
 LinesByDataset ByDataset(absl::Span<const SpendingLine> lines) {

@@ -185,7 +185,8 @@ class FileSpendingJournal final : public SpendingJournal {
 
   absl::Status SyncFolder() const {
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-    const int handle = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int handle =
+        open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = handle >= 0 && fsync(handle) == 0;
     const absl::Status status =
         synced ? absl::OkStatus() : Failed("has a folder that cannot be synced");

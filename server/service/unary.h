@@ -29,6 +29,17 @@ inline absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
   return absl::CancelledError("nobody waits for this call any more");
 }
 
+// Long work asks between its steps whether to go on; the rest does not take the question.
+template <typename Work>
+absl::Status DoWork(const Work& work, const CancelCheck& cancel) {
+  if constexpr (std::is_invocable_v<Work, const CancelCheck&>) {
+    const absl::Status wanted = cancel();
+    return wanted.ok() ? work(cancel) : wanted;
+  } else {
+    return work();
+  }
+}
+
 // Runs `work` on the pool and replies with its status. Request and response live until then. Work
 // that nobody waits for is not begun. Long work takes a `const CancelCheck&` and asks it between
 // its steps: it stops such work, and all of it when the daemon drains.
@@ -37,17 +48,12 @@ grpc::ServerUnaryReactor* ReplyLater(WorkerPool& pool, grpc::CallbackServerConte
                                      Work work) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const auto run = [context, reactor, &pool, work = std::move(work)] {
+    const CancelCheck cancel([&] {
+      if (!pool.IsDraining()) return CheckWanted(*context);
+      return absl::UnavailableError("the daemon is stopping; call again later");
+    });
     absl::Status status = CheckWanted(*context);
-    if constexpr (std::is_invocable_v<Work, const CancelCheck&>) {
-      const CancelCheck cancel([&] {
-        if (!pool.IsDraining()) return CheckWanted(*context);
-        return absl::UnavailableError("the daemon is stopping; call again later");
-      });
-      if (status.ok()) status = cancel();
-      if (status.ok()) status = work(cancel);
-    } else {
-      if (status.ok()) status = work();
-    }
+    if (status.ok()) status = DoWork(work, cancel);
     reactor->Finish(ToGrpcStatus(status));
   };
   const absl::Status queued = pool.Run(run);
