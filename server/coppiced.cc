@@ -126,15 +126,19 @@ absl::Status CheckDataDir(const std::string& data_dir) {
 absl::Status CheckSpendingJournal(const DaemonFlags& flags) {
   namespace fs = std::filesystem;
   if (flags.spending_journal.empty()) return absl::OkStatus();
-  std::error_code error;
-  const fs::path folder = fs::weakly_canonical(fs::absolute(flags.data_dir), error);
-  const fs::path journal = fs::weakly_canonical(fs::absolute(flags.spending_journal), error);
-  if (error) return FileError("--spending-journal", flags.spending_journal, error.value());
-  const fs::path relative = journal.lexically_relative(folder);
-  if (!relative.empty() && *relative.begin() != "..") {
+  const std::pair<absl::string_view, std::string> folders[] = {{"--data-dir", flags.data_dir},
+                                                               {"--backup-dir", flags.backup_dir}};
+  for (const auto& [flag, path] : folders) {
+    if (path.empty()) continue;
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(fs::absolute(path), error);
+    const fs::path journal = fs::weakly_canonical(fs::absolute(flags.spending_journal), error);
+    if (error) return FileError("--spending-journal", flags.spending_journal, error.value());
+    const fs::path relative = journal.lexically_relative(folder);
+    if (relative.empty() || *relative.begin() == "..") continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("--spending-journal ", flags.spending_journal,
-                     " is inside --data-dir: it must survive that folder; put it on another disk"));
+        absl::StrCat("--spending-journal ", flags.spending_journal, " is inside ", flag,
+                     ": it must survive that folder; put it on another disk"));
   }
   return absl::OkStatus();
 }
@@ -148,6 +152,18 @@ absl::StatusOr<std::unique_ptr<SpendingJournal>> OpenSpendingJournal(const Daemo
   if (journal.ok()) return journal;
   return absl::Status(journal.status().code(),
                       absl::StrCat("--spending-journal: ", journal.status().message()));
+}
+
+// A disk that is not mounted looks like a journal that is not there yet.
+void WarnOfNewJournal(const Datasets& datasets, const Log& log) {
+  bool any_spent = false;
+  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
+            [&](const DatasetInfo& dataset) { any_spent |= dataset.account.spent != Cost(); });
+  if (!any_spent) return;
+  log.Warning("spending journal is new",
+              {{"advice",
+                "datasets have spent before it began: if there was one, stop, find it (is its disk "
+                "mounted?) and remove this one; it vouches only for what comes"}});
 }
 
 void WarnOfLostCharges(const Ledger& ledger, const Datasets& datasets, const Log& log) {
@@ -264,6 +280,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                            Ledger::Open(*store, clock, journal.get()));
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
                            Datasets::Open(*store, *ledger, clock));
+  if (journal != nullptr && journal->lines().empty()) WarnOfNewJournal(*datasets, log);
   WarnOfLostCharges(*ledger, *datasets, log);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
                            Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,

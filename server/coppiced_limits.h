@@ -25,7 +25,7 @@ struct DaemonLimits {
   uint64_t max_transport_bytes = uint64_t{1} << 30;
   uint64_t max_answer_bytes = uint64_t{256} << 20;
   uint64_t max_connection_age = 3600;  // seconds
-  uint64_t connection_grace = 600;     // seconds
+  uint64_t connection_grace = 3600;    // seconds; as long as the longest call of one request
   uint64_t max_report_rate = 0;        // of one study, a second; 0: no limit
 
   StudiesLimits OfStudies() const {

@@ -28,6 +28,7 @@ namespace {
 
 constexpr char kReady[] = "ready";
 constexpr size_t kMaxWaitingWork = 256;
+constexpr size_t kMaxWaitingBuilds = 256;
 constexpr size_t kMaxWaitingPreviews = 16;
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
@@ -97,7 +98,7 @@ class GrpcServer final : public DaemonServer {
     // All of its services, and for good.
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
-    for (WorkerPool* pool : {&pool_, &previews_}) pool->Drain();
+    for (WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_service_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
@@ -112,11 +113,13 @@ class GrpcServer final : public DaemonServer {
   TicketLimiter limiter_;
   const CallerFinder find_caller_;
   WorkerPool pool_;
+  // What may take long keeps nobody waiting but its like.
+  WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
-  StudyServiceImpl study_service_{curator_.studies, pool_, previews_, limiter_};
+  StudyServiceImpl study_service_{curator_.studies, pool_, builds_, previews_, limiter_};
   ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
-  ModelServiceImpl model_service_{curator_.store, curator_.studies, curator_.models,
-                                  curator_.endpoints, pool_};
+  ModelServiceImpl model_service_{
+      curator_.store, curator_.studies, curator_.models, curator_.endpoints, pool_, builds_};
   DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
   TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_, find_caller_};
   AdminServiceImpl admin_service_{curator_.store, curator_.backups};

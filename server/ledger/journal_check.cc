@@ -8,6 +8,19 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
          book.entries()[line.entries - 1].hash == line.head;
 }
 
+// All that these lines charged beyond `spent`. What one of them gave back is not taken off: the
+// ledger may have given it back too, on a way of its own, and cannot do so twice.
+Cost ChargedBy(absl::Span<const SpendingLine> lines, Cost spent) {
+  Cost charged;
+  for (const SpendingLine& line : lines) {
+    charged = Plus(charged, {.epsilon_nanos = Minus(line.spent.epsilon_nanos, spent.epsilon_nanos),
+                             .delta_atto = Minus(line.spent.delta_atto, spent.delta_atto),
+                             .rho_pico = Minus(line.spent.rho_pico, spent.rho_pico)});
+    spent = line.spent;
+  }
+  return charged;
+}
+
 }  // namespace
 
 LinesByDataset ByDataset(absl::Span<const SpendingLine> lines) {
@@ -28,11 +41,7 @@ JournalFinding CompareWithJournal(const AccountBook& book, absl::Span<const Spen
   if (common == lines.size()) {
     return {.journal_is_behind = lines.empty() || lines.back().entries < book.entries().size()};
   }
-  const Cost before = common == 0 ? Cost() : lines[common - 1].spent;
-  const Cost after = HighestSpent(lines.subspan(common));
-  return {.lost = Cost{.epsilon_nanos = Minus(after.epsilon_nanos, before.epsilon_nanos),
-                       .delta_atto = Minus(after.delta_atto, before.delta_atto),
-                       .rho_pico = Minus(after.rho_pico, before.rho_pico)}};
+  return {.lost = ChargedBy(lines.subspan(common), common == 0 ? Cost() : lines[common - 1].spent)};
 }
 
 SpendingLine LineOf(const AccountBook& book) {

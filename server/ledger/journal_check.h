@@ -24,7 +24,8 @@ LinesByDataset ByDataset(absl::Span<const SpendingLine> lines);
 
 struct JournalFinding {
   bool journal_is_behind = false;  // and the ledger goes on from its last line
-  // The ledger lacks entries that the journal knows, and with them this.
+  // The ledger lacks entries that the journal knows. With them all that they charged, if nothing of
+  // it was given back: at least what is lost.
   std::optional<Cost> lost{};
 };
 // `lines` are those of the book's dataset.

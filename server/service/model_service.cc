@@ -121,7 +121,7 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> ModelFor(const Models& models
 grpc::ServerUnaryReactor* ModelServiceImpl::BuildModel(grpc::CallbackServerContext* context,
                                                        const v1::BuildModelRequest* request,
                                                        v1::BuildModelResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response](const CancelCheck& cancel) {
+  return ReplyLater(builds_, context, [this, request, response](const CancelCheck& cancel) {
     return Build(studies_, *request, *response, cancel);
   });
 }

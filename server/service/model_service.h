@@ -34,8 +34,13 @@ using ModelServiceBase = v1::ModelService::WithCallbackMethod_BuildModel<
 class ModelServiceImpl final : public ModelServiceBase {
  public:
   ModelServiceImpl(Store& store, Studies& studies, Models& models, Endpoints& endpoints,
-                   WorkerPool& pool)
-      : store_(store), studies_(studies), models_(models), endpoints_(endpoints), pool_(pool) {}
+                   WorkerPool& pool, WorkerPool& builds)
+      : store_(store),
+        studies_(studies),
+        models_(models),
+        endpoints_(endpoints),
+        pool_(pool),
+        builds_(builds) {}
 
   grpc::ServerUnaryReactor* BuildModel(grpc::CallbackServerContext* context,
                                        const v1::BuildModelRequest* request,
@@ -76,6 +81,7 @@ class ModelServiceImpl final : public ModelServiceBase {
   Models& models_;
   Endpoints& endpoints_;
   WorkerPool& pool_;
+  WorkerPool& builds_;
 };
 
 }  // namespace coppice

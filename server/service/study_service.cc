@@ -198,7 +198,7 @@ void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
 grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerContext* context,
                                                         const v1::CreateStudyRequest* request,
                                                         v1::CreateStudyResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response](const CancelCheck& cancel) {
+  return ReplyLater(builds_, context, [this, request, response](const CancelCheck& cancel) {
     return Create(studies_, *request, *response, cancel);
   });
 }

@@ -31,8 +31,9 @@ using StudyServiceBase = v1::StudyService::WithCallbackMethod_CreateStudy<
 
 class StudyServiceImpl final : public StudyServiceBase {
  public:
-  StudyServiceImpl(Studies& studies, WorkerPool& pool, WorkerPool& previews, TicketLimiter& limiter)
-      : studies_(studies), pool_(pool), previews_(previews), limiter_(limiter) {}
+  StudyServiceImpl(Studies& studies, WorkerPool& pool, WorkerPool& builds, WorkerPool& previews,
+                   TicketLimiter& limiter)
+      : studies_(studies), pool_(pool), builds_(builds), previews_(previews), limiter_(limiter) {}
 
   grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
                                         const v1::CreateStudyRequest* request,
@@ -65,6 +66,7 @@ class StudyServiceImpl final : public StudyServiceBase {
  private:
   Studies& studies_;
   WorkerPool& pool_;
+  WorkerPool& builds_;
   WorkerPool& previews_;
   TicketLimiter& limiter_;
 };

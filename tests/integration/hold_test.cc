@@ -160,6 +160,17 @@ TEST_F(HoldTest, AnOldCopyOfTheDirectoryIsHeldByTheJournalAlone) {
   EXPECT_THAT(Spend(copy, "d", "1", "again").err, HasSubstr("must write that off"));
 }
 
+TEST_F(HoldTest, AJournalThatBeginsAfterChargesIsWarnedOf) {
+  Daemon daemon(folder_.path());
+  ASSERT_TRUE(daemon.Start());
+  ASSERT_EQ(Create(daemon, "d").exit_code, 0);
+  ASSERT_EQ(Spend(daemon, "d", "1", "all").exit_code, 0);
+  ASSERT_EQ(daemon.Stop(), 0);
+  daemon.AddFlags({"--spending-journal", folder_.path() + "/late-journal"});
+  ASSERT_TRUE(daemon.Start());
+  EXPECT_THAT(daemon.log(), HasSubstr("spending journal is new"));
+}
+
 TEST_F(HoldTest, TheJournalIsNotKeptWhereTheStoreIs) {
   const Daemon daemon(folder_.path());
   std::filesystem::create_directories(daemon.data_dir());

@@ -123,6 +123,27 @@ TEST_F(LedgerJournalTest, AStoreBehindItIsHeldWhateverHeadIsConfirmed) {
   EXPECT_FALSE(without->Confirm("d", old_head_).ok());
 }
 
+// A store that is put back, gives back a charge without the journal, and then meets it: what the
+// other branch gave back too must not hide what it released.
+TEST_F(LedgerJournalTest, WhatBothBranchesGaveBackHidesNoCharge) {
+  MemoryStore store, put_back;
+  MemoryJournal journal(std::vector<SpendingLine>{});
+  {
+    ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(store, journal));
+    ASSERT_OK(ledger->OpenAccount("d", BasicCap(3 * kEpsilon), {}));
+    ASSERT_OK(ledger->Reserve("d", "a", Releases(kEpsilon), {}));
+    CopyStore(store, put_back);
+    ASSERT_OK(ledger->Return("d", "a", {}));
+    ASSERT_OK(ledger->Reserve("d", "b", Releases(3 * kEpsilon), {}));
+  }
+  ASSERT_OK((*OpenLedger(put_back))->Return("d", "a", {}));
+  MemoryJournal next(journal.file());
+  ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(put_back, next));
+  EXPECT_EQ(ledger->Get("d")->hold.lost->epsilon_nanos, 3 * kEpsilon);
+  ASSERT_OK(ledger->WriteOff("d", 0, 0));
+  EXPECT_FALSE(ledger->Reserve("d", "c", Releases(1), {}).ok());
+}
+
 TEST_F(LedgerJournalTest, WhatItKnowsIsTheLeastThatIsWrittenOff) {
   MemoryJournal journal(journal_.file());
   {

@@ -88,13 +88,14 @@ class ServiceTest : public ::testing::Test {
   MemoryStore store_;
   std::unique_ptr<Endpoints> endpoints_ = *Endpoints::Open(store_, models_, [] { return 5; });
   WorkerPool pool_{2, 16};
+  WorkerPool builds_{1, 16};
   WorkerPool previews_{1, 16};
   // Five tickets a study, and one more a second; the time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
-  StudyServiceImpl study_service_{studies_, pool_, previews_, limiter_};
+  StudyServiceImpl study_service_{studies_, pool_, builds_, previews_, limiter_};
   ReportServiceImpl report_service_;
-  ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_};
+  ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_, builds_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
