@@ -45,7 +45,7 @@ class Curator {
  public:
   Curator() {
     studies_ = *Studies::Open(store_, models_, [] { return int64_t{0}; });
-    service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_, pool_, limiter_);
+    service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_, pool_, pool_, limiter_);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
