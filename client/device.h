@@ -6,8 +6,7 @@
 //            (responder.h). So neither silence nor its absence says anything of the row.
 //            An answer goes to the curator that asked, known by its key, and to nobody else.
 // Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
-// another
-//            curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
+//            another curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
 //            DataLoss: a link that breaks its contract. Otherwise those of the link, the journal
 //            and the random source.
 // Threads    safe to share; Answer() calls must not overlap.

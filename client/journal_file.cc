@@ -149,7 +149,7 @@ absl::Status JournalFile::Truncate(uint64_t size) {
   }
   if (fdatasync(descriptor_) != 0) return FileError("sync", path_, errno);
   size_ = size;
-  end_.clear();  // what is before it was read and checked, or is another append's
+  end_.clear();  // the bytes that now come last were checked when they were read or appended
   return absl::OkStatus();
 }
 

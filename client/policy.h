@@ -1,9 +1,8 @@
 // What a device agrees to, before it reads its row.
 //
 // Guarantee  each question is answered by the policy, the offer's terms and what the journal adds
-// up
-//            to, never by the row: the first before an offer is fetched, the second before the row
-//            is read.
+//            up to, never by the row: the first before an offer is fetched, the second before the
+//            row is read.
 // Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
 //            owner.
 

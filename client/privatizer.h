@@ -4,10 +4,9 @@
 //            the row for any other, rows that do not fit the schema included). Calls add up, so a
 //            row must be privatized once: use Device, or Responder, which keep a journal.
 // Total      there is a report for every row: a value that does not fit is missing, and a label
-// that
-//            is none of the classes is one of them, drawn uniformly before the mechanism. That is a
-//            mixture of epsilon-private answers, so it is epsilon-private. The curator chooses the
-//            classes and the tickets: if a device fell silent where a row does not fit, silence
+//            that is none of the classes is one of them, drawn uniformly before the mechanism. That
+//            is a mixture of epsilon-private answers, so it is epsilon-private. The curator chooses
+//            the classes and the tickets: if a device fell silent where a row does not fit, silence
 //            would tell the row. To check one's own rows, Schema::Validate().
 // Trees      it answers in the trees that it was given: a device has the one that its ticket fixes.
 // Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not

@@ -14,8 +14,7 @@
 //            result. It is neither trained again nor shown before it is on disk.
 // Restart    queued jobs run, in the order they were made; running ones have failed.
 // Privacy    when a job began and ended, to the second, is for whoever may see the job. A model
-// says
-//            of its job's end the day alone.
+//            says of its job's end the day alone.
 // Load       so many jobs at a time as there are threads, each of low scheduling priority, so that
 //            predictions stay fast.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),

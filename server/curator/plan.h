@@ -12,8 +12,7 @@
 // Without    labels there is no level: only what reports are worth.
 // Public     every input. Simulation noise is drawn from `seed`: no privacy rests on it.
 // Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
-// and
-//            what `cancel` says, which is asked between folds, draws and cells.
+//            and what `cancel` says, which is asked between folds, draws and cells.
 // Threads    immutable after Create(); safe to share.
 // Source     docs/mechanisms.md#plan.
 

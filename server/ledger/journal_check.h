@@ -1,8 +1,9 @@
 // A ledger beside what the spending journal says of it.
 //
 // Guarantee  what is spent in the ledger and `lost` together are no less than what was spent in
-//            truth, if every change of the ledger was noted: the lines that the ledger lacks are
-//            taken at their highest, less what they and the ledger have in common.
+//            truth, if every change of the ledger was noted. A job that the ledger lacks was
+//            reserved in a line that it lacks, and each such line is counted at all that it
+//            charged; what a line gave back is not taken off. So it may be more than is lost.
 
 #ifndef COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_
 #define COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_

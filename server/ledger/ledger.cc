@@ -324,7 +324,7 @@ class StoredLedger final : public Ledger {
     return absl::OkStatus();
   }
 
-  // Of an entry that is in the store, and is not shown before the journal has it too.
+  // Notes an entry that is in the store; it is shown only once the journal has it too.
   absl::Status Note(const AccountBook& book, const LedgerEntry& entry) {
     if (journal_ == nullptr) return absl::OkStatus();
     return journal_->Append({.dataset = book.dataset(),

@@ -6,9 +6,8 @@
 //            and checks are 64 hexadecimal digits; a check is SHA-256 of the check before (of the
 //            header line for the first) and of the line without its own. Lines are only added.
 // Guarantee  what Append() returned OK for is on disk. A line that a crash cut short is removed
-// when
-//            the file is opened; a line that was changed, removed or moved is DataLoss. Lines that
-//            are missing from the end cannot be told, nor a file that was made anew.
+//            when the file is opened; a line that was changed, removed or moved is DataLoss. Lines
+//            that are missing from the end cannot be told, nor a file that was made anew.
 // Errors     Open(): FailedPrecondition if another process has it, DataLoss that names the line,
 //            else Unavailable. Append(): Unavailable; the line may be tried again, and is there
 //            once.

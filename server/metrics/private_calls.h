@@ -21,7 +21,7 @@ inline bool HasPrivateDuration(absl::string_view method) {
          absl::StartsWith(method, "coppice.v1.AdminService/");
 }
 
-// One that ends well ends when its job does.
+// A call of this method that ends well ends when its job does.
 inline bool HasPrivateEnd(absl::string_view method) {
   return method == "coppice.v1.TrainingService/WatchJob";
 }

@@ -1,9 +1,8 @@
 // The process as a metric: when it began.
 //
 // Privacy    no more. The size of the store and what its disk has free tell exactly how many
-// private
-//            rows there are, to whoever knows all others; memory, processor time and open files
-//            tell of the rows that a job trains on. An operator watches them on the host.
+//            private rows there are, to whoever knows all others; memory, processor time and open
+//            files tell of the rows that a job trains on. An operator watches them on the host.
 
 #ifndef COPPICE_SERVER_METRICS_PROCESS_READINGS_H_
 #define COPPICE_SERVER_METRICS_PROCESS_READINGS_H_

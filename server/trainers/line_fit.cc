@@ -14,8 +14,8 @@ namespace {
 constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
 constexpr double kRidge = 0.5;        // of the noise
 constexpr double kLeastPivot = 0.3;   // of the ridge: below it the noise won
-// Of what is half solved; rows and slopes that make sense stay far below it. Held to it no sum
-// overflows, whatever noise made of the moments.
+// Bounds values of a half-solved system, so that no sum overflows whatever noise made of the
+// moments. Rows and slopes that make sense stay far below it.
 constexpr double kMaxPartial = 1e15;
 
 // The middle of a bin on a scale from -kLineUnit to kLineUnit.

@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t
     const auto hold = holds.find(dataset);
     if (hold != holds.end() && hold->second.reason == LedgerHold::kClosed) continue;
     held.push_back(dataset);
-    // One that stands keeps its head: nobody was shown another since.
+    // A hold that stands keeps its head: nobody was shown another since.
     if (hold != holds.end()) continue;
     batch.Put(
         HoldKey(dataset),

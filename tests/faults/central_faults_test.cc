@@ -3,8 +3,7 @@
 // fail each write of fixed sequences; here RocksDB is below, and everything comes in any order.
 //
 // Journal    a spending journal stands beside the store, on a disk of its own that fails too: at
-// each
-//            start the two agree, and no crash puts the ledger on hold.
+//            each start the two agree, and no crash puts the ledger on hold.
 // Measured   job j asks for an epsilon of its own, so that its trainings and its charge are told
 //            from every other's.
 // Repeatable what is asked for is; which write of the jobs' own thread a crash meets is not.
