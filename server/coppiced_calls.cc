@@ -59,9 +59,9 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     const LogLevel level = LevelOfCall(method_, code);
     if (!log_.Writes(level)) return;
     // The line's own time would be the job's.
-    if (code == grpc::StatusCode::OK && HasPrivateEnd(method_)) return;
-    const std::string method(method_);
     const std::string result(CodeName(code));
+    if (HasPrivateEnd(method_, result)) return;
+    const std::string method(method_);
     if (HasPrivateDuration(method)) {
       log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id_}});
     } else {

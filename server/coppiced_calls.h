@@ -6,9 +6,8 @@
 //            that answer well and change nothing but counts (reading, reports, predictions) at
 //            debug, all others at info, and what is our fault (INTERNAL, DATA_LOSS, UNKNOWN) as a
 //            warning. Never a message, an address, a certificate or a token.
-// Privacy    no line has a duration that is private, and a WatchJob that ends with its job has
-// none:
-//            see server/metrics/private_calls.h.
+// Privacy    no line has a duration that is private, and a WatchJob that ends with its job, or is
+//            cancelled, has none: see server/metrics/private_calls.h.
 // Which      calls of methods that there are. One refused by the access policy does not come this
 //            far: it is counted by CountRefusals(), and not logged.
 // Threads    safe to share.

@@ -17,7 +17,7 @@ CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::
     : calls_(prometheus::BuildCounter()
                  .Name("coppice_calls_total")
                  .Help("Calls that have ended, by method and status code; no WatchJob that ended "
-                       "with its job.")
+                       "with its job or was cancelled.")
                  .Register(registry)),
       seconds_(prometheus::BuildHistogram()
                    .Name("coppice_call_seconds")
@@ -35,7 +35,7 @@ CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::
 
 void CallMetrics::AddMethod(const std::string& name) {
   Method& method = methods_[name] = {.name = name};
-  if (!HasPrivateEnd(name)) method.ok = &calls_.Add({{"method", name}, {"code", "OK"}});
+  if (!HasPrivateEnd(name, "OK")) method.ok = &calls_.Add({{"method", name}, {"code", "OK"}});
   if (!HasPrivateDuration(name)) method.seconds = &seconds_.Add({{"method", name}}, kSeconds);
 }
 
@@ -67,6 +67,7 @@ void CallMetrics::Count(const Method& method, absl::string_view code) {
     if (method.ok != nullptr) method.ok->Increment();
     return;
   }
+  if (HasPrivateEnd(method.name, code)) return;
   // Rare enough for the family's own search.
   calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }

@@ -1,7 +1,7 @@
 // Calls counted and timed, by method.
 //
-// Privacy    calls whose duration is private are counted and not timed, one that ends with its job
-//            is not even counted when it ends well, and neither is among the open streams; see
+// Privacy    calls whose duration is private are counted and not timed, one that may end with its
+//            job is not even counted, and neither is among the open streams; see
 //            private_calls.h.
 // Bound      methods are those given; any other is counted as "other". Codes are gRPC's 17.
 // Threads    safe to share.
@@ -38,7 +38,7 @@ class CallMetrics {
  private:
   struct Method {
     std::string name;
-    prometheus::Counter* ok = nullptr;         // null: its end is private
+    prometheus::Counter* ok = nullptr;         // null: that end is private
     prometheus::Histogram* seconds = nullptr;  // null: its duration is
   };
 

@@ -21,9 +21,10 @@ inline bool HasPrivateDuration(absl::string_view method) {
          absl::StartsWith(method, "coppice.v1.AdminService/");
 }
 
-// A call of this method that ends well ends when its job does.
-inline bool HasPrivateEnd(absl::string_view method) {
-  return method == "coppice.v1.TrainingService/WatchJob";
+// A call of this method that ends with this code, by gRPC's name, may end when its job does: a
+// client cancels what it has no more use for, and may be faster than our OK.
+inline bool HasPrivateEnd(absl::string_view method, absl::string_view code) {
+  return method == "coppice.v1.TrainingService/WatchJob" && (code == "OK" || code == "CANCELLED");
 }
 
 }  // namespace coppice

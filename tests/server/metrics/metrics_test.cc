@@ -80,6 +80,9 @@ TEST(CallMetricsTest, AWatchThatEndsWithItsJobIsNotSeenToEnd) {
   calls.Ended(watch, "OK", 3);
   calls.StreamClosed(watch);
   EXPECT_EQ(TextOf(registry), before);
+  // A client that has seen the end may cancel before our OK arrives.
+  calls.Ended(watch, "CANCELLED", 3);
+  EXPECT_EQ(TextOf(registry), before);
   calls.Refused(watch, "PERMISSION_DENIED");
   EXPECT_THAT(TextOf(registry), HasSubstr("PERMISSION_DENIED"));
 }
