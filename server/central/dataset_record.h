@@ -13,7 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
-#include "server/central/datasets.h"
+#include "coppice/v1/dataset.pb.h"
+#include "server/central/dataset.h"
 #include "server/storage/store.h"
 
 namespace coppice {

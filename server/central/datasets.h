@@ -31,38 +31,11 @@
 #include "common/schema/schema.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/caller.h"
+#include "server/central/dataset.h"
 #include "server/ledger/ledger.h"
 #include "server/storage/store.h"
 
 namespace coppice {
-
-// The numbers are those of the wire.
-enum class DatasetState : uint8_t { kUploading = 1, kReady = 2, kDeleted = 3 };
-
-struct DatasetSpec {
-  std::string id;          // empty: the curator makes one
-  std::string request_id;  // chosen by the caller; repeating it returns the dataset it made
-  std::shared_ptr<const Schema> schema;
-  BudgetCap cap;
-  std::string owner{};  // empty: admins alone see it
-};
-
-struct DatasetInfo {
-  std::string id;
-  DatasetState state = DatasetState::kUploading;
-  int64_t created_unix_seconds = 0;
-  std::shared_ptr<const Schema> schema;
-  uint64_t rows = 0;
-  Account account;
-  std::string owner{};
-};
-
-// A dataset that can be trained on and, while this lives, not be deleted.
-struct DatasetUse {
-  std::shared_ptr<const Schema> schema;
-  Neighbours neighbours = Neighbours::kAddOrRemoveRow;
-  std::shared_ptr<const void> pin;
-};
 
 // Of one dataset.
 struct DatasetLimits {

@@ -15,7 +15,7 @@
 #include "common/privacy/neighbours.h"
 #include "common/schema/schema.h"
 #include "common/tree/model.h"
-#include "server/central/jobs.h"
+#include "server/central/job.h"
 #include "server/ledger/accounting.h"
 #include "server/trainers/trainer.h"
 

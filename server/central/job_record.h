@@ -13,7 +13,7 @@
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/training.pb.h"
-#include "server/central/jobs.h"
+#include "server/central/job.h"
 
 namespace coppice {
 

@@ -38,63 +38,13 @@
 #include "absl/types/span.h"
 #include "common/base/page.h"
 #include "server/central/datasets.h"
+#include "server/central/job.h"
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
 #include "server/trainers/trainer.h"
 
 namespace coppice {
-
-// The numbers are those of the wire.
-enum class JobState : uint8_t { kQueued = 1, kRunning = 2, kDone = 3, kFailed = 4, kCancelled = 5 };
-inline bool HasEnded(JobState state) { return state >= JobState::kDone; }
-
-struct JobSpec {
-  std::string dataset;
-  std::string algorithm;
-  uint64_t epsilon_nanos = 0;
-  uint64_t delta_atto = 0;
-  Settings settings{};
-};
-
-struct JobRequest {
-  std::string request_id;  // chosen by the caller; repeating it returns the job it made
-  std::string id;          // empty: the curator makes one
-  std::string model;       // empty: the job's id
-  JobSpec spec;
-};
-
-struct JobInfo {
-  std::string id;
-  JobSpec spec;
-  JobState state = JobState::kQueued;
-  int64_t created_unix_seconds = 0;
-  int64_t started_unix_seconds = 0;
-  int64_t ended_unix_seconds = 0;
-  std::string model;        // the id that its model has or will have
-  double progress = 0;      // while it runs
-  double seconds_left = 0;  // while it runs, whole; 0: not known
-  std::string reason{};     // why it failed or was cancelled, or what it waits for
-  Cost cost{};
-  std::vector<std::string> warnings{};
-};
-
-struct JobPreview {
-  Cost cost;
-  std::vector<Release> releases;
-  absl::Status fits;
-  std::vector<std::string> warnings;
-};
-
-// Told of a job from Watch() on. Calls come one after the other, from any thread, and must not call
-// Jobs.
-class JobWatcher {
- public:
-  virtual ~JobWatcher() = default;
-  virtual void OnJob(const JobInfo& job) = 0;
-  // The daemon stops: no more will come.
-  virtual void OnStop() = 0;
-};
 
 struct JobOptions {
   size_t threads = 1;                                         // jobs at a time; 0: none is taken

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/curator/studies.h"
+#include "server/curator/study_info.h"
 #include "server/curator/study.h"
 #include "server/storage/store.h"
 

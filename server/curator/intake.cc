@@ -12,7 +12,7 @@ namespace {
 
 // Keeps the answer, drops the rest.
 void Refuse(Submission& batch, absl::Status status) {
-  Studies::SubmitDone done = std::move(batch.done);
+  SubmitDone done = std::move(batch.done);
   batch = Submission();
   batch.done = std::move(done);
   batch.refused = std::move(status);

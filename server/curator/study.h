@@ -23,7 +23,7 @@
 #include "server/curator/partition.h"
 #include "server/curator/report_rate.h"
 #include "server/curator/spent_tickets.h"
-#include "server/curator/studies.h"
+#include "server/curator/study_info.h"
 #include "server/curator/study_life.h"
 
 namespace coppice {

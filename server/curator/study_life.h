@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "server/curator/studies.h"
+#include "server/curator/study_info.h"
 
 namespace coppice {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
-#include "server/curator/studies.h"
+#include "server/curator/study_info.h"
 #include "server/curator/study.h"
 
 namespace coppice {

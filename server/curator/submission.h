@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/curator/studies.h"
+#include "server/curator/study_info.h"
 #include "server/curator/study.h"
 #include "server/curator/ticket_authority.h"
 
@@ -32,7 +32,7 @@ struct Submission {
   std::vector<ReportOutcome> outcomes;  // one a report; kAccepted for candidates
   std::vector<Candidate> candidates;
   absl::Status refused;  // if not OK, the answer to the whole batch
-  Studies::SubmitDone done;
+  SubmitDone done;
 
   // Memory that the batch holds while it waits.
   size_t Bytes() const;

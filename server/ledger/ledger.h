@@ -46,28 +46,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/tree/certificate.h"
+#include "server/ledger/account.h"
 #include "server/ledger/account_book.h"
 #include "server/ledger/accounting.h"
 #include "server/ledger/spending_journal.h"
 #include "server/storage/store.h"
 
 namespace coppice {
-
-struct Account {
-  std::string dataset;
-  BudgetCap cap;
-  Cost spent;  // reserved and not returned
-  Left left;
-  std::vector<LedgerEntry> entries;  // all, in order
-  Sha256Digest head{};               // the last entry's hash
-  Hold hold{};                       // `left` is nothing if it is closed; no hashes if unconfirmed
-};
-
-struct Quote {
-  Cost cost;
-  absl::Status fits;  // as Reserve() would answer
-  Left left;          // after the job if it fits; else as it is
-};
 
 class Ledger {
  public:

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "coppice/v1/model.pb.h"
-#include "server/models/endpoints.h"
+#include "server/models/endpoint_info.h"
 
 namespace coppice {
 

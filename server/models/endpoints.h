@@ -34,28 +34,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/page.h"
+#include "server/models/endpoint_info.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
 
 namespace coppice {
-
-struct EndpointVersion {
-  uint64_t number = 0;
-  std::string model;  // its id
-  int64_t created_unix_seconds = 0;
-  uint64_t restored = 0;  // the version that a rollback brought back; 0: the model was set
-};
-
-struct EndpointInfo {
-  std::string id;
-  std::vector<EndpointVersion> versions;  // oldest first, at least one; the last is served
-};
-
-// What answers for an endpoint.
-struct ServedModel {
-  ModelInfo model;
-  uint64_t version = 0;
-};
 
 struct ChangeOptions {
   // The version that must be served now; 0: there is no such endpoint yet.

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "coppice/v1/model.pb.h"
-#include "server/models/models.h"
+#include "server/models/model_info.h"
 
 namespace coppice {
 

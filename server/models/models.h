@@ -29,17 +29,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/page.h"
-#include "common/tree/model.h"
+#include "server/models/model_info.h"
 #include "server/storage/store.h"
 
 namespace coppice {
-
-struct ModelInfo {
-  std::string id;
-  std::string source;  // "studies/ID" or "jobs/ID"
-  int64_t created_unix_seconds = 0;
-  std::shared_ptr<const Model> model;
-};
 
 // Holds something of Models for as long as it lives: an id for one who is going to make a model, a
 // model for one who serves it, a source for one who deletes its models.

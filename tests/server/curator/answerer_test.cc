@@ -17,7 +17,7 @@ namespace {
 
 using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
 
-Submission Batch(Studies::SubmitDone done) {
+Submission Batch(SubmitDone done) {
   Submission batch;
   batch.done = std::move(done);
   return batch;

@@ -39,7 +39,7 @@ class IntakeTest : public ::testing::Test {
   }
 
   void SubmitThen(Intake& intake, const std::vector<SubmittedReport>& reports,
-                  Studies::SubmitDone done) {
+                  SubmitDone done) {
     Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
                                     *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
     batch.done = std::move(done);

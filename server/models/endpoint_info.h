@@ -1,0 +1,34 @@
+// An endpoint as its callers see it, and the model that answers for it.
+
+#ifndef COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_
+#define COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/models/model_info.h"
+
+namespace coppice {
+
+struct EndpointVersion {
+  uint64_t number = 0;
+  std::string model;  // its id
+  int64_t created_unix_seconds = 0;
+  uint64_t restored = 0;  // the version that a rollback brought back; 0: the model was set
+};
+
+struct EndpointInfo {
+  std::string id;
+  std::vector<EndpointVersion> versions;  // oldest first, at least one; the last is served
+};
+
+// What answers for an endpoint.
+struct ServedModel {
+  ModelInfo model;
+  uint64_t version = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_

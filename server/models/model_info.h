@@ -1,0 +1,23 @@
+// A model and where it comes from.
+
+#ifndef COPPICE_SERVER_MODELS_MODEL_INFO_H_
+#define COPPICE_SERVER_MODELS_MODEL_INFO_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/tree/model.h"
+
+namespace coppice {
+
+struct ModelInfo {
+  std::string id;
+  std::string source;  // "studies/ID" or "jobs/ID"
+  int64_t created_unix_seconds = 0;
+  std::shared_ptr<const Model> model;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MODELS_MODEL_INFO_H_
