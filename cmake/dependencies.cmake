@@ -12,6 +12,27 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+# libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
+find_path(COPPICE_CSV_INCLUDE_DIR csv.h REQUIRED)
+find_library(COPPICE_CSV_LIBRARY csv REQUIRED)
+
+# The outside libraries by their names in cmake/layers.txt.
+set(COPPICE_LIBRARY_absl
+  absl::algorithm_container absl::btree absl::cord absl::core_headers absl::flat_hash_map absl::flat_hash_set
+  absl::function_ref absl::inlined_vector absl::int128 absl::optional absl::span absl::status absl::statusor
+  absl::str_format absl::strings absl::synchronization absl::time absl::variant)
+set(COPPICE_LIBRARY_boost Boost::headers)
+set(COPPICE_LIBRARY_cli11 CLI11::CLI11)
+set(COPPICE_LIBRARY_csv ${COPPICE_CSV_LIBRARY})
+set(COPPICE_LIBRARY_eigen Eigen3::Eigen)
+set(COPPICE_LIBRARY_grpc gRPC::grpc++ gRPC::grpc++_reflection)
+set(COPPICE_LIBRARY_json nlohmann_json::nlohmann_json)
+set(COPPICE_LIBRARY_lapack LAPACK::LAPACK lapacke)
+set(COPPICE_LIBRARY_openssl OpenSSL::SSL OpenSSL::Crypto)
+set(COPPICE_LIBRARY_prometheus prometheus-cpp::core prometheus-cpp::pull)
+set(COPPICE_LIBRARY_protobuf protobuf::libprotobuf)
+set(COPPICE_LIBRARY_rocksdb RocksDB::rocksdb)
+
 if(COPPICE_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)

@@ -1,4 +1,5 @@
-# coppice_library and coppice_binary: one target a component, its room checked; coppice_tests: one a folder.
+# coppice_room: one target per room of cmake/layers.txt; coppice_program: one per main.cc; coppice_tests: one per
+# folder of tests.
 
 # What every target of ours is compiled with. Our warnings are ours alone: whoever installs the client
 # library does not inherit them.
@@ -18,104 +19,118 @@ endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
 # Rooms that a device program needs, which `cmake --install DIR --component client` installs.
-set(COPPICE_CLIENT_ROOMS base privacy ldp schema tree study client)
+set(COPPICE_CLIENT_ROOMS base privacy ldp/payload ldp schema tree study client)
 install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
 
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
-set(COPPICE_COMPUTING_ROOMS privacy ldp tree data study wire curator trainers lab)
+set(COPPICE_COMPUTING_ROOMS
+  privacy ldp/payload ldp tree data study wire lab lab/audit
+  curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies
+  trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Rooms of command lines, which wait for people: with all of CLI11 in each source, that saves a
 # third of their compilation and more.
-set(COPPICE_WAITING_ROOMS cli)
+set(COPPICE_WAITING_ROOMS cli/terminal cli/studies cli/models cli/central cli)
 
 # Rooms whose sources use little but their own: each compiled by itself. Those of others are compiled together
 # under a sanitizer, where most of the time would go into reading headers; the release build, which compiles each
 # by itself, sees to it that each includes what it needs.
-set(COPPICE_LEAN_ROOMS privacy ldp tree trainers)
+set(COPPICE_LEAN_ROOMS
+  privacy ldp/payload ldp tree
+  trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Fuzz targets (tests/fuzz) need clang, and the address sanitizer finds what they break. They are guided by what
 # runs in the rooms that read bytes from outside.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
-set(COPPICE_PARSING_ROOMS ldp schema tree study data wire client access curator ledger models central daemon)
+set(COPPICE_PARSING_ROOMS
+  ldp/payload ldp schema tree study data wire client access ledger models central
+  curator/keys curator/study curator/studies daemon/config daemon/commands)
 
-# Reads cmake/layers.txt into COPPICE_SEES_<room>.
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-             ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
+# Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside
+# libraries.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/layers.txt layer_lines REGEX "^[a-z]")
 foreach(line IN LISTS layer_lines)
   string(REPLACE "|" ";" fields "${line}")
   list(GET fields 0 room)
-  list(GET fields 2 sees)
+  list(GET fields 2 needs)
+  list(GET fields 3 libraries)
   string(STRIP "${room}" room)
-  string(STRIP "${sees}" sees)
-  string(REGEX REPLACE " +" ";" sees "${sees}")
-  set(COPPICE_SEES_${room} ${sees})
+  separate_arguments(needs UNIX_COMMAND "${needs}")
+  list(TRANSFORM needs REPLACE "/" "_")
+  list(TRANSFORM needs PREPEND "coppice::")
+  separate_arguments(libraries UNIX_COMMAND "${libraries}")
+  if("grpc" IN_LIST libraries AND "coppice::proto" IN_LIST needs)
+    list(APPEND needs coppice::proto_services)
+  endif()
+  list(TRANSFORM libraries PREPEND "COPPICE_LIBRARY_")
+  set(COPPICE_NEEDS_${room} ${needs})
+  set(COPPICE_USES_${room} "")
+  foreach(library IN LISTS libraries)
+    if(NOT DEFINED ${library})
+      message(FATAL_ERROR "cmake/layers.txt, ${room}: no ${library} in cmake/dependencies.cmake")
+    endif()
+    list(APPEND COPPICE_USES_${room} ${${library}})
+  endforeach()
   list(APPEND COPPICE_ROOMS ${room})
 endforeach()
 
-function(coppice_check_layer target room)
+# coppice_room(ROOM [SOURCE...]): coppice_<room>, alias coppice::<room>, a slash being an underscore, from the
+# sources beside it. It links what cmake/layers.txt says. Without sources the library is header-only.
+function(coppice_room room)
   if(NOT room IN_LIST COPPICE_ROOMS)
-    message(FATAL_ERROR "${target}: room '${room}' is not in cmake/layers.txt")
+    message(FATAL_ERROR "room '${room}' is not in cmake/layers.txt")
   endif()
-  foreach(dep IN LISTS ARGN)
-    if(TARGET ${dep})
-      get_target_property(theirs ${dep} COPPICE_LAYER)
-      if(theirs AND NOT theirs STREQUAL room AND NOT theirs IN_LIST COPPICE_SEES_${room})
-        message(FATAL_ERROR "${target} (${room}) may not use ${dep} (${theirs}): cmake/layers.txt")
-      endif()
-    endif()
-  endforeach()
-endfunction()
-
-# coppice_library(NAME n LAYER room SRCS ... DEPS ...): coppice_<n>, alias coppice::<n>.
-# Without sources the library is header-only.
-function(coppice_library)
-  cmake_parse_arguments(A "" "NAME;LAYER" "SRCS;DEPS" ${ARGN})
-  set(target coppice_${A_NAME})
-  coppice_check_layer(${target} ${A_LAYER} ${A_DEPS})
-  if(A_SRCS)
-    add_library(${target} STATIC ${A_SRCS})
+  string(REPLACE "/" "_" name "${room}")
+  set(target coppice_${name})
+  if(ARGN)
+    add_library(${target} STATIC ${ARGN})
     target_compile_options(${target} PRIVATE ${COPPICE_COMPILE_OPTIONS})
-    if(COPPICE_SANITIZER AND A_LAYER IN_LIST COPPICE_COMPUTING_ROOMS)
+    if(COPPICE_SANITIZER AND room IN_LIST COPPICE_COMPUTING_ROOMS)
       target_compile_options(${target} PRIVATE -O1)
     endif()
-    if(A_LAYER IN_LIST COPPICE_WAITING_ROOMS)
+    if(room IN_LIST COPPICE_WAITING_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
-    if(COPPICE_SANITIZER AND NOT A_LAYER IN_LIST COPPICE_LEAN_ROOMS)
+    if(COPPICE_SANITIZER AND NOT room IN_LIST COPPICE_LEAN_ROOMS)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
     endif()
-    if(COPPICE_FUZZES AND A_LAYER IN_LIST COPPICE_PARSING_ROOMS)
+    if(COPPICE_FUZZES AND room IN_LIST COPPICE_PARSING_ROOMS)
       target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     endif()
-    target_link_libraries(${target} PUBLIC coppice_options ${A_DEPS})
+    set(visibility PUBLIC)
   else()
     add_library(${target} INTERFACE)
-    target_link_libraries(${target} INTERFACE coppice_options ${A_DEPS})
+    set(visibility INTERFACE)
   endif()
-  set_target_properties(${target} PROPERTIES COPPICE_LAYER ${A_LAYER})
-  add_library(coppice::${A_NAME} ALIAS ${target})
-  if(A_LAYER IN_LIST COPPICE_CLIENT_ROOMS)
-    set_target_properties(${target} PROPERTIES EXPORT_NAME ${A_NAME})
+  target_link_libraries(${target} ${visibility} coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
+  add_library(coppice::${name} ALIAS ${target})
+  if(room IN_LIST COPPICE_CLIENT_ROOMS)
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
     install(TARGETS ${target} EXPORT coppiceClient ARCHIVE DESTINATION lib COMPONENT client)
     file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
-    list(FILTER headers EXCLUDE REGEX "/collector[^/]*$")
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
     install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
   endif()
 endfunction()
 
-# coppice_binary(NAME n LAYER room SRCS ... DEPS ...): build/<preset>/bin/<n>.
-function(coppice_binary)
-  cmake_parse_arguments(A "" "NAME;LAYER" "SRCS;DEPS" ${ARGN})
-  coppice_check_layer(${A_NAME} ${A_LAYER} ${A_DEPS})
-  add_executable(${A_NAME} ${A_SRCS})
-  target_compile_options(${A_NAME} PRIVATE ${COPPICE_COMPILE_OPTIONS})
-  target_link_libraries(${A_NAME} PRIVATE coppice_options ${A_DEPS})
+# coppice_program(NAME ROOM [SOURCE]): build/<preset>/bin/NAME, from the main.cc of a room or from another source of it.
+function(coppice_program name room)
+  set(source main.cc)
+  if(ARGN)
+    set(source ${ARGN})
+  endif()
+  add_executable(${name} ${source})
+  target_compile_options(${name} PRIVATE ${COPPICE_COMPILE_OPTIONS})
+  string(REPLACE "/" "_" library "${room}")
+  if(TARGET coppice::${library})
+    target_link_libraries(${name} PRIVATE coppice::${library})
+  endif()
+  target_link_libraries(${name} PRIVATE coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
 endfunction()
 
 # coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]):
@@ -145,8 +160,7 @@ function(coppice_tests)
   list(TRANSFORM A_FILES APPEND .cc OUTPUT_VARIABLE sources)
   add_executable(${program} ${sources} ${A_HELPERS})
   target_compile_options(${program} PRIVATE ${COPPICE_COMPILE_OPTIONS})
-  get_filename_component(room ${folder} NAME)
-  if(COPPICE_SANITIZER AND room IN_LIST COPPICE_COMPUTING_ROOMS)
+  if(COPPICE_SANITIZER AND folder MATCHES "(^|/)(privacy|ldp|tree|data|study|wire|curator|trainers|lab)$")
     target_compile_options(${program} PRIVATE -O1)
   endif()
   target_link_libraries(${program} PRIVATE coppice_options coppice_test_main ${A_DEPS})

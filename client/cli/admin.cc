@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/cli/describe.h"
-#include "client/cli/output.h"
-#include "client/cli/remote.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {

@@ -3,7 +3,7 @@
 #ifndef COPPICE_CLIENT_CLI_ADMIN_H_
 #define COPPICE_CLIENT_CLI_ADMIN_H_
 
-#include "client/cli/flags.h"
+#include "client/cli/terminal/flags.h"
 
 namespace coppice {
 

@@ -5,15 +5,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/admin.h"
-#include "client/cli/collect.h"
-#include "client/cli/dataset.h"
-#include "client/cli/endpoint.h"
-#include "client/cli/flags.h"
+#include "client/cli/central/dataset.h"
+#include "client/cli/central/train.h"
 #include "client/cli/health.h"
-#include "client/cli/model.h"
-#include "client/cli/output.h"
-#include "client/cli/study.h"
-#include "client/cli/train.h"
+#include "client/cli/models/endpoint.h"
+#include "client/cli/models/model.h"
+#include "client/cli/studies/collect.h"
+#include "client/cli/studies/study.h"
+#include "client/cli/terminal/flags.h"
+#include "client/cli/terminal/output.h"
 #include "common/base/printable.h"
 
 namespace coppice {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "client/cli/output.h"
-#include "client/collector_call.h"
+#include "client/cli/terminal/output.h"
+#include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cli/flags.h"
+#include "client/cli/terminal/flags.h"
 
 namespace coppice {
 

@@ -13,7 +13,7 @@
 #include <iostream>
 
 #include "absl/strings/str_split.h"
-#include "client/collector.h"
+#include "client/collector/collector.h"
 #include "client/trust.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "common/ldp/integer_payload.h"
 #include "common/ldp/laplace_noise.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/integer_payload.h"
 
 namespace coppice {
 

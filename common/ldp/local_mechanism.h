@@ -35,7 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/ldp/contribution.h"
+#include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
 

@@ -7,9 +7,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/bit_payload.h"
-#include "common/ldp/bit_sums.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/payload/bit_payload.h"
+#include "common/ldp/payload/bit_sums.h"
 #include "common/privacy/exp_bound.h"
 
 namespace coppice {

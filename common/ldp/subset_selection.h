@@ -21,8 +21,8 @@
 #include <memory>
 #include <string>
 
-#include "common/ldp/bit_payload.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/bit_payload.h"
 
 namespace coppice {
 

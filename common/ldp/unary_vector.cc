@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/ldp/bit_payload.h"
-#include "common/ldp/bit_sums.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/payload/bit_payload.h"
+#include "common/ldp/payload/bit_sums.h"
 #include "common/ldp/steps.h"
 
 namespace coppice {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "common/tree/certificate.h"
 #include "server/ledger/accounting.h"
-#include "server/trainers/settings.h"
+#include "server/trainers/core/settings.h"
 
 namespace coppice {
 

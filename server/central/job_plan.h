@@ -17,7 +17,7 @@
 #include "common/tree/model.h"
 #include "server/central/job.h"
 #include "server/ledger/accounting.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice {
 

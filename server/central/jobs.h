@@ -42,7 +42,7 @@
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice {
 

@@ -17,12 +17,13 @@
 #include "common/data/read_table.h"
 #include "common/privacy/delta.h"
 #include "common/tree/votes.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 
 namespace coppice {
 namespace {

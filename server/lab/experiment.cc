@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "server/curator/find_leaves.h"
-#include "server/curator/forest_size.h"
-#include "server/curator/mechanism_choice.h"
-#include "server/curator/smooth.h"
+#include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/estimation/smooth.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/forest_size.h"
 
 namespace coppice {
 namespace {

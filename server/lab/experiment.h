@@ -20,11 +20,11 @@
 #include "common/privacy/private_random.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
-#include "server/curator/alarms.h"
-#include "server/curator/estimator.h"
-#include "server/curator/partition.h"
-#include "server/curator/public_random.h"
-#include "server/curator/smooth_basis.h"
+#include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 #include "server/lab/liars.h"
 
 namespace coppice {

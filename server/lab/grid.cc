@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "server/lab/repetitions.h"
 
 namespace coppice {

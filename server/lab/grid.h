@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/curator/estimator.h"
+#include "server/curator/estimation/estimator.h"
 #include "server/lab/experiment.h"
 #include "server/lab/rows.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/bit_payload.h"
+#include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/subset_selection.h"
 #include "common/ldp/symbol_response.h"
 #include "common/ldp/unary_vector.h"

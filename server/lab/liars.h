@@ -28,8 +28,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/ldp/local_mechanism.h"
-#include "server/curator/estimator.h"
-#include "server/curator/public_random.h"
+#include "server/curator/estimation/estimator.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
-#include "server/curator/forest_size.h"
+#include "server/curator/partition/forest_size.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"

@@ -14,8 +14,8 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
-#include "server/curator/forest_size.h"
-#include "server/curator/plan.h"
+#include "server/curator/estimation/plan.h"
+#include "server/curator/partition/forest_size.h"
 #include "server/lab/plan_plot.h"
 
 namespace coppice {

@@ -3,7 +3,7 @@
 //
 // Prints a table over epsilon and the number of devices, draws it on request (through gnuplot,
 // which must be installed then), and answers what epsilon or how many devices an accuracy takes.
-// Source     server/curator/plan.h.
+// Source     server/curator/estimation/plan.h.
 
 #ifndef COPPICE_SERVER_LAB_PLAN_COMMAND_H_
 #define COPPICE_SERVER_LAB_PLAN_COMMAND_H_

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/privacy/budget.h"
-#include "server/curator/plan.h"
+#include "server/curator/estimation/plan.h"
 
 namespace coppice {
 

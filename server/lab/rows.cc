@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "server/lab/synthetic.h"
 
 namespace coppice {

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/data/table.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice {
 

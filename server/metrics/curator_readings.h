@@ -16,7 +16,7 @@
 
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/metrics/readings.h"
 
 namespace coppice {

@@ -9,7 +9,7 @@
 #include "coppice/v1/training.pb.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice {
 

@@ -19,7 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "coppice/v1/training.pb.h"
-#include "server/central/job.h"
+#include "server/central/jobs.h"
 
 namespace coppice {
 

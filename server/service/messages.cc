@@ -8,8 +8,8 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
-#include "server/curator/forest_size.h"
-#include "server/curator/partition_message.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/study/partition_message.h"
 #include "server/models/ids.h"
 #include "server/models/model_record.h"
 

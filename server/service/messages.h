@@ -14,7 +14,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/report.pb.h"
 #include "coppice/v1/study.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/models/models.h"
 
 namespace coppice {

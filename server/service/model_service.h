@@ -10,7 +10,7 @@
 #define COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
 
 #include "coppice/v1/model.grpc.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 #include "server/service/worker_pool.h"

@@ -10,8 +10,8 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
-#include "server/curator/plan.h"
-#include "server/curator/public_random.h"
+#include "server/curator/estimation/plan.h"
+#include "server/curator/partition/public_random.h"
 #include "server/service/messages.h"
 
 namespace coppice {

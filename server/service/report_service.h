@@ -10,7 +10,7 @@
 #define COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_
 
 #include "coppice/v1/report.grpc.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/service/load_limits.h"
 
 namespace coppice {

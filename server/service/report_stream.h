@@ -34,7 +34,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coppice/v1/report.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/service/load_limits.h"
 #include "server/service/submit_request.h"
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/curator/report_batch.h"
+#include "server/curator/intake/report_batch.h"
 
 namespace coppice {
 

@@ -12,7 +12,7 @@
 #define COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
 
 #include "coppice/v1/study.grpc.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/service/ticket_limiter.h"
 #include "server/service/worker_pool.h"
 

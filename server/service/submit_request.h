@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "coppice/v1/report.pb.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 
 namespace coppice {
 

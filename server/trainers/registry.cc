@@ -1,9 +1,14 @@
+#include "server/trainers/registry.h"
+
 #include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/trainers/algorithms.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/boosting/boosting.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/dpboost/dpboost.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/lazybb/lazybb.h"
 
 namespace coppice {
 

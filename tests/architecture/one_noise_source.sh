@@ -65,7 +65,7 @@ expect 'the binaries looked into' "$(ls "$bin" | grep -v '_bench$')" \
   coppice coppice-lab coppice_device_example coppiced
 
 # RAND_bytes makes ids and retry delays, in binaries with a network; RocksDB names its files by
-# std::random_device; the twister is for public randomness (server/curator/public_random.h).
+# std::random_device; the twister is for public randomness (server/curator/partition/public_random.h).
 ours='draws by coppice::OpenSslRandom'
 private='imports RAND_priv_bytes'
 client=("$ours" "$private" 'imports RAND_bytes')
@@ -81,10 +81,11 @@ expect 'the second source' "$(contents "$second_source")" \
   'imports std::random_device' std::mersenne_twister_engine
 
 # On the way of a row to its report nothing but the private generator, in any object.
-path=("$build"/{common/privacy/libcoppice_privacy,common/ldp/libcoppice_ldp,client/libcoppice_client}.a)
+path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,ldp/payload/libcoppice_ldp_payload}.a
+      "$build"/client/libcoppice_client.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # And nothing at all in a trainer: what it draws is handed to it.
-trainers=("$build"/server/trainers/libcoppice_{growing,split_scores,trainers}.a)
+trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
 expect flags "$(for name in coppiced coppice coppice-lab coppice_device_example; do

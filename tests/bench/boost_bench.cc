@@ -18,8 +18,9 @@
 
 #include "common/data/read_table.h"
 #include "common/privacy/openssl_random.h"
-#include "server/trainers/boost_columns.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/boosting/boost_columns.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/bench/uniform_rows.h"
 
 namespace coppice {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/ldp/bit_sums.h"
+#include "common/ldp/payload/bit_sums.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/studies.h"
-#include "server/curator/ticket_authority.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/curator/keys/ticket_authority.h"
+#include "server/curator/studies/studies.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/schemas.h"
 
 namespace coppice {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
-#include "server/curator/estimator.h"
-#include "server/curator/partition.h"
-#include "server/curator/public_random.h"
+#include "server/curator/estimation/estimator.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 
 namespace coppice {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "common/data/read_table.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/forest_size.h"
-#include "server/curator/partition.h"
-#include "server/curator/smooth.h"
+#include "server/curator/estimation/smooth.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/partition.h"
 #include "tests/support/data_dir.h"
 
 namespace coppice {

@@ -25,10 +25,10 @@
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
 #include "coppice/v1/report.grpc.pb.h"
-#include "server/curator/public_random.h"
-#include "server/curator/studies.h"
+#include "server/curator/partition/public_random.h"
+#include "server/curator/studies/studies.h"
 #include "server/service/report_service.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 
 namespace coppice {
 namespace {

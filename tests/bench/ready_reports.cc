@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/collector.h"
+#include "client/collector/collector.h"
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
 

@@ -17,7 +17,8 @@
 #include <CLI/CLI.hpp>
 
 #include "common/privacy/openssl_random.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/bench/uniform_rows.h"
 
 namespace coppice {

@@ -1,4 +1,4 @@
-#include "client/collector_call.h"
+#include "client/collector/collector_call.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "client/collector.h"
+#include "client/collector/collector.h"
 
 #include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/server_credentials.h>

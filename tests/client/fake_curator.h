@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/collector.h"
+#include "client/collector/collector.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "common/wire/packed_forest.h"

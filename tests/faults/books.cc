@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/curator/store_keys.h"
+#include "server/curator/keys/store_keys.h"
 
 namespace coppice::testing {
 namespace {

@@ -22,7 +22,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/ledger/spending_journal.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/twins.h"
 #include "tests/server/central/central_fixture.h"

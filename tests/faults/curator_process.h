@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
 #include "tests/faults/faulty_disk.h"

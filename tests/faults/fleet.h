@@ -22,7 +22,7 @@
 #include "client/journal.h"
 #include "client/policy.h"
 #include "client/privatizer.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "tests/faults/schedule.h"
 
 namespace coppice::testing {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "client/privatizer.h"
 #include "common/study/manifest.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 
 namespace coppice::testing {
 

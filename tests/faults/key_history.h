@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/study/signature.h"
-#include "server/curator/manifest_authority.h"
+#include "server/curator/keys/manifest_authority.h"
 
 namespace coppice::testing {
 

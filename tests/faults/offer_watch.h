@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "common/study/manifest.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 
 namespace coppice::testing {
 

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/privatizer.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace coppice::testing {

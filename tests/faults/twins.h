@@ -17,7 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/storage/backups.h"
+#include "server/storage/rocksdb/backups.h"
 #include "server/storage/store.h"
 
 namespace coppice::testing {

@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "tests/faults/curator_process.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/faults/fleet.h"

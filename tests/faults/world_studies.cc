@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "server/curator/estimator.h"
+#include "server/curator/estimation/estimator.h"
 #include "tests/faults/books.h"
 #include "tests/faults/world_impl.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <iostream>
 
-#include "server/coppiced_flags.h"
+#include "server/daemon/config/flags.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -10,7 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/collector.h"
+#include "client/collector/collector.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "tests/integration/daemon.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "client/collector.h"
+#include "client/collector/collector.h"
 #include "client/privatizer.h"
 #include "common/privacy/openssl_random.h"
 

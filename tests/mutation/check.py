@@ -49,7 +49,8 @@ from report import report
 
 # What is changed, and the tests that must notice: these globs pick up new files. Tests that need
 # more than the library's folders, or that are slow, are left out.
-SOURCES = ["common/privacy/*.cc", "common/privacy/*.h", "common/ldp/*.cc", "common/ldp/*.h"]
+SOURCES = ["common/privacy/*.cc", "common/privacy/*.h", "common/ldp/*.cc", "common/ldp/*.h", "common/ldp/payload/*.cc",
+           "common/ldp/payload/*.h"]
 TESTS = ["tests/common/privacy/*_test.cc", "tests/common/ldp/*_test.cc", "tests/privacy/*_test.cc"]
 LIBRARY = re.compile(r"common/(base|privacy|ldp)/")
 QUICK_SECONDS = 0.5  # these come first

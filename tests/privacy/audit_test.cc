@@ -5,7 +5,7 @@
 // tables are those of audit_trainer.h. False alarm: 1e-6 for each audit that must stay below its
 // claim.
 
-#include "server/lab/audit.h"
+#include "server/lab/audit/audit.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/selection.h"
-#include "server/lab/audit_trainer.h"
+#include "server/lab/audit/audit_trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {

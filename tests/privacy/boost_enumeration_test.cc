@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "server/trainers/boost_tree.h"
-#include "server/trainers/number_scale.h"
-#include "server/trainers/shares.h"
+#include "server/trainers/boosting/boost_tree.h"
+#include "server/trainers/boosting/number_scale.h"
+#include "server/trainers/core/shares.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"
 #include "tests/support/status_matchers.h"

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "common/ldp/bit_payload.h"
-#include "common/ldp/integer_payload.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/bit_payload.h"
+#include "common/ldp/payload/integer_payload.h"
 #include "common/ldp/subset_selection.h"
 #include "common/ldp/symbol_response.h"
 #include "common/privacy/openssl_random.h"

@@ -17,7 +17,7 @@
 #include "common/privacy/neighbours.h"
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
-#include "server/trainers/split_scores.h"
+#include "server/trainers/core/split_scores.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/tiny_tables.h"
 #include "tests/support/walking_random.h"

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/privacy/replayed_releases.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"

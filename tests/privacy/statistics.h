@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "server/trainers/gradient_leaves.h"
-#include "server/trainers/line_fit.h"
-#include "server/trainers/smooth_measure.h"
-#include "server/trainers/split_scores.h"
+#include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/core/split_scores.h"
+#include "server/trainers/dpboost/gradient_leaves.h"
+#include "server/trainers/lazybb/smooth_measure.h"
 
 namespace coppice::testing {
 

@@ -6,10 +6,10 @@
 #include <array>
 
 #include "common/privacy/noisy_sums.h"
-#include "server/trainers/smooth_measure.h"
-#include "server/trainers/split_choosers.h"
-#include "server/trainers/split_scores.h"
-#include "server/trainers/weak_learners.h"
+#include "server/trainers/core/split_scores.h"
+#include "server/trainers/forests/split_choosers.h"
+#include "server/trainers/lazybb/smooth_measure.h"
+#include "server/trainers/lazybb/weak_learners.h"
 #include "tests/privacy/enumeration.h"
 #include "tests/privacy/trainer_releases.h"
 #include "tests/support/status_matchers.h"

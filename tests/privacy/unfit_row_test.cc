@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client/privatizer.h"
-#include "server/lab/audit.h"
+#include "server/lab/audit/audit.h"
 #include "tests/privacy/privacy_loss.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/schemas.h"

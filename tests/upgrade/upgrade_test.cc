@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/journal_format.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/integration/daemon.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

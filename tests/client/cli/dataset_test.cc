@@ -1,9 +1,9 @@
-#include "client/cli/dataset.h"
+#include "client/cli/central/dataset.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "client/cli/output.h"
+#include "client/cli/terminal/output.h"
 #include "common/data/table.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"

@@ -1,4 +1,4 @@
-#include "client/cli/dataset_upload.h"
+#include "client/cli/central/dataset_upload.h"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "client/cli/describe_dataset.h"
+#include "client/cli/central/describe_dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/describe_job.h"
+#include "client/cli/central/describe_job.h"
 
 #include <gtest/gtest.h>
 

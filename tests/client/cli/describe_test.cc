@@ -1,4 +1,4 @@
-#include "client/cli/describe.h"
+#include "client/cli/terminal/describe.h"
 
 #include <gtest/gtest.h>
 

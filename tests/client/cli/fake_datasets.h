@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cli/flags.h"
+#include "client/cli/terminal/flags.h"
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
 #include "tests/support/guarded.h"

@@ -1,4 +1,4 @@
-#include "client/cli/flags.h"
+#include "client/cli/terminal/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

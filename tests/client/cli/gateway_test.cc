@@ -1,4 +1,4 @@
-#include "client/cli/gateway.h"
+#include "client/cli/studies/gateway.h"
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"

@@ -1,4 +1,4 @@
-#include "client/cli/history.h"
+#include "client/cli/studies/history.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/output.h"
+#include "client/cli/terminal/output.h"
 
 #include <gtest/gtest.h>
 

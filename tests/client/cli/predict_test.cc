@@ -1,4 +1,4 @@
-#include "client/cli/predict.h"
+#include "client/cli/models/predict.h"
 
 #include <fstream>
 #include <limits>

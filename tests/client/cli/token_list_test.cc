@@ -1,4 +1,4 @@
-#include "client/cli/token_list.h"
+#include "client/cli/studies/token_list.h"
 
 #include <fstream>
 

@@ -1,10 +1,10 @@
-#include "client/cli/train.h"
+#include "client/cli/central/train.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "client/cli/output.h"
+#include "client/cli/terminal/output.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
 

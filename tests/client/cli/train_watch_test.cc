@@ -1,4 +1,4 @@
-#include "client/cli/train_watch.h"
+#include "client/cli/central/train_watch.h"
 
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/support/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "client/cli/verify.h"
+#include "client/cli/models/verify.h"
 
 #include <fstream>
 

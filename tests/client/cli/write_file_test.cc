@@ -1,4 +1,4 @@
-#include "client/cli/write_file.h"
+#include "client/cli/terminal/write_file.h"
 
 #include <sys/stat.h>
 

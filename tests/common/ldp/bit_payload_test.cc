@@ -1,4 +1,4 @@
-#include "common/ldp/bit_payload.h"
+#include "common/ldp/payload/bit_payload.h"
 
 #include <random>
 #include <string>

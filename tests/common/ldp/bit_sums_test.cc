@@ -1,10 +1,10 @@
-#include "common/ldp/bit_sums.h"
+#include "common/ldp/payload/bit_sums.h"
 
 #include <random>
 #include <string>
 #include <vector>
 
-#include "common/ldp/bit_payload.h"
+#include "common/ldp/payload/bit_payload.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {

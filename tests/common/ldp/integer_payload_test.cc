@@ -1,4 +1,4 @@
-#include "common/ldp/integer_payload.h"
+#include "common/ldp/payload/integer_payload.h"
 
 #include <vector>
 

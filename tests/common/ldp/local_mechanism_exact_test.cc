@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/ldp/integer_payload.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/integer_payload.h"
 #include "tests/common/ldp/mechanism_case.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "common/ldp/integer_payload.h"
 #include "common/ldp/joint_counts.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/integer_payload.h"
 #include "common/privacy/openssl_random.h"
 #include "tests/support/scripted_draws.h"
 #include "tests/support/status_matchers.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/ldp/bit_payload.h"
+#include "common/ldp/payload/bit_payload.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/status_matchers.h"
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "common/ldp/bit_payload.h"
 #include "common/ldp/optimized_unary.h"
+#include "common/ldp/payload/bit_payload.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {

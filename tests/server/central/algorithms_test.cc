@@ -1,7 +1,8 @@
 // Every algorithm that the daemon offers, as a job.
 
 #include "server/central/jobs.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "server/central/central_keys.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"

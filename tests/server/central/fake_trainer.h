@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice::testing {
 

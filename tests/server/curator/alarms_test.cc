@@ -1,4 +1,4 @@
-#include "server/curator/alarms.h"
+#include "server/curator/estimation/alarms.h"
 
 #include <cmath>
 #include <map>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/ldp/bit_payload.h"
+#include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/subset_selection.h"
 #include "common/privacy/openssl_random.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/binomial_plan.h"
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"

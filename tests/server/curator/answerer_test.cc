@@ -1,4 +1,4 @@
-#include "server/curator/answerer.h"
+#include "server/curator/intake/answerer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

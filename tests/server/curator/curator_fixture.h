@@ -16,7 +16,7 @@
 #include "common/privacy/openssl_random.h"
 #include "common/schema/schema.h"
 #include "common/study/terms.h"
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

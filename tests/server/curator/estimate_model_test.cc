@@ -1,4 +1,4 @@
-#include "server/curator/estimate_model.h"
+#include "server/curator/studies/estimate_model.h"
 
 #include <limits>
 #include <string>

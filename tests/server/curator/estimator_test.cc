@@ -1,4 +1,4 @@
-#include "server/curator/estimator.h"
+#include "server/curator/estimation/estimator.h"
 
 #include <array>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/privacy/openssl_random.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
-#include "server/curator/estimator.h"
+#include "server/curator/estimation/estimator.h"
 
 namespace coppice::testing {
 

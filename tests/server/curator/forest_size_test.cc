@@ -1,9 +1,9 @@
-#include "server/curator/forest_size.h"
+#include "server/curator/partition/forest_size.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,6 +1,6 @@
 // The hybrid rule cut by cut, on tables small enough to work out by hand.
 
-#include "server/curator/hybrid_grower.h"
+#include "server/curator/partition/hybrid_grower.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "server/curator/partition.h"
+#include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

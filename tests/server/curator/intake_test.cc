@@ -1,4 +1,4 @@
-#include "server/curator/intake.h"
+#include "server/curator/intake/intake.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "server/curator/catalog.h"
-#include "server/curator/submission.h"
-#include "server/curator/ticket_authority.h"
+#include "server/curator/intake/submission.h"
+#include "server/curator/keys/ticket_authority.h"
+#include "server/curator/studies/catalog.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
@@ -38,8 +38,7 @@ class IntakeTest : public ::testing::Test {
     study_ = catalog.Find("one");
   }
 
-  void SubmitThen(Intake& intake, const std::vector<SubmittedReport>& reports,
-                  SubmitDone done) {
+  void SubmitThen(Intake& intake, const std::vector<SubmittedReport>& reports, SubmitDone done) {
     Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
                                     *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
     batch.done = std::move(done);

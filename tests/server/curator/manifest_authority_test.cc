@@ -1,7 +1,7 @@
-#include "server/curator/manifest_authority.h"
+#include "server/curator/keys/manifest_authority.h"
 
 #include "common/wire/manifest.h"
-#include "server/curator/store_keys.h"
+#include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,12 +1,12 @@
-#include "server/curator/mechanism_choice.h"
+#include "server/curator/estimation/mechanism_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "server/curator/partition.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

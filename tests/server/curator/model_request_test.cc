@@ -1,4 +1,4 @@
-#include "server/curator/model_request.h"
+#include "server/curator/studies/model_request.h"
 
 #include <limits>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "server/curator/study_request.h"
+#include "server/curator/studies/study_request.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 

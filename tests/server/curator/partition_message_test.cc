@@ -1,4 +1,4 @@
-#include "server/curator/partition_message.h"
+#include "server/curator/study/partition_message.h"
 
 #include "tests/support/status_matchers.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/curator/partition.h"
+#include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,6 +1,6 @@
 // What holds of every partition, over random tables and real ones.
 
-#include "server/curator/partition.h"
+#include "server/curator/partition/partition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "common/data/read_table.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"

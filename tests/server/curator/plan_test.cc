@@ -1,10 +1,10 @@
-#include "server/curator/plan.h"
+#include "server/curator/estimation/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/curator/forest_size.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

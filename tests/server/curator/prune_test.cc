@@ -1,10 +1,10 @@
-#include "server/curator/prune.h"
+#include "server/curator/estimation/prune.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "server/curator/public_random.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,6 +1,6 @@
 // Counts that agree, and planted ones that do not.
 
-#include "server/curator/reconcile.h"
+#include "server/curator/studies/reconcile.h"
 
 #include <atomic>
 #include <map>
@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "server/curator/store_keys.h"
-#include "server/curator/study_record.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/study/study_record.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 

@@ -1,4 +1,4 @@
-#include "server/curator/report_batch.h"
+#include "server/curator/intake/report_batch.h"
 
 #include <gtest/gtest.h>
 

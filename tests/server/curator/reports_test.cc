@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/curator/studies.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/curator/studies/studies.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"

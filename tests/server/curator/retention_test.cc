@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"

@@ -1,16 +1,16 @@
 // The basis against its definition: P, its eigenvectors, and both ways of computing them.
 
-#include "server/curator/smooth_basis.h"
+#include "server/curator/estimation/smooth_basis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "server/curator/find_leaves.h"
-#include "server/curator/forest_size.h"
-#include "server/curator/partition.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,6 +1,6 @@
 // The smooth estimator on forests of a few trees: whom it believes, and what it says of it.
 
-#include "server/curator/smooth.h"
+#include "server/curator/estimation/smooth.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "common/privacy/openssl_random.h"
-#include "server/curator/find_leaves.h"
-#include "server/curator/partition.h"
-#include "server/curator/public_random.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

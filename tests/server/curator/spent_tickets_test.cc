@@ -1,4 +1,4 @@
-#include "server/curator/spent_tickets.h"
+#include "server/curator/keys/spent_tickets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/curator/split_search.h"
+#include "server/curator/partition/split_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "server/curator/impurity.h"
+#include "server/curator/partition/impurity.h"
 #include "tests/support/schemas.h"
 
 namespace coppice {

@@ -1,6 +1,6 @@
 // The life of a study: made, listed, sealed, deleted.
 
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 // What a study admits, and how far it comes: minimum, expiry, one way through its states.
 
-#include "server/curator/study_life.h"
+#include "server/curator/study/study_life.h"
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "server/curator/study.h"
-#include "server/curator/study_request.h"
+#include "server/curator/studies/study_request.h"
+#include "server/curator/study/study.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"

@@ -1,13 +1,13 @@
 // Opening a store whose records are damaged, missing, or of another version.
 
-#include "server/curator/study_record.h"
+#include "server/curator/study/study_record.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/storage.pb.h"
-#include "server/curator/store_keys.h"
+#include "server/curator/keys/store_keys.h"
 #include "server/models/model_record.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"

@@ -1,4 +1,4 @@
-#include "server/curator/ticket_authority.h"
+#include "server/curator/keys/ticket_authority.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "server/curator/store_keys.h"
+#include "server/curator/keys/store_keys.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 

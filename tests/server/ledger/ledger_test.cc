@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/ledger/ledger_record.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/ledger/ledger_fixture.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"

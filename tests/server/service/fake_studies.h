@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/curator/studies.h"
+#include "server/curator/studies/studies.h"
 
 namespace coppice::testing {
 

@@ -1,4 +1,4 @@
-#include "server/storage/backups.h"
+#include "server/storage/rocksdb/backups.h"
 
 #include <atomic>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/server/storage/put.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

@@ -1,6 +1,6 @@
 // Every byte of a store's tables and logs is flipped, and every log cut: what is wrong is found.
 
-#include "server/storage/database_files.h"
+#include "server/storage/rocksdb/database_files.h"
 
 #include <sys/stat.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/storage/log_file.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/log_file.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 

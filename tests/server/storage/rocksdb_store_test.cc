@@ -1,4 +1,4 @@
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 
 #include <signal.h>
 #include <sys/mount.h>

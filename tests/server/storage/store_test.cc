@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/storage/rocksdb_store.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"

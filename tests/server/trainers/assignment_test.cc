@@ -1,4 +1,4 @@
-#include "server/trainers/assignment.h"
+#include "server/trainers/dpboost/assignment.h"
 
 #include <cmath>
 

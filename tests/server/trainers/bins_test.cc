@@ -1,4 +1,4 @@
-#include "server/trainers/bins.h"
+#include "server/trainers/core/bins.h"
 
 #include <algorithm>
 #include <cmath>

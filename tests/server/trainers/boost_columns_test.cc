@@ -1,4 +1,4 @@
-#include "server/trainers/boost_columns.h"
+#include "server/trainers/boosting/boost_columns.h"
 
 #include <bit>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "server/trainers/boost_scores.h"
+#include "server/trainers/boosting/boost_scores.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
 
-#include "server/trainers/boost_columns.h"
+#include "server/trainers/boosting/boost_columns.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "server/trainers/boost_task.h"
+#include "server/trainers/boosting/boost_task.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "common/data/table.h"
-#include "server/trainers/bins.h"
+#include "server/trainers/core/bins.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {

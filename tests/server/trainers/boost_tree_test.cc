@@ -1,4 +1,4 @@
-#include "server/trainers/boost_tree.h"
+#include "server/trainers/boosting/boost_tree.h"
 
 #include <map>
 

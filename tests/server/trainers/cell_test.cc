@@ -1,4 +1,4 @@
-#include "server/trainers/cell.h"
+#include "server/trainers/core/cell.h"
 
 #include <algorithm>
 #include <random>

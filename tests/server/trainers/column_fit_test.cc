@@ -1,8 +1,8 @@
-#include "server/trainers/column_fit.h"
+#include "server/trainers/boosting/column_fit.h"
 
 #include <cmath>
 
-#include "server/trainers/column_trees.h"
+#include "server/trainers/boosting/column_trees.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "server/trainers/composition.h"
+#include "server/trainers/lazybb/composition.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,9 +1,9 @@
 // What trainers share: who sees which rows, what each tree may spend, and what is written down.
 
-#include "server/trainers/ensemble.h"
+#include "server/trainers/core/ensemble.h"
 
-#include "server/trainers/semi_supervised.h"
-#include "server/trainers/shares.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/forests/semi_supervised.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"

@@ -1,11 +1,11 @@
-#include "server/trainers/gradient_tree.h"
+#include "server/trainers/dpboost/gradient_tree.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 
-#include "server/trainers/gradient_leaves.h"
+#include "server/trainers/dpboost/gradient_leaves.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,9 +1,9 @@
-#include "server/trainers/gradients.h"
+#include "server/trainers/dpboost/gradients.h"
 
 #include <cmath>
 #include <random>
 
-#include "server/trainers/split_scores.h"
+#include "server/trainers/core/split_scores.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 

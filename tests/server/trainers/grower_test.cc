@@ -1,9 +1,9 @@
-#include "server/trainers/grower.h"
+#include "server/trainers/core/grower.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "server/trainers/split_choosers.h"
+#include "server/trainers/forests/split_choosers.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "server/trainers/joint_columns.h"
+#include "server/trainers/boosting/joint_columns.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,9 @@
 #include <string>
 
 #include "common/tree/votes.h"
-#include "server/trainers/composition.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/lazybb/composition.h"
+#include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "server/trainers/leaves.h"
+#include "server/trainers/core/leaves.h"
 
 #include <cmath>
 #include <limits>

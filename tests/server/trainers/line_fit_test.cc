@@ -1,11 +1,11 @@
-#include "server/trainers/line_fit.h"
+#include "server/trainers/boosting/line_fit.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
 
-#include "server/trainers/boost_task.h"
+#include "server/trainers/boosting/boost_task.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 

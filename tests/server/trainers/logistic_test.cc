@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "server/trainers/algorithms.h"
+#include "server/trainers/boosting/boosting.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

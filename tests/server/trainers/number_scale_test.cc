@@ -1,8 +1,8 @@
-#include "server/trainers/number_scale.h"
+#include "server/trainers/boosting/number_scale.h"
 
 #include <random>
 
-#include "server/trainers/bins.h"
+#include "server/trainers/core/bins.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "server/trainers/releaser.h"
+#include "server/trainers/core/releaser.h"
 
 #include <cmath>
 #include <map>

@@ -1,4 +1,4 @@
-#include "server/trainers/settings.h"
+#include "server/trainers/core/settings.h"
 
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "server/trainers/shares.h"
+#include "server/trainers/core/shares.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,6 +1,6 @@
 // The measure on every table of a few rows: it is smooth, and no row moves it by more than it says.
 
-#include "server/trainers/smooth_measure.h"
+#include "server/trainers/lazybb/smooth_measure.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

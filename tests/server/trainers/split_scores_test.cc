@@ -1,4 +1,4 @@
-#include "server/trainers/split_scores.h"
+#include "server/trainers/core/split_scores.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "server/trainers/split_sums.h"
+#include "server/trainers/core/split_sums.h"
 
 #include <cstdlib>
 
-#include "server/trainers/split_scores.h"
+#include "server/trainers/core/split_scores.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
-#include "server/trainers/bins.h"
+#include "server/trainers/core/bins.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::testing {

@@ -5,7 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"

@@ -1,7 +1,7 @@
 // Without privacy a weak learner returns one of its best rules, looked for here row by row; with
 // it, every rule can come.
 
-#include "server/trainers/weak_learners.h"
+#include "server/trainers/lazybb/weak_learners.h"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/trainers/cell.h"
-#include "server/trainers/smooth_measure.h"
-#include "server/trainers/split_scores.h"
+#include "server/trainers/core/cell.h"
+#include "server/trainers/core/split_scores.h"
+#include "server/trainers/lazybb/smooth_measure.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

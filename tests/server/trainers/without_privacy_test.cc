@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-#include "server/trainers/trainer.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,0 +1,32 @@
+#include "client/cli/central/budget_flags.h"
+
+#include "common/privacy/budget.h"
+#include "common/privacy/delta.h"
+
+namespace coppice {
+namespace {
+
+std::string CheckDelta(const std::string& text) {
+  return std::string(ParseDelta(text).status().message());
+}
+
+std::string CheckBudget(const std::string& text) {
+  return Budget::Parse(text).ok() ? ""
+                                  : "wants a number from 0.000000001 to 1000000, such as 0.5 or 2";
+}
+
+}  // namespace
+
+CLI::Option* AddBudgetFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,
+                           const std::string& description) {
+  return verb.add_option(flag, epsilon, description)->check(CLI::Validator(CheckBudget, "NUMBER"));
+}
+
+CLI::Option* AddDeltaFlag(CLI::App& verb, const std::string& flag, std::string& delta,
+                          const std::string& description) {
+  return verb.add_option(flag, delta, description)->check(CLI::Validator(CheckDelta, "NUMBER"));
+}
+
+uint64_t DeltaOf(const std::string& text) { return *ParseDelta(text); }
+
+}  // namespace coppice

@@ -1,0 +1,14 @@
+// coppice dataset: create, upload, list, show, delete.
+
+#ifndef COPPICE_CLIENT_CLI_CENTRAL_DATASET_H_
+#define COPPICE_CLIENT_CLI_CENTRAL_DATASET_H_
+
+#include "client/cli/terminal/flags.h"
+
+namespace coppice {
+
+void AddDatasetCommands(CLI::App& app, Action& action);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_CENTRAL_DATASET_H_

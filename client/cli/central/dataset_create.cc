@@ -1,0 +1,185 @@
+#include "client/cli/central/dataset_create.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/central/budget_flags.h"
+#include "client/cli/central/dataset_upload.h"
+#include "client/cli/central/describe_dataset.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/interrupt.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+struct FileFlags {
+  std::string data_file;
+  bool strict = false;
+  bool unlabelled = false;
+};
+
+void AddFileFlags(CLI::App& verb, FileFlags& flags) {
+  verb.add_option("--data", flags.data_file,
+                  "Table, CSV or LIBSVM; the curator gets to see all of it")
+      ->required();
+  verb.add_flag("--strict", flags.strict,
+                "Refuse values outside the schema's bounds instead of clamping them");
+  verb.add_flag("--unlabelled", flags.unlabelled,
+                "Take rows whose class is empty; they count where no class is needed");
+}
+
+absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema) {
+  COPPICE_ASSIGN_OR_RETURN(
+      TableFile file, ReadTable(flags.data_file, std::move(schema),
+                                {.strict = flags.strict, .allow_unlabelled = flags.unlabelled}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  return std::move(file.table);
+}
+
+// What goes on with an upload that was cut off.
+std::string ResumeCommand(const std::string& dataset, const FileFlags& flags) {
+  return absl::StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
+                      flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
+}
+
+// Uploads what is missing and prints what the dataset is then, however it went.
+absl::Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const Table& table,
+                            bool json, v1::Dataset dataset) {
+  CatchInterrupts();
+  absl::Status status;
+  {
+    Progress progress("rows", table.num_rows());
+    const UploadHooks hooks{.progress = [&](uint64_t rows) { progress.Show(rows); },
+                            .stop = Interrupted};
+    status = UploadTable(remote, table, hooks, dataset);
+  }
+  PrintObject(DescribeDataset(dataset), json);
+  if (status.ok() || dataset.state() != v1::DATASET_STATE_UPLOADING) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; what is stored stays: go on with `",
+                                   ResumeCommand(IdOf(dataset.name()), flags), "`"));
+}
+
+// ---- create
+
+struct CreateFlags : FileFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string schema_file, dataset, epsilon;
+  std::string delta = "0";
+  v1::Composition composition = v1::COMPOSITION_BASIC;
+  v1::Neighbours neighbours = v1::NEIGHBOURS_ADD_OR_REMOVE_ROW;
+};
+
+absl::Status Create(const CreateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, schema));
+  v1::CreateDatasetRequest request;
+  COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
+  request.set_dataset_id(flags.dataset);
+  *request.mutable_schema() = ToProto(*schema);
+  v1::BudgetCap& cap = *request.mutable_cap();
+  cap.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  cap.set_delta_atto(DeltaOf(flags.delta));
+  cap.set_composition(flags.composition);
+  cap.set_neighbours(flags.neighbours);
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::CreateDatasetResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.datasets().CreateDataset(&context, request, &response);
+  }));
+  return UploadAndPrint(remote, flags, table, flags.output.json,
+                        std::move(*response.mutable_dataset()));
+}
+
+// ---- upload
+
+struct UploadFlags : FileFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string dataset, schema_file;
+};
+
+absl::Status CheckSameSchema(const std::string& schema_file, const Schema& schema) {
+  if (schema_file.empty()) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const auto given, ReadSchema(schema_file));
+  if (*given == schema) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      schema_file, " is not the schema that the dataset was created with; leave --schema out"));
+}
+
+absl::Status Upload(const UploadFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  COPPICE_ASSIGN_OR_RETURN(v1::Dataset dataset,
+                           GetDataset(remote, MakeName("datasets", flags.dataset)));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
+  COPPICE_RETURN_IF_ERROR(CheckSameSchema(flags.schema_file, schema));
+  COPPICE_ASSIGN_OR_RETURN(const Table table,
+                           ReadRows(flags, std::make_shared<const Schema>(std::move(schema))));
+  COPPICE_RETURN_IF_ERROR(CheckResumable(dataset, table));
+  return UploadAndPrint(remote, flags, table, flags.output.json, std::move(dataset));
+}
+
+}  // namespace
+
+void AddDatasetCreate(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<CreateFlags>();
+  CLI::App* verb = AddVerb(noun, "create", "Upload a table under a privacy budget",
+                           "coppice dataset create --data private.csv --schema schema.json "
+                           "--epsilon-total 4");
+  AddFileFlags(*verb, *flags);
+  verb->add_option("--schema", flags->schema_file,
+                   "Schema, JSON; its bounds, categories and classes are public")
+      ->required();
+  AddBudgetFlag(*verb, "--epsilon-total", flags->epsilon,
+                "What all jobs on it together may cost, for good")
+      ->required();
+  CLI::Option* delta = AddDeltaFlag(*verb, "--delta-total", flags->delta,
+                                    "The same for delta; 0: pure differential privacy only")
+                           ->capture_default_str();
+  AddChoice<v1::Composition>(
+      *verb, "--composition", flags->composition,
+      {{"basic", v1::COMPOSITION_BASIC}, {"zcdp", v1::COMPOSITION_ZERO_CONCENTRATED}},
+      "How the costs of jobs add up: basic, their epsilons (default); or zcdp, which allows more "
+      "small jobs for a --delta-total, such as 1e-6");
+  AddChoice<v1::Neighbours>(
+      *verb, "--neighbours", flags->neighbours,
+      {{"add_or_remove_row", v1::NEIGHBOURS_ADD_OR_REMOVE_ROW},
+       {"change_label", v1::NEIGHBOURS_CHANGE_LABEL}},
+      "What is hidden: add_or_remove_row, whether a row is there at all (default); or "
+      "change_label, the label of a row alone: its features are then public");
+  AddIdFlag(*verb, "--dataset", flags->dataset,
+            "Id of the new dataset (default: the curator's choice)", /*required=*/false);
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  verb->parse_complete_callback([flags, delta] {
+    if (flags->composition != v1::COMPOSITION_ZERO_CONCENTRATED) return;
+    if (DeltaOf(flags->delta) > 0) return;
+    throw CLI::ValidationError(delta->get_name(), "must be above 0 for --composition zcdp");
+  });
+  OnParsed(*verb, action, flags, Create);
+}
+
+void AddDatasetUpload(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<UploadFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "upload", "Go on with an upload that was cut off, with the same file",
+              "coppice dataset upload --dataset d-7b1e --data private.csv");
+  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
+  AddFileFlags(*verb, *flags);
+  verb->add_option("--schema", flags->schema_file,
+                   "Refuse unless the dataset has this schema (default: take the dataset's)");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Upload);
+}
+
+}  // namespace coppice

@@ -1,0 +1,178 @@
+#include "client/cli/central/dataset_upload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/terminal/describe.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kMaxRows = 65'536;
+constexpr size_t kBlockBytes = 1 << 20;
+// A stream is short, so that each has the deadline of one call and the server's answer comes soon.
+constexpr int kBlocksPerStream = 16;
+constexpr int kFruitlessTries = 5;
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+
+class TableUpload {
+ public:
+  TableUpload(const Remote& remote, const Table& table, const UploadHooks& hooks,
+              v1::Dataset& dataset)
+      : remote_(remote), table_(table), hooks_(hooks), dataset_(dataset), sent_(dataset.rows()) {}
+
+  absl::Status Run() {
+    COPPICE_RETURN_IF_ERROR(CheckResumable(dataset_, table_));
+    int fruitless = 0;
+    while (!IsComplete()) {
+      if (hooks_.stop()) return Stopped();
+      const uint64_t before = dataset_.rows();
+      const absl::Status status = SendStream();
+      if (status.ok()) {
+        fruitless = 0;
+        continue;
+      }
+      if (!MayGoOn(status)) return status;
+      COPPICE_RETURN_IF_ERROR(AskWhere(status));
+      fruitless = dataset_.rows() > before ? 0 : fruitless + 1;
+      if (fruitless == kFruitlessTries) return status;
+      if (fruitless > 0) absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  bool IsComplete() const {
+    return dataset_.state() == v1::DATASET_STATE_READY && dataset_.rows() == table_.num_rows();
+  }
+
+  // FailedPrecondition is also said to a block that comes before the curator has finished with the
+  // stream that broke.
+  static bool MayGoOn(const absl::Status& status) {
+    return IsRetryable(status) || status.code() == absl::StatusCode::kFailedPrecondition;
+  }
+
+  absl::Status Stopped() const {
+    return absl::CancelledError(
+        absl::StrCat("stopped with ", dataset_.rows(), " of ", table_.num_rows(), " rows stored"));
+  }
+
+  // One stream of a few blocks. OK: what `dataset_` now says is stored.
+  absl::Status SendStream() {
+    v1::UploadRowsResponse response;
+    uint64_t next = dataset_.rows();
+    COPPICE_RETURN_IF_ERROR(remote_.Call([&](grpc::ClientContext& context) {
+      const auto writer = remote_.datasets().UploadRows(&context, &response);
+      WriteBlocks(*writer, next);
+      writer->WritesDone();
+      return writer->Finish();
+    }));
+    dataset_ = std::move(*response.mutable_dataset());
+    if (dataset_.rows() == next) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("the curator has ", dataset_.rows(), " rows where ",
+                                            next, " were sent; delete the dataset"));
+  }
+
+  // Moves `next` past what was written.
+  void WriteBlocks(grpc::ClientWriter<v1::UploadRowsRequest>& writer, uint64_t& next) {
+    const size_t step = RowsPerBlock(table_.schema().num_features());
+    for (int block = 0; block < kBlocksPerStream; ++block) {
+      if (block > 0 && hooks_.stop()) return;
+      const size_t end = std::min<size_t>(next + step, table_.num_rows());
+      v1::UploadRowsRequest request;
+      if (block == 0) request.set_dataset(dataset_.name());
+      request.set_first_row(next);
+      *request.mutable_rows() = BlockOf(table_, next, end);
+      request.set_complete(end == table_.num_rows());
+      sent_ = std::max<uint64_t>(sent_, end);
+      if (!writer.Write(request)) return;  // Finish() says why
+      next = end;
+      hooks_.progress(next);
+      if (request.complete()) return;
+    }
+  }
+
+  // How far the stream that ended with `why` came. That error, if it was not because of that.
+  absl::Status AskWhere(const absl::Status& why) {
+    const uint64_t before = dataset_.rows();
+    COPPICE_ASSIGN_OR_RETURN(dataset_, GetDataset(remote_, dataset_.name(), /*patiently=*/true));
+    if (dataset_.rows() < before || dataset_.rows() > sent_) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "somebody else uploads to this dataset: it has ", dataset_.rows(), " rows, of which ",
+          sent_, " were sent from here; delete it, and upload from one place"));
+    }
+    const bool takes_rows = dataset_.state() == v1::DATASET_STATE_UPLOADING;
+    const bool refused = why.code() == absl::StatusCode::kFailedPrecondition;
+    if (IsComplete() || (takes_rows && !(refused && dataset_.rows() == before))) {
+      return absl::OkStatus();
+    }
+    return why;
+  }
+
+  const Remote& remote_;
+  const Table& table_;
+  const UploadHooks& hooks_;
+  v1::Dataset& dataset_;
+  uint64_t sent_;  // rows that may have arrived
+};
+
+}  // namespace
+
+size_t RowsPerBlock(size_t features) {
+  const size_t row_bytes = 8 * features + 8;
+  return std::clamp<size_t>(kBlockBytes / row_bytes, 1, kMaxRows);
+}
+
+v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end) {
+  v1::RowBlock block;
+  for (size_t f = 0; f < table.schema().num_features(); ++f) {
+    const absl::Span<const double> values = table.column(f).subspan(begin, end - begin);
+    block.add_columns()->mutable_values()->Assign(values.begin(), values.end());
+  }
+  if (table.schema().target()) {
+    const absl::Span<const double> targets = table.targets().subspan(begin, end - begin);
+    block.mutable_targets()->Assign(targets.begin(), targets.end());
+  } else {
+    const absl::Span<const uint32_t> labels = table.labels().subspan(begin, end - begin);
+    block.mutable_labels()->Assign(labels.begin(), labels.end());
+  }
+  return block;
+}
+
+absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table) {
+  const std::string id = IdOf(dataset.name());
+  if (dataset.state() == v1::DATASET_STATE_DELETED) {
+    return absl::FailedPreconditionError(absl::StrCat("dataset ", id, " is deleted"));
+  }
+  if (dataset.state() != v1::DATASET_STATE_UPLOADING) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the upload of dataset ", id, " is complete; nothing can be added to it"));
+  }
+  if (dataset.rows() <= table.num_rows()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("dataset ", id, " has ", dataset.rows(), " rows already and the file only ",
+                   table.num_rows(), "; go on with the file that the upload began with"));
+}
+
+absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
+                         v1::Dataset& dataset) {
+  return TableUpload(remote, table, hooks, dataset).Run();
+}
+
+absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
+                                       bool patiently) {
+  v1::GetDatasetRequest request;
+  request.set_name(name);
+  v1::GetDatasetResponse response;
+  const auto call = [&](grpc::ClientContext& context) {
+    return remote.datasets().GetDataset(&context, request, &response);
+  };
+  COPPICE_RETURN_IF_ERROR(patiently ? remote.CallPatiently(call) : remote.Call(call));
+  return std::move(*response.mutable_dataset());
+}
+
+}  // namespace coppice

@@ -1,0 +1,149 @@
+#include "client/cli/central/describe_dataset.h"
+
+#include <set>
+
+#include "absl/strings/escaping.h"
+#include "client/cli/terminal/describe.h"
+
+namespace coppice {
+namespace {
+
+double RhoNumber(uint64_t pico) { return static_cast<double>(pico) / 1e12; }
+
+bool IsZeroConcentrated(const v1::Dataset& dataset) {
+  return dataset.cap().composition() == v1::COMPOSITION_ZERO_CONCENTRATED;
+}
+
+std::string KindText(v1::LedgerEntryKind kind) {
+  return EnumText(v1::LedgerEntryKind_Name(kind), "LEDGER_ENTRY_KIND_");
+}
+
+std::string CompositionText(v1::Composition composition) {
+  return composition == v1::COMPOSITION_ZERO_CONCENTRATED
+             ? "zcdp"
+             : EnumText(v1::Composition_Name(composition), "COMPOSITION_");
+}
+
+Json DescribeSchema(const v1::Schema& schema) {
+  Json json = {{"label", schema.label()}, {"features", Json::array()}};
+  for (const v1::Feature& feature : schema.features()) json["features"].push_back(feature.name());
+  if (schema.has_target()) {
+    json["target_min"] = schema.target().min();
+    json["target_max"] = schema.target().max();
+  } else {
+    json["classes"] = schema.classes();
+  }
+  return json;
+}
+
+Json DescribeEntry(const v1::LedgerEntry& entry) {
+  Json json = {{"time", TimeText(entry.unix_seconds())},
+               {"entry", KindText(entry.kind())},
+               {"job", IdOf(entry.job())}};
+  json.update(DescribeCost(entry.cost()));
+  json["releases"] = Json::array();
+  for (const v1::Release& release : entry.releases()) {
+    json["releases"].push_back(DescribeRelease(release));
+  }
+  json["hash"] = absl::BytesToHexString(entry.hash());
+  return json;
+}
+
+// Every line of the ledger's table has these cells.
+Json BlankLine(const v1::Dataset& dataset) {
+  Json line = {{"time", ""}, {"entry", ""}, {"job", ""}, {"epsilon", ""}};
+  if (dataset.cap().delta_atto() > 0) line["delta"] = "";
+  if (IsZeroConcentrated(dataset)) line["rho"] = "";
+  line.update({{"release", ""}, {"mechanism", ""}, {"times", ""}, {"each", ""}, {"part", ""}});
+  return line;
+}
+
+Json EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) {
+  Json line = BlankLine(dataset);
+  line["time"] = TimeText(entry.unix_seconds());
+  line["entry"] = KindText(entry.kind());
+  line["job"] = IdOf(entry.job());
+  if (entry.kind() == v1::LEDGER_ENTRY_KIND_OPENED) return line;
+  line["epsilon"] = EpsilonNumber(entry.cost().epsilon_nanos());
+  if (line.contains("delta")) line["delta"] = DeltaNumber(entry.cost().delta_atto());
+  if (line.contains("rho")) line["rho"] = RhoNumber(entry.cost().rho_pico());
+  return line;
+}
+
+Json ReleaseLine(const v1::Dataset& dataset, const v1::Release& release) {
+  Json line = BlankLine(dataset);
+  line["release"] = release.what();
+  line["mechanism"] = release.mechanism();
+  line["times"] = release.times();
+  line["each"] = EpsilonNumber(release.epsilon_nanos());
+  line["part"] = release.part().empty() ? "all" : release.part();
+  return line;
+}
+
+}  // namespace
+
+Json DescribeCost(const v1::Cost& cost) {
+  Json json = {{"epsilon", EpsilonNumber(cost.epsilon_nanos())},
+               {"delta", DeltaNumber(cost.delta_atto())}};
+  if (cost.rho_pico() > 0 && cost.rho_pico() != UINT64_MAX)
+    json["rho"] = RhoNumber(cost.rho_pico());
+  return json;
+}
+
+Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
+  const v1::BudgetCap& cap = dataset.cap();
+  return {{"dataset", IdOf(dataset.name())},
+          {"state", EnumText(v1::DatasetState_Name(dataset.state()), "DATASET_STATE_")},
+          {"rows", dataset.rows()},
+          {"epsilon_total", EpsilonNumber(cap.epsilon_nanos())},
+          {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
+          {"epsilon_left", EpsilonNumber(dataset.epsilon_left_nanos())},
+          {"delta_total", DeltaNumber(cap.delta_atto())},
+          {"delta_spent", DeltaNumber(dataset.spent().delta_atto())},
+          {"composition", CompositionText(cap.composition())},
+          {"neighbours", EnumText(v1::Neighbours_Name(cap.neighbours()), "NEIGHBOURS_")},
+          {"created", TimeText(dataset.created_unix_seconds())}};
+}
+
+Json DescribeDataset(const v1::Dataset& dataset) {
+  Json json = DescribeDatasetBriefly(dataset);
+  if (IsZeroConcentrated(dataset)) json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
+  if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
+    json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
+  }
+  if (!dataset.owner().empty()) json["owner"] = dataset.owner();
+  if (dataset.has_hold_lost()) json["hold_lost"] = DescribeCost(dataset.hold_lost());
+  if (!dataset.ledger().empty() && !dataset.ledger().rbegin()->hash().empty()) {
+    json["ledger_head"] = absl::BytesToHexString(dataset.ledger().rbegin()->hash());
+  }
+  return json;
+}
+
+Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
+  Json json = DescribeDataset(dataset);
+  json["schema"] = DescribeSchema(dataset.schema());
+  json["ledger"] = Json::array();
+  for (const v1::LedgerEntry& entry : dataset.ledger()) {
+    json["ledger"].push_back(DescribeEntry(entry));
+  }
+  return json;
+}
+
+std::vector<Json> LedgerTable(const v1::Dataset& dataset) {
+  std::set<std::string> settled;
+  for (const v1::LedgerEntry& entry : dataset.ledger()) {
+    if (entry.kind() == v1::LEDGER_ENTRY_KIND_SETTLED) settled.insert(entry.job());
+  }
+  std::vector<Json> lines;
+  for (const v1::LedgerEntry& entry : dataset.ledger()) {
+    lines.push_back(EntryLine(dataset, entry));
+    const bool is_plan = entry.kind() == v1::LEDGER_ENTRY_KIND_RESERVED;
+    if (is_plan && settled.count(entry.job()) > 0) continue;
+    for (const v1::Release& release : entry.releases()) {
+      lines.push_back(ReleaseLine(dataset, release));
+    }
+  }
+  return lines;
+}
+
+}  // namespace coppice

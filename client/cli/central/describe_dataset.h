@@ -1,0 +1,28 @@
+// Datasets and what was spent of their budgets, as the JSON that the commands print.
+
+#ifndef COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_
+#define COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_
+
+#include <vector>
+
+#include "client/cli/terminal/output.h"
+#include "coppice/v1/dataset.pb.h"
+
+namespace coppice {
+
+// epsilon and delta; rho as well where there is one.
+Json DescribeCost(const v1::Cost& cost);
+
+// dataset, state, rows; then its budget: in all, spent, left. The same members for every dataset.
+Json DescribeDatasetBriefly(const v1::Dataset& dataset);
+// With rho, under zero-concentrated differential privacy.
+Json DescribeDataset(const v1::Dataset& dataset);
+// The same, what its rows look like, and every entry of the ledger with its releases: for scripts.
+Json DescribeDatasetWithLedger(const v1::Dataset& dataset);
+// The ledger for people: a line an entry, and below it one a release. What was planned is left out
+// once it is known what was made.
+std::vector<Json> LedgerTable(const v1::Dataset& dataset);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_

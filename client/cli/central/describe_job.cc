@@ -1,0 +1,165 @@
+#include "client/cli/central/describe_job.h"
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "client/cli/central/describe_dataset.h"
+#include "client/cli/terminal/describe.h"
+
+namespace coppice {
+namespace {
+
+std::string StateText(v1::JobState state) {
+  return EnumText(v1::JobState_Name(state), "JOB_STATE_");
+}
+
+Json TimeOrNull(int64_t unix_seconds) {
+  return unix_seconds == 0 ? Json() : Json(TimeText(unix_seconds));
+}
+
+std::string TypeText(v1::ParameterType type) {
+  return EnumText(v1::ParameterType_Name(type), "PARAMETER_TYPE_");
+}
+
+std::vector<std::string> TasksOf(const v1::Algorithm& algorithm) {
+  std::vector<std::string> tasks;
+  if (algorithm.classification()) tasks.emplace_back("classification");
+  if (algorithm.regression()) tasks.emplace_back("regression");
+  return tasks;
+}
+
+Json DescribeParameter(const v1::Parameter& parameter) {
+  Json json = {{"name", parameter.name()}, {"type", TypeText(parameter.type())}};
+  if (parameter.type() == v1::PARAMETER_TYPE_CHOICE) {
+    json["choices"] = parameter.choices();
+  } else {
+    json["min"] = parameter.min();
+    json["max"] = parameter.max();
+  }
+  json["default"] = parameter.default_value();
+  json["description"] = parameter.description();
+  return json;
+}
+
+// "one_rule or top_down", "a whole number from 1 to 20".
+std::string RangeText(const v1::Parameter& parameter) {
+  if (parameter.type() == v1::PARAMETER_TYPE_CHOICE) {
+    return absl::StrJoin(parameter.choices(), " or ");
+  }
+  return absl::StrCat(
+      parameter.type() == v1::PARAMETER_TYPE_INTEGER ? "a whole number from " : "a number from ",
+      parameter.min(), " to ", parameter.max());
+}
+
+std::string MeaningText(const v1::Parameter& parameter) {
+  if (parameter.description().empty()) return RangeText(parameter);
+  return absl::StrCat(RangeText(parameter), ": ", parameter.description());
+}
+
+// `text` in lines of at most 78 characters, each after `indent` spaces.
+std::string Wrap(absl::string_view text, size_t indent) {
+  constexpr size_t kWidth = 78;
+  std::string wrapped, line;
+  for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (!line.empty() && indent + line.size() + 1 + word.size() > kWidth) {
+      absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "" : " ", word);
+  }
+  if (!line.empty()) absl::StrAppend(&wrapped, std::string(indent, ' '), line, "\n");
+  return wrapped;
+}
+
+}  // namespace
+
+Json DescribeJobBriefly(const v1::Job& job) {
+  return {{"job", IdOf(job.name())},
+          {"state", StateText(job.state())},
+          {"dataset", IdOf(job.spec().dataset())},
+          {"algorithm", job.spec().algorithm()},
+          {"epsilon", EpsilonNumber(job.cost().epsilon_nanos())},
+          {"model", IdOf(job.model())},
+          {"progress", job.progress()},
+          {"created", TimeText(job.created_unix_seconds())}};
+}
+
+Json DescribeJob(const v1::Job& job) {
+  const std::map<std::string, std::string> settings(job.spec().settings().begin(),
+                                                    job.spec().settings().end());
+  Json json = {{"job", IdOf(job.name())},
+               {"model", IdOf(job.model())},
+               {"state", StateText(job.state())},
+               {"dataset", IdOf(job.spec().dataset())},
+               {"algorithm", job.spec().algorithm()},
+               {"settings", settings}};
+  json.update(DescribeCost(job.cost()));
+  json["progress"] = job.progress();
+  json["seconds_left"] = job.state() == v1::JOB_STATE_RUNNING ? Json(job.seconds_left()) : Json();
+  json["created"] = TimeText(job.created_unix_seconds());
+  json["started"] = TimeOrNull(job.started_unix_seconds());
+  json["ended"] = TimeOrNull(job.ended_unix_seconds());
+  if (!job.reason().empty()) json["reason"] = job.reason();
+  json["warnings"] = job.warnings();
+  return json;
+}
+
+std::string JobLine(const v1::Job& job) {
+  std::string line = absl::StrCat(IdOf(job.name()), " ", StateText(job.state()));
+  if (job.state() != v1::JOB_STATE_RUNNING) return line;
+  absl::StrAppend(&line, ", ", std::floor(100 * job.progress()), " %");
+  if (job.seconds_left() > 0 && std::isfinite(job.seconds_left())) {
+    const absl::Duration left = absl::Seconds(std::ceil(job.seconds_left()));
+    absl::StrAppend(&line, ", about ", absl::FormatDuration(left), " left");
+  }
+  return line;
+}
+
+Json DescribePreview(const v1::PreviewJobResponse& preview) {
+  Json json = {{"fits", preview.fits()}};
+  if (!preview.fits()) json["reason"] = preview.reason();
+  json.update(DescribeCost(preview.cost()));
+  json["releases"] = Json::array();
+  for (const v1::Release& release : preview.releases()) {
+    json["releases"].push_back(DescribeRelease(release));
+  }
+  json["warnings"] = preview.warnings();
+  return json;
+}
+
+Json DescribeAlgorithm(const v1::Algorithm& algorithm) {
+  Json json = {{"algorithm", algorithm.name()},
+               {"summary", algorithm.summary()},
+               {"tasks", TasksOf(algorithm)},
+               {"neighbours", EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_")},
+               {"delta", algorithm.delta()},
+               {"source", algorithm.source()},
+               {"parameters", Json::array()}};
+  for (const v1::Parameter& parameter : algorithm.parameters()) {
+    json["parameters"].push_back(DescribeParameter(parameter));
+  }
+  return json;
+}
+
+std::string AlgorithmText(const v1::Algorithm& algorithm) {
+  std::string text = absl::StrCat(algorithm.name(), "\n", Wrap(algorithm.summary(), 2));
+  absl::StrAppend(
+      &text, Wrap(absl::StrCat("For ", absl::StrJoin(TasksOf(algorithm), " and "), "; ",
+                               algorithm.delta() ? "epsilon, or epsilon and delta" : "pure epsilon",
+                               "; neighbours: ",
+                               EnumText(v1::Neighbours_Name(algorithm.neighbours()), "NEIGHBOURS_"),
+                               ". Source: ", algorithm.source()),
+                  2));
+  for (const v1::Parameter& parameter : algorithm.parameters()) {
+    absl::StrAppend(&text, "    --set ", parameter.name(), "=", parameter.default_value(), "\n",
+                    Wrap(MeaningText(parameter), 8));
+  }
+  return text;
+}
+
+}  // namespace coppice

@@ -1,0 +1,29 @@
+// Jobs, what they would cost, and algorithms, as the JSON that the commands print.
+
+#ifndef COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_
+#define COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_
+
+#include <string>
+
+#include "client/cli/terminal/output.h"
+#include "coppice/v1/training.pb.h"
+
+namespace coppice {
+
+// job first, then its model, state and cost; times are null until there are such.
+Json DescribeJob(const v1::Job& job);
+// A line of a list. The same members for every job.
+Json DescribeJobBriefly(const v1::Job& job);
+// "j1 running, 42 %, about 3m10s left".
+std::string JobLine(const v1::Job& job);
+
+// fits, reason if not, cost, releases.
+Json DescribePreview(const v1::PreviewJobResponse& preview);
+
+Json DescribeAlgorithm(const v1::Algorithm& algorithm);
+// The same for people: a paragraph, and one for each parameter.
+std::string AlgorithmText(const v1::Algorithm& algorithm);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_

@@ -1,0 +1,14 @@
+// coppice train: algorithms, preview, submit, watch, list, show, cancel.
+
+#ifndef COPPICE_CLIENT_CLI_CENTRAL_TRAIN_H_
+#define COPPICE_CLIENT_CLI_CENTRAL_TRAIN_H_
+
+#include "client/cli/terminal/flags.h"
+
+namespace coppice {
+
+void AddTrainCommands(CLI::App& app, Action& action);
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_CENTRAL_TRAIN_H_

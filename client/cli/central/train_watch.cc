@@ -1,0 +1,135 @@
+#include "client/cli/central/train_watch.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/central/describe_job.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// A stream that says nothing for so long is opened anew: nobody may be there any more.
+constexpr absl::Duration kStream = absl::Minutes(10);
+// Daemons end connections of some age, also while a job brings no news: a stream that lasted this
+// long is no sign of trouble.
+constexpr absl::Duration kMinSoundStream = absl::Milliseconds(500);
+constexpr int kFruitlessTries = 5;
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+
+class Follower {
+ public:
+  Follower(const Remote& remote, const std::string& name,
+           const std::function<void(const v1::Job&)>& show)
+      : remote_(remote), name_(name), show_(show) {}
+
+  absl::StatusOr<v1::Job> Run() {
+    COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/false));
+    int fruitless = 0;
+    while (!HasEnded(job_)) {
+      const int news = news_;
+      const absl::Time opened = absl::Now();
+      const absl::Status status = ReadStream();
+      if (HasEnded(job_)) break;
+      if (!status.ok() && !IsRetryable(status)) return status;
+      const bool lasted = news_ > news || absl::Now() - opened >= kMinSoundStream;
+      fruitless = lasted ? 0 : fruitless + 1;
+      if (fruitless == kFruitlessTries) return GaveUp(status);
+      absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
+      COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/true));
+    }
+    return job_;
+  }
+
+ private:
+  static absl::Status GaveUp(const absl::Status& status) {
+    if (!status.ok()) return status;
+    return absl::UnavailableError("the curator stopped telling before the job had ended");
+  }
+
+  absl::Status Ask(bool patiently) {
+    v1::GetJobRequest request;
+    request.set_name(name_);
+    v1::GetJobResponse response;
+    const auto call = [&](grpc::ClientContext& context) {
+      return remote_.training().GetJob(&context, request, &response);
+    };
+    COPPICE_RETURN_IF_ERROR(patiently ? remote_.CallPatiently(call) : remote_.Call(call));
+    Take(*response.mutable_job());
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadStream() {
+    v1::WatchJobRequest request;
+    request.set_name(name_);
+    return remote_.CallWithin(kStream, [&](grpc::ClientContext& context) {
+      const auto reader = remote_.training().WatchJob(&context, request);
+      v1::WatchJobResponse response;
+      while (!HasEnded(job_) && reader->Read(&response)) Take(*response.mutable_job());
+      if (HasEnded(job_)) context.TryCancel();  // nothing more is of interest
+      return reader->Finish();
+    });
+  }
+
+  // What was said before, as each new stream does first, is no news.
+  void Take(v1::Job& job) {
+    Json said = DescribeJob(job);
+    if (said == said_) return;
+    said_ = std::move(said);
+    job_ = std::move(job);
+    ++news_;
+    show_(job_);
+  }
+
+  const Remote& remote_;
+  const std::string& name_;
+  const std::function<void(const v1::Job&)>& show_;
+  v1::Job job_;
+  Json said_;
+  int news_ = 0;
+};
+
+}  // namespace
+
+bool HasEnded(const v1::Job& job) {
+  return job.state() == v1::JOB_STATE_DONE || job.state() == v1::JOB_STATE_FAILED ||
+         job.state() == v1::JOB_STATE_CANCELLED;
+}
+
+absl::Status OutcomeOf(const v1::Job& job) {
+  const std::string why = job.reason().empty() ? "" : absl::StrCat(": ", job.reason());
+  if (job.state() == v1::JOB_STATE_FAILED) {
+    return absl::AbortedError(absl::StrCat("job ", IdOf(job.name()), " failed", why));
+  }
+  if (job.state() == v1::JOB_STATE_CANCELLED) {
+    return absl::CancelledError(absl::StrCat("job ", IdOf(job.name()), " was cancelled", why));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
+                                  const std::function<void(const v1::Job&)>& show) {
+  return Follower(remote, name, show).Run();
+}
+
+absl::Status WatchJob(const Remote& remote, const std::string& name, bool json) {
+  const bool objects = json || isatty(STDOUT_FILENO) == 0;
+  std::optional<UpdatingLine> line;
+  if (!objects) line.emplace();
+  COPPICE_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(remote, name, [&](const v1::Job& now) {
+                             if (objects) PrintObject(DescribeJob(now), /*json=*/true);
+                             if (line) line->Show(JobLine(now));
+                           }));
+  line.reset();
+  if (!objects) PrintObject(DescribeJob(job), /*json=*/false);
+  return OutcomeOf(job);
+}
+
+}  // namespace coppice

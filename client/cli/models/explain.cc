@@ -1,0 +1,224 @@
+#include "client/cli/models/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/models/model_source.h"
+#include "client/cli/models/predict.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/tree/render_label.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+using render_internal::CharacterCount;
+
+constexpr int kMostRows = 100;
+
+struct ExplainFlags : SourceFlags {
+  OutputFlags output;
+  std::string data_file;
+  uint32_t row = 0;  // from 1; 0: all
+  uint32_t trees = 10;
+  bool strict = false;
+};
+
+std::string UnitText(v1::ContributionUnit unit) {
+  switch (unit) {
+    case v1::CONTRIBUTION_UNIT_WEIGHT:
+      return "weight";
+    case v1::CONTRIBUTION_UNIT_SCORE:
+      return "score";
+    case v1::CONTRIBUTION_UNIT_VALUE:
+      return "value";
+    default:
+      return "probability";
+  }
+}
+
+std::string LabelText(const Schema& schema, uint32_t label) {
+  return label < schema.num_classes() ? Printable(schema.classes()[label]) : "?";
+}
+
+// What the row has: a number, a category by name, "other", or "missing".
+std::string ValueText(const v1::PathStep& step, const Schema& schema) {
+  if (std::isnan(step.value())) return "missing";
+  if (step.feature() >= schema.num_features()) return absl::StrFormat("%.6g", step.value());
+  const Feature& feature = schema.features()[step.feature()];
+  if (feature.type == FeatureType::kNumeric) return absl::StrFormat("%.6g", step.value());
+  const bool known = step.value() >= 0 && step.value() < feature.other();
+  return known ? Printable(feature.values[static_cast<size_t>(step.value())]) : "other";
+}
+
+// "yes 0.83 ± 0.02": what the leaf alone says, in the words of its kind.
+std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit, const Schema& schema) {
+  const v1::LeafPrediction& leaf = path.prediction();
+  if (unit != v1::CONTRIBUTION_UNIT_PROBABILITY) return "";
+  const auto label = static_cast<int>(leaf.label());
+  if (label >= leaf.probabilities_size()) return "";
+  std::string text =
+      absl::StrFormat("  → %s %.2f", LabelText(schema, leaf.label()), leaf.probabilities(label));
+  if (std::isfinite(leaf.standard_error())) {
+    absl::StrAppendFormat(&text, " ± %.2f", leaf.standard_error());
+  }
+  return text;
+}
+
+std::string AnswerText(const v1::Prediction& prediction, const Schema& schema) {
+  if (schema.target()) {
+    std::string text = absl::StrFormat("%s = %.6g", Printable(schema.label()), prediction.value());
+    if (std::isfinite(prediction.value_error())) {
+      absl::StrAppendFormat(&text, " ± %.3g", prediction.value_error());
+    }
+    return text;
+  }
+  std::string text = absl::StrFormat(
+      "%s = %s, probability %.3f", Printable(schema.label()), LabelText(schema, prediction.label()),
+      prediction.probabilities(static_cast<int>(prediction.label())));
+  if (std::isfinite(prediction.standard_error())) {
+    absl::StrAppendFormat(&text, " ± %.3f", prediction.standard_error());
+  }
+  return text;
+}
+
+Json DescribeStep(const v1::PathStep& step, const Schema& schema) {
+  Json json = {{"condition", step.condition()},
+               {"holds", step.holds()},
+               {"value", ValueText(step, schema)},
+               {"node", step.node()},
+               {"feature", step.feature()}};
+  if (step.kind() == v1::SPLIT_KIND_NUMERIC) json["threshold"] = step.threshold();
+  if (step.kind() == v1::SPLIT_KIND_CATEGORY) json["category"] = step.category();
+  if (step.kind() != v1::SPLIT_KIND_MISSING) json["missing_goes_left"] = step.missing_left();
+  return json;
+}
+
+// The rows that were asked for, in one request.
+absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
+                                              const ModelSource& source) {
+  v1::PredictRequest request;
+  request.set_explain(true);
+  request.set_explain_trees(flags.trees);
+  uint64_t row = 0;
+  COPPICE_ASSIGN_OR_RETURN(
+      const ReadNotes notes,
+      ReadTableInBlocks(flags.data_file, source.schema(),
+                        {.strict = flags.strict, .ignore_labels = true}, 1,
+                        [&](const Table& block) {
+                          ++row;
+                          if (flags.row == 0 || flags.row == row) {
+                            *request.add_rows() = ToProto(RowView(block.row(0)));
+                          }
+                          return request.rows_size() <= kMostRows
+                                     ? absl::OkStatus()
+                                     : absl::InvalidArgumentError(absl::StrCat(
+                                           "--data has more than ", kMostRows,
+                                           " rows: say which one to explain with --row"));
+                        }));
+  if (!notes.Summary().empty()) Note(notes.Summary());
+  if (request.rows_size() > 0) return request;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--row ", flags.row, ": the file has ", row, " rows"));
+}
+
+absl::Status Explain(const ExplainFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
+  COPPICE_ASSIGN_OR_RETURN(const v1::PredictRequest request, RequestFor(flags, *source));
+  v1::PredictResponse response;
+  COPPICE_RETURN_IF_ERROR(source->Explain(request, response));
+  if (response.explanations_size() != request.rows_size() ||
+      response.predictions_size() != request.rows_size()) {
+    return absl::DataLossError("the curator explained another number of rows than were sent");
+  }
+  for (int i = 0; i < response.explanations_size(); ++i) {
+    const v1::Prediction& prediction = response.predictions(i);
+    if (static_cast<uint32_t>(prediction.probabilities_size()) != source->schema()->num_outputs() ||
+        prediction.label() >= source->schema()->num_outputs()) {
+      return absl::DataLossError("the curator predicted classes that the schema has not");
+    }
+    const size_t row = flags.row > 0 ? flags.row : static_cast<size_t>(i) + 1;
+    if (flags.output.json) {
+      PrintObject(DescribeExplanation(row, prediction, response.explanations(i), *source->schema()),
+                  true);
+    } else {
+      if (i > 0) PrintText("\n");
+      PrintText(ExplanationText(row, prediction, response.explanations(i), *source->schema()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
+                         const v1::Explanation& explanation, const Schema& schema) {
+  Json json = DescribePrediction(row - 1, prediction, schema, 0.5);
+  json["unit"] = UnitText(explanation.unit());
+  json["base"] = explanation.base();
+  json["trees"] = Json::array();
+  for (const v1::TreePath& path : explanation.trees()) {
+    Json tree = {{"tree", path.tree()},
+                 {"contribution", path.contribution()},
+                 {"leaf", path.leaf()},
+                 {"leaf_values", Json::array()},
+                 {"leaf_standard_error", path.prediction().standard_error()},
+                 {"path", Json::array()}};
+    for (const double x : path.prediction().probabilities()) tree["leaf_values"].push_back(x);
+    for (const v1::PathStep& step : path.steps()) {
+      tree["path"].push_back(DescribeStep(step, schema));
+    }
+    json["trees"].push_back(std::move(tree));
+  }
+  return json;
+}
+
+std::string ExplanationText(size_t row, const v1::Prediction& prediction,
+                            const v1::Explanation& explanation, const Schema& schema) {
+  const std::string unit = UnitText(explanation.unit());
+  std::string text = absl::StrFormat("row %d: %s\n", row, AnswerText(prediction, schema));
+  absl::StrAppendFormat(&text, "%s without any tree: %.4g; what each tree adds, most first\n", unit,
+                        explanation.base());
+  for (const v1::TreePath& path : explanation.trees()) {
+    absl::StrAppendFormat(&text, "\ntree %d  %+.4g%s\n", path.tree(), path.contribution(),
+                          LeafText(path, explanation.unit(), schema));
+    size_t width = 0;
+    for (const v1::PathStep& step : path.steps())
+      width = std::max(width, CharacterCount(Printable(step.condition())));
+    for (const v1::PathStep& step : path.steps()) {
+      absl::StrAppend(&text, "    ", Printable(step.condition()),
+                      std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
+                      step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
+    }
+    if (path.steps().empty()) absl::StrAppend(&text, "    the same for every row\n");
+  }
+  return text;
+}
+
+void AddExplain(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<ExplainFlags>();
+  CLI::App* verb = AddVerb(noun, "explain", "Show how a model came to its predictions",
+                           "coppice model explain --model m-91c0 --data test.csv --row 3");
+  verb->add_option("--data", flags->data_file,
+                   "Table with the schema's features, CSV or LIBSVM; labels are not needed")
+      ->required();
+  verb->add_option("--row", flags->row, "Which row of it, from 1 (default: all, at most 100)")
+      ->check(CLI::Range(1u, ~0u));
+  verb->add_option("--trees", flags->trees,
+                   "Of a forest: at most so many trees, those that contribute most; 0: all")
+      ->capture_default_str();
+  verb->add_flag("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  AddOutputFlags(*verb, flags->output);
+  AddSourceFlags(*verb, flags);
+  OnParsed(*verb, action, flags, Explain);
+}
+
+}  // namespace coppice

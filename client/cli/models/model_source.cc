@@ -1,0 +1,175 @@
+#include "client/cli/models/model_source.h"
+
+#include <grpcpp/support/sync_stream.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/models/verify.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "common/base/status_macros.h"
+#include "common/tree/explain.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+class LocalSource final : public ModelSource {
+ public:
+  LocalSource(std::string id, Model model)
+      : ModelSource(std::move(id), std::make_shared<const Schema>(model.schema())),
+        model_(std::move(model)) {}
+
+  absl::Status Predict(const v1::StreamPredictionsRequest& request,
+                       v1::StreamPredictionsResponse& response) override {
+    return PredictRows(request.rows(), *response.mutable_predictions());
+  }
+
+  absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
+    COPPICE_RETURN_IF_ERROR(PredictRows(request.rows(), *response.mutable_predictions()));
+    for (const v1::Row& row : request.rows()) {
+      const Row values(row.values().begin(), row.values().end());
+      *response.add_explanations() =
+          ToProto(coppice::Explain(model_, values, request.explain_trees()));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status PredictRows(const google::protobuf::RepeatedPtrField<v1::Row>& rows,
+                           google::protobuf::RepeatedPtrField<v1::Prediction>& predictions) const {
+    for (const v1::Row& proto : rows) {
+      COPPICE_ASSIGN_OR_RETURN(const Row row, FromProto(proto, *schema()));
+      *predictions.Add() = ToProto(model_.Predict(row));
+    }
+    return absl::OkStatus();
+  }
+
+  const Model model_;
+};
+
+class RemoteSource final : public ModelSource {
+ public:
+  RemoteSource(Remote remote, std::string id, std::shared_ptr<const Schema> schema,
+               absl::Duration timeout)
+      : ModelSource(std::move(id), std::move(schema)),
+        remote_(std::move(remote)),
+        timeout_(timeout) {}
+
+  ~RemoteSource() override { CloseStream().IgnoreError(); }
+
+  absl::Status Predict(const v1::StreamPredictionsRequest& request,
+                       v1::StreamPredictionsResponse& response) override {
+    if (stream_ != nullptr && absl::Now() - opened_ > timeout_ / 2) {
+      COPPICE_RETURN_IF_ERROR(CloseStream());
+    }
+    if (stream_ == nullptr) {
+      opened_ = absl::Now();
+      context_ = std::make_unique<grpc::ClientContext>();
+      context_->set_deadline(absl::ToChronoTime(opened_ + timeout_));
+      stream_ = remote_.models().StreamPredictions(context_.get());
+    }
+    if (stream_->Write(request) && stream_->Read(&response)) return absl::OkStatus();
+    const absl::Status why = CloseStream();
+    return why.ok() ? absl::DataLossError("the curator ended the stream without an answer") : why;
+  }
+
+  absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
+    request.set_name(MakeName(kModels, id()));
+    return remote_.Call([&](grpc::ClientContext& context) {
+      return remote_.models().Predict(&context, request, &response);
+    });
+  }
+
+ private:
+  absl::Status CloseStream() {
+    if (stream_ == nullptr) return absl::OkStatus();
+    stream_->WritesDone();
+    const grpc::Status status = stream_->Finish();
+    stream_.reset();
+    context_.reset();
+    return remote_.StatusOf(status);
+  }
+
+  const Remote remote_;
+  const absl::Duration timeout_;
+  absl::Time opened_;
+  std::unique_ptr<grpc::ClientContext> context_;  // outlives the stream
+  std::unique_ptr<
+      grpc::ClientReaderWriter<v1::StreamPredictionsRequest, v1::StreamPredictionsResponse>>
+      stream_;
+};
+
+// The id of the model that the endpoint serves now.
+absl::StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint) {
+  v1::GetEndpointRequest request;
+  request.set_name(MakeName(kEndpoints, endpoint));
+  v1::GetEndpointResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.models().GetEndpoint(&context, request, &response);
+  }));
+  if (response.endpoint().versions().empty()) {
+    return absl::DataLossError(absl::StrCat("the endpoint ", endpoint, " serves nothing"));
+  }
+  const v1::EndpointVersion& version = *response.endpoint().versions().rbegin();
+  Note(absl::StrCat("endpoint ", endpoint, " serves version ", version.number(), ", model ",
+                    IdOf(version.model())));
+  return IdOf(version.model());
+}
+
+absl::StatusOr<std::unique_ptr<ModelSource>> OpenFile(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, ReadModelFile(path));
+  absl::StatusOr<Model> model = FromProto(proto);
+  if (!model.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", model.status().message()));
+  }
+  return std::make_unique<LocalSource>(IdOf(proto.name()), *std::move(model));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
+  v1::GetModelRequest request;
+  request.set_name(MakeName(kModels, id));
+  v1::GetModelResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.models().GetModel(&context, request, &response);
+  }));
+  return std::move(*response.mutable_model());
+}
+
+void AddSourceFlags(CLI::App& verb, const std::shared_ptr<SourceFlags>& flags) {
+  AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
+  AddIdFlag(verb, "--endpoint", flags->endpoint,
+            "Instead: an endpoint, for the model that it serves when the command begins",
+            /*required=*/false);
+  verb.add_option("--file", flags->file,
+                  "Instead: a file that `model export` wrote. Computed here: nobody sees the rows");
+  AddServerFlags(verb, flags->server);
+  verb.get_option("--server")->required(false);
+  verb.parse_complete_callback([flags, server = verb.get_option("--server")] {
+    const int named = static_cast<int>(!flags->model.empty()) +
+                      static_cast<int>(!flags->endpoint.empty()) +
+                      static_cast<int>(!flags->file.empty());
+    if (named != 1) throw CLI::RequiredError("One of --model, --endpoint and --file");
+    if (flags->file.empty() && server->empty()) throw CLI::RequiredError("--server");
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags& flags) {
+  if (!flags.file.empty()) return OpenFile(flags.file);
+  COPPICE_ASSIGN_OR_RETURN(Remote remote, Remote::Connect(flags.server));
+  std::string id = flags.model;
+  if (!flags.endpoint.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(id, ServedBy(remote, flags.endpoint));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
+  return std::make_unique<RemoteSource>(std::move(remote), std::move(id),
+                                        std::make_shared<const Schema>(std::move(schema)),
+                                        absl::Seconds(flags.server.timeout_seconds));
+}
+
+}  // namespace coppice

@@ -1,0 +1,63 @@
+// Which model a command is about, and its answers to rows: by the curator, over one stream of
+// predictions, or from a file, here, so that nobody else sees the rows.
+//
+// Endpoint   stands for the model that it serves when the command begins, to the end of the
+//            command.
+// Stream     each batch is answered before the next is sent. A new stream begins when half of
+//            --timeout has passed, so that each batch has the other half to be answered.
+// Errors     what the curator says; DataLoss if an answer has another number of rows, or classes
+//            that the schema does not have.
+// Threads    one at a time.
+
+#ifndef COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
+#define COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/terminal/flags.h"
+#include "client/cli/terminal/remote.h"
+#include "common/tree/model.h"
+#include "coppice/v1/model.pb.h"
+
+namespace coppice {
+
+// "models/ID" of the curator's.
+absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
+
+struct SourceFlags {
+  ServerFlags server;
+  std::string model, endpoint, file;  // one of them
+};
+
+// --model, --endpoint, --file, and those of the connection.
+void AddSourceFlags(CLI::App& verb, const std::shared_ptr<SourceFlags>& flags);
+
+class ModelSource {
+ public:
+  static absl::StatusOr<std::unique_ptr<ModelSource>> Open(const SourceFlags& flags);
+  virtual ~ModelSource() = default;
+
+  const std::string& id() const { return id_; }
+  const std::shared_ptr<const Schema>& schema() const { return schema_; }
+
+  // Fills `predictions` with one a row of `request`, which is checked by the schema.
+  virtual absl::Status Predict(const v1::StreamPredictionsRequest& request,
+                               v1::StreamPredictionsResponse& response) = 0;
+  // The response to a whole request, without a stream.
+  virtual absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) = 0;
+
+ protected:
+  ModelSource(std::string id, std::shared_ptr<const Schema> schema)
+      : id_(std::move(id)), schema_(std::move(schema)) {}
+
+ private:
+  std::string id_;
+  std::shared_ptr<const Schema> schema_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_

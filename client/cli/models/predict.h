@@ -1,0 +1,61 @@
+// Predictions for the rows of a file, block by block: memory does not grow with the file.
+
+#ifndef COPPICE_CLIENT_CLI_MODELS_PREDICT_H_
+#define COPPICE_CLIENT_CLI_MODELS_PREDICT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/terminal/output.h"
+#include "common/data/read_table.h"
+#include "common/data/table.h"
+#include "coppice/v1/model.pb.h"
+
+namespace coppice {
+
+using PredictBlock = std::function<absl::Status(const v1::StreamPredictionsRequest&,
+                                                v1::StreamPredictionsResponse&)>;
+// `row` counts from 0 in the file, `in_block` in the block.
+using OnPrediction = std::function<void(size_t row, const Table& block, size_t in_block,
+                                        const v1::Prediction& prediction)>;
+
+// At most 10000 rows, and well below four megabytes, in one message.
+size_t RowsPerCall(size_t features);
+
+// Reads the file by `schema` and calls `done` for each row in order, as the answers come; then the
+// notes of the reader. `name` is that of the model. Errors: those of the reader and of `call`;
+// DataLoss if an answer has another number of rows, or a class that the schema does not have.
+absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions& options,
+                                      const std::string& name,
+                                      const std::shared_ptr<const Schema>& schema,
+                                      const PredictBlock& call, const OnPrediction& done);
+
+// For regression: row (from 1), value, low and high (its 95 % interval), standard_error. Else:
+// row (from 1), label, probability, low and high (its 95 % interval, privacy noise included),
+// standard_error, confidence; no label where the confidence is below `abstain_below`.
+Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
+                        double abstain_below);
+
+// What share of the labels was met, or how far the numbers were off.
+struct Score {
+  uint64_t rows = 0;
+  uint64_t correct = 0;
+  uint64_t abstained = 0;    // not in `rows`
+  double squared_error = 0;  // regression: the sum
+
+  double accuracy() const {
+    return rows == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(rows);
+  }
+  double mean_squared_error() const {
+    return rows == 0 ? 0 : squared_error / static_cast<double>(rows);
+  }
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_MODELS_PREDICT_H_

@@ -1,0 +1,69 @@
+#include "client/cli/studies/history.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "common/study/signature.h"
+#include "common/study/terms.h"
+
+namespace coppice {
+namespace {
+
+struct Totals {
+  uint64_t nanos = 0;
+  uint64_t reports = 0;
+  uint64_t delivered = 0;
+};
+
+double Epsilon(uint64_t nanos) { return static_cast<double>(nanos) / Budget::kNanosPerEpsilon; }
+
+}  // namespace
+
+std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries) {
+  std::map<std::pair<std::string, std::string>, Totals> studies;
+  for (const JournalEntry& entry : entries) {
+    Totals& totals = studies[{entry.report.study, ToHex(entry.report.fingerprint)}];
+    totals.nanos = entry.epsilon.nanos();
+    ++totals.reports;
+    totals.delivered += entry.delivered ? 1 : 0;
+  }
+  std::vector<Json> rows;
+  for (const auto& [key, totals] : studies) {
+    rows.push_back({{"study", key.first},
+                    {"reports", totals.reports},
+                    {"delivered", totals.delivered},
+                    {"waiting", totals.reports - totals.delivered},
+                    {"epsilon", Epsilon(totals.nanos)},
+                    {"fingerprint", key.second}});
+  }
+  return rows;
+}
+
+std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
+  std::vector<Json> rows;
+  for (const JournalEntry& entry : entries) {
+    const PrivateReport& report = entry.report;
+    rows.push_back({{"subject", entry.subject},
+                    {"study", report.study},
+                    {"curator", entry.curator.has_value() ? Json(ToPin(*entry.curator)) : Json()},
+                    {"epsilon", Epsilon(entry.epsilon.nanos())},
+                    {"delivered", entry.delivered},
+                    {"fingerprint", ToHex(report.fingerprint)},
+                    {"ticket", absl::BytesToHexString(report.ticket.ToBytes())},
+                    {"payload", absl::BytesToHexString(report.payload)}});
+  }
+  return rows;
+}
+
+Json DescribeSpending(absl::Span<const JournalEntry> entries) {
+  std::map<std::string, uint64_t> spent;
+  for (const JournalEntry& entry : entries) spent[entry.subject] += entry.epsilon.nanos();
+  uint64_t most = 0;
+  for (const auto& [subject, nanos] : spent) most = std::max(most, nanos);
+  return {{"subjects", spent.size()}, {"most_epsilon_spent", Epsilon(most)}};
+}
+
+}  // namespace coppice

@@ -1,0 +1,395 @@
+#include "client/cli/studies/study.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "client/cli/studies/study_preview.h"
+#include "client/cli/studies/token_list.h"
+#include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "client/cli/terminal/write_file.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/wire/convert.h"
+#include "common/wire/manifest.h"
+
+namespace coppice {
+namespace {
+
+struct CreateFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string public_file, schema_file, study, epsilon;
+  v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
+  uint32_t max_payload = 0;
+  uint64_t devices = 0;
+  std::optional<uint64_t> min_reports;
+  int64_t expires_unix_seconds = 0;
+  uint32_t retention_days = 0;
+  std::optional<v1::SplitRule> rule;
+  v1::Criterion criterion = v1::CRITERION_GINI;
+  std::optional<uint32_t> depth, min_leaf, trees;
+  bool without_labels = false;
+  bool require_token = false;
+  uint64_t seed = 1;
+  bool strict = false;
+};
+
+constexpr uint32_t kForestTrees = 64;
+constexpr uint32_t kForestTreesWithoutLabels = 256;
+constexpr uint32_t kDefaultDepth = 6;
+
+// A forest of the hybrid rule, its size chosen by the curator, unless a flag asks for another
+// partition.
+v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
+  v1::PartitionOptions options;
+  const bool nothing_asked = !flags.rule && !flags.depth && !flags.min_leaf && !flags.trees;
+  const v1::SplitRule rule = flags.rule.value_or(
+      nothing_asked || flags.without_labels ? v1::SPLIT_RULE_HYBRID : v1::SPLIT_RULE_MAX_EDGE);
+  const bool hybrid = rule == v1::SPLIT_RULE_HYBRID;
+  options.set_rule(rule);
+  options.set_criterion(hybrid ? v1::CRITERION_ENTROPY : flags.criterion);
+  options.set_max_depth(flags.depth.value_or(kDefaultDepth));
+  options.set_min_leaf(flags.min_leaf.value_or(1));
+  const uint32_t forest = flags.without_labels ? kForestTreesWithoutLabels : kForestTrees;
+  options.set_trees(flags.trees.value_or(hybrid ? forest : 1));
+  options.set_seed(flags.seed);
+  options.set_ignore_labels(flags.without_labels);
+  options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
+  return options;
+}
+
+absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  v1::CreateStudyRequest request;
+  COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
+  request.set_study_id(flags.study);
+  *request.mutable_schema() = ToProto(*schema);
+  for (size_t i = 0; i < file.table.num_rows(); ++i) {
+    *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
+    request.add_public_labels(file.table.label(i));
+  }
+  *request.mutable_partition() = PartitionOf(flags);
+  request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
+  if (flags.mechanism == v1::MECHANISM_UNSPECIFIED) {
+    request.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
+  } else {
+    request.set_mechanism(flags.mechanism);
+  }
+  request.set_expected_devices(flags.devices);
+  if (flags.min_reports.has_value()) request.set_min_reports(*flags.min_reports);
+  request.set_expires_unix_seconds(flags.expires_unix_seconds);
+  request.set_retention_days(flags.retention_days);
+  request.set_require_submission_token(flags.require_token);
+  return request;
+}
+
+absl::Status Create(const CreateFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::CreateStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().CreateStudy(&context, request, &response);
+  }));
+  PrintObject(DescribeNewStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
+  const std::map<std::string, v1::SplitRule> rules = {
+      {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
+      {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
+      {"cart", v1::SPLIT_RULE_CART},
+      {"hybrid", v1::SPLIT_RULE_HYBRID}};
+  const std::map<std::string, v1::Criterion> criteria = {{"gini", v1::CRITERION_GINI},
+                                                         {"entropy", v1::CRITERION_ENTROPY}};
+  AddChoice(verb, "--split-rule", flags.rule, rules,
+            "How cells are divided (default: hybrid if no other flag asks for a partition, which "
+            "is the best there is; max_edge with --depth, --min-leaf or --trees)");
+  AddChoice(verb, "--criterion", flags.criterion, criteria,
+            "What a split reduces (default gini; hybrid takes entropy)");
+  verb.add_option("--depth", flags.depth,
+                  "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
+      ->check(CLI::Range(0, 64));
+  verb.add_option("--min-leaf", flags.min_leaf,
+                  "Fewest public rows in a leaf (default 1; chosen for hybrid)")
+      ->check(CLI::Range(1, 1 << 30));
+  verb.add_option("--trees", flags.trees,
+                  "Trees, each on a bootstrap of the public rows if several; a device answers in "
+                  "one (default 1; 64 for hybrid, 256 without labels)")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option_function<std::string>(
+          "--public-labels",
+          [&flags](const std::string& which) { flags.without_labels = which == "none"; },
+          "as_given, or none: the public labels are missing or not to be trusted, so that the "
+          "partition comes from the features alone (hybrid) and private labels decide")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"as_given", "none"}));
+  verb.add_option("--seed", flags.seed,
+                  "Public randomness of the partition; no privacy rests on it")
+      ->capture_default_str();
+}
+
+void AddAdmissionFlags(CLI::App& verb, CreateFlags& flags) {
+  verb.add_option("--min-reports", flags.min_reports,
+                  "Fewest accepted reports that a model is built from (default 1; 0: public rows "
+                  "alone will do)");
+  verb.add_option_function<std::string>(
+          "--expires",
+          [&flags](const std::string& text) { flags.expires_unix_seconds = *ParseTimeText(text); },
+          "When collection ends by itself, such as 2030-01-31T12:00:00Z (default: never)")
+      ->type_name("TIME")
+      ->check([](const std::string& text) {
+        return ParseTimeText(text).has_value() ? "" : "wants a time such as 2030-01-31T12:00:00Z";
+      });
+}
+
+void AddRetentionFlag(CLI::App& verb, CreateFlags& flags) {
+  verb.add_option("--retention-days", flags.retention_days,
+                  "Days after sealing until the study's sums, public rows and spent tickets are "
+                  "deleted; its models stay (default 0: never)")
+      ->type_name("DAYS");
+}
+
+void AddCreate(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<CreateFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
+              "coppice study create --public public.csv --schema schema.json "
+              "--epsilon 2 --mechanism optimized_unary");
+  std::map<std::string, v1::Mechanism> mechanisms = {{"auto", v1::MECHANISM_UNSPECIFIED}};
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    mechanisms[std::string(MechanismName(kind))] = ToProto(kind);
+  }
+  verb->add_option("--public", flags->public_file,
+                   "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
+                   "made from them")
+      ->required();
+  verb->add_option("--schema", flags->schema_file, "Schema, JSON")->required();
+  AddEpsilonFlag(*verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
+      ->required();
+  AddChoice(*verb, "--mechanism", flags->mechanism, mechanisms,
+            "How devices hide their rows (default auto: what says most of a label, or nearly that "
+            "in the smallest report)");
+  verb->add_option("--max-payload", flags->max_payload,
+                   "For auto: most bytes that a report's payload may have (default: no limit)");
+  verb->add_option("--devices", flags->devices,
+                   "About how many devices will answer; sizes a partition without labels");
+  verb->add_flag("--require-submission-token", flags->require_token,
+                 "Count each submission token once (see `coppice study tokens`); devices without "
+                 "one get no ticket");
+  AddAdmissionFlags(*verb, *flags);
+  AddRetentionFlag(*verb, *flags);
+  AddPartitionFlags(*verb, *flags);
+  AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
+            /*required=*/false);
+  verb->add_flag("--strict", flags->strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Create);
+}
+
+struct TokensFlags {
+  ServerFlags server;
+  OutputFlags output;
+  uint32_t count = 0;
+  std::string output_file;
+  bool force = false;
+};
+
+absl::Status IssueTokens(const TokensFlags& flags) {
+  constexpr uint32_t kMostAtOnce = 10'000;
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  std::vector<std::string> tokens;
+  while (tokens.size() < flags.count) {
+    v1::IssueSubmissionTokensRequest request;
+    request.set_count(std::min(kMostAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
+    v1::IssueSubmissionTokensResponse response;
+    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+      return remote.studies().IssueSubmissionTokens(&context, request, &response);
+    }));
+    if (response.tokens().empty()) return absl::DataLossError("the curator sent no tokens");
+    tokens.insert(tokens.end(), response.tokens().begin(), response.tokens().end());
+  }
+  COPPICE_RETURN_IF_ERROR(
+      WriteSecretAtomically(flags.output_file, WriteTokenList(tokens), flags.force));
+  PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddTokens(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<TokensFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "tokens",
+      "Make submission tokens, one for each person: each counts once in every study that asks "
+      "for them. Do not note who got which",
+      "coppice study tokens --count 1000 --output tokens.txt");
+  verb->add_option("--count", flags->count, "How many")
+      ->required()
+      ->check(CLI::Range(1, 10'000'000));
+  verb->add_option("--output", flags->output_file, "Where to write them, one a line; secret")
+      ->required();
+  verb->add_flag("--force", flags->force, "Replace the file if it exists");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, IssueTokens);
+}
+
+struct StudyListFlags {
+  ServerFlags server;
+  OutputFlags output;
+};
+
+absl::Status ListStudies(const StudyListFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  std::vector<Json> rows;
+  v1::ListStudiesRequest request;
+  do {
+    v1::ListStudiesResponse page;
+    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+      return remote.studies().ListStudies(&context, request, &page);
+    }));
+    for (const v1::Study& study : page.studies()) rows.push_back(DescribeStudyBriefly(study));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  PrintRows(rows, flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddListStudies(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<StudyListFlags>();
+  CLI::App* verb = AddVerb(noun, "list", "List all studies", "coppice study list --json");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, ListStudies);
+}
+
+struct OneStudyFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string study;
+};
+
+absl::Status Show(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::GetStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().GetStudy(&context, request, &response);
+  }));
+  const bool json = flags.output.json;
+  PrintObject(
+      json ? DescribeStudyWithAlarms(response.study()) : DescribeStudyForPeople(response.study()),
+      json);
+  return absl::OkStatus();
+}
+
+struct KeyFlags {
+  ServerFlags server;
+  OutputFlags output;
+  bool pem = false;
+};
+
+absl::Status ShowKey(const KeyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::GetCuratorKeysResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response);
+  }));
+  COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
+  if (flags.pem) {
+    std::cout << ToPem(key);
+    return absl::OkStatus();
+  }
+  const KeyId id = KeyIdOf(key);
+  PrintObject({{"key_id", absl::BytesToHexString(std::string(id.begin(), id.end()))},
+               {"pin", ToPin(key)},
+               {"endorsements", response.endorsements_size()}},
+              flags.output.json);
+  return absl::OkStatus();
+}
+
+void AddKey(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<KeyFlags>();
+  CLI::App* verb = AddVerb(
+      noun, "key",
+      "Show the key that signs what studies offer, for devices to pin; run it where the connection "
+      "to the curator can be trusted",
+      "coppice study key --pem > curator.pem");
+  verb->add_flag("--pem", flags->pem, "The key alone, as a PEM file");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, ShowKey);
+}
+
+absl::Status Seal(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::SealStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::SealStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().SealStudy(&context, request, &response);
+  }));
+  PrintObject(DescribeStudy(response.study()), flags.output.json);
+  return absl::OkStatus();
+}
+
+absl::Status Delete(const OneStudyFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::DeleteStudyRequest request;
+  request.set_name(MakeName(kStudies, flags.study));
+  v1::DeleteStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().DeleteStudy(&context, request, &response);
+  }));
+  PrintObject({{"study", flags.study}, {"deleted", true}}, flags.output.json);
+  return absl::OkStatus();
+}
+
+CLI::App* AddOneStudyVerb(CLI::App& noun, Action& action, const std::string& name,
+                          const std::string& description,
+                          absl::Status (*run)(const OneStudyFlags&)) {
+  const auto flags = std::make_shared<OneStudyFlags>();
+  CLI::App* verb =
+      AddVerb(noun, name, description,
+              "coppice study " + name + " --study s-4f2a" + (name == "delete" ? " --yes" : ""));
+  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, run);
+  return verb;
+}
+
+}  // namespace
+
+void AddStudyCommands(CLI::App& app, Action& action) {
+  CLI::App* noun =
+      app.add_subcommand("study", "Studies: what is asked of devices, and at what cost");
+  noun->require_subcommand(1);
+  AddCreate(*noun, action);
+  AddStudyPreview(*noun, action);
+  AddTokens(*noun, action);
+  AddListStudies(*noun, action);
+  AddKey(*noun, action);
+  AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
+  AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);
+  AddOneStudyVerb(*noun, action, "delete", "Delete a study, its sums and its models, for good",
+                  Delete)
+      ->add_flag_function(
+          "--yes", [](int64_t) {}, "Say that you mean it")
+      ->required();
+}
+
+}  // namespace coppice

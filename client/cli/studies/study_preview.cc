@@ -1,0 +1,139 @@
+#include "client/cli/studies/study_preview.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/terminal/output.h"
+#include "client/cli/terminal/remote.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+namespace {
+
+struct PreviewFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string public_file, schema_file;
+  std::string mechanism = "auto";
+  std::vector<double> epsilons = {0.5, 1, 2, 4, 8};
+  std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
+  uint32_t max_payload = 0;
+  std::string public_labels = "as_given";
+  uint64_t seed = 1;
+  bool strict = false;
+};
+
+absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  v1::PreviewStudyRequest request;
+  v1::CreateStudyRequest& study = *request.mutable_study();
+  *study.mutable_schema() = ToProto(*schema);
+  for (size_t i = 0; i < file.table.num_rows(); ++i) {
+    *study.add_public_rows() = ToProto(RowView(file.table.row(i)));
+    study.add_public_labels(file.table.label(i));
+  }
+  study.mutable_partition()->set_seed(flags.seed);
+  study.mutable_partition()->set_ignore_labels(flags.public_labels == "none");
+  if (flags.mechanism == "auto") {
+    study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
+  } else {
+    study.set_mechanism(ToProto(*ParseMechanism(flags.mechanism)));
+  }
+  for (const double epsilon : flags.epsilons) {
+    COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromEpsilon(epsilon));
+    request.add_epsilon_nanos(budget.nanos());
+  }
+  request.mutable_devices()->Add(flags.devices.begin(), flags.devices.end());
+  return request;
+}
+
+Json Describe(const v1::Outlook& outlook) {
+  Json json = {{"epsilon", static_cast<double>(outlook.epsilon_nanos()) / 1e9},
+               {"devices", outlook.devices()},
+               {"mechanism", MechanismName(static_cast<MechanismKind>(outlook.mechanism()))},
+               {"payload_bytes", outlook.payload_bytes()},
+               {"equivalent_rows", outlook.equivalent_rows()},
+               {"influence", outlook.influence()}};
+  if (outlook.has_accuracy()) {
+    json["accuracy"] = outlook.accuracy().mean();
+    json["low"] = outlook.accuracy().low();
+    json["high"] = outlook.accuracy().high();
+    json["gain"] = outlook.gain();
+  }
+  return json;
+}
+
+absl::Status Preview(const PreviewFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  v1::PreviewStudyResponse response;
+  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
+    return remote.studies().PreviewStudy(&context, request, &response);
+  }));
+  const auto given = static_cast<uint64_t>(request.study().public_rows_size());
+  if (response.public_rows() < given) {
+    Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
+                      " public rows. With all of them public labels say more."));
+  }
+  std::vector<Json> rows;
+  for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
+  PrintRows(rows, flags.output.json);
+  if (response.has_public_only()) {
+    const v1::Interval& level = response.public_only();
+    Note(absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f).", level.mean(), level.low(),
+                         level.high()));
+  }
+  Note(response.advice());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStudyPreview(CLI::App& noun, Action& action) {
+  const auto flags = std::make_shared<PreviewFlags>();
+  CLI::App* verb =
+      AddVerb(noun, "preview",
+              "Foresee a study's accuracy from its public rows (a sample of 20,000 if there are "
+              "more); creates nothing",
+              "coppice study preview --public public.csv --schema schema.json "
+              "--epsilon 1,2,4 --devices 10000");
+  verb->add_option("--public", flags->public_file, "Table of public rows, CSV or LIBSVM")
+      ->required();
+  verb->add_option("--schema", flags->schema_file, "Schema, JSON")->required();
+  verb->add_option("--epsilon", flags->epsilons, "What one report may cost, several by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 20.0))
+      ->capture_default_str();
+  verb->add_option("--devices", flags->devices, "How many answer, several by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(uint64_t{1}, uint64_t{10'000'000'000}))
+      ->capture_default_str();
+  verb->add_option("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
+      ->check([](const std::string& name) {
+        return name == "auto" ? std::string()
+                              : std::string(ParseMechanism(name).status().message());
+      })
+      ->capture_default_str();
+  verb->add_option("--max-payload", flags->max_payload, "For auto: most bytes of a report");
+  verb->add_option("--public-labels", flags->public_labels,
+                   "as_given, or none: they are missing or not to be trusted")
+      ->check(CLI::IsMember({"as_given", "none"}))
+      ->capture_default_str();
+  verb->add_option("--seed", flags->seed, "Of partitions and of the simulation; public")
+      ->capture_default_str();
+  verb->add_flag("--strict", flags->strict, "Refuse values outside the schema");
+  AddOutputFlags(*verb, flags->output);
+  AddServerFlags(*verb, flags->server);
+  OnParsed(*verb, action, flags, Preview);
+}
+
+}  // namespace coppice

@@ -1,0 +1,42 @@
+#include "client/cli/studies/token_list.h"
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kTokenBytes = 32;
+
+}  // namespace
+
+std::string WriteTokenList(absl::Span<const std::string> tokens) {
+  std::string lines;
+  for (const std::string& token : tokens) {
+    absl::StrAppend(&lines, absl::WebSafeBase64Escape(token), "\n");
+  }
+  return lines;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::vector<std::string> tokens;
+  for (std::string line; std::getline(file, line);) {
+    std::string token;
+    if (!absl::WebSafeBase64Unescape(absl::StripAsciiWhitespace(line), &token) ||
+        token.size() != kTokenBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":", tokens.size() + 1,
+                       ": is no submission token, as `coppice study tokens` writes them"));
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+}  // namespace coppice

@@ -1,0 +1,200 @@
+#include "client/cli/terminal/describe.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+
+namespace coppice {
+namespace {
+
+std::string StateText(v1::StudyState state) {
+  return EnumText(v1::StudyState_Name(state), "STUDY_STATE_");
+}
+
+std::string MechanismText(v1::Mechanism mechanism) {
+  return EnumText(v1::Mechanism_Name(mechanism), "MECHANISM_");
+}
+
+std::string LeafKindText(v1::LeafKind kind) {
+  return kind == v1::LEAF_KIND_UNSPECIFIED ? "probabilities"
+                                           : EnumText(v1::LeafKind_Name(kind), "LEAF_KIND_");
+}
+
+// "hybrid, at least 8 rows a leaf", ...
+std::string PartitionText(const v1::PartitionOptions& partition) {
+  std::string text = EnumText(v1::SplitRule_Name(partition.rule()), "SPLIT_RULE_");
+  if (partition.max_depth() < 64) absl::StrAppend(&text, ", depth ", partition.max_depth());
+  absl::StrAppend(&text, ", at least ", partition.min_leaf(),
+                  partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
+  if (partition.max_leaves() > 0) {
+    absl::StrAppend(&text, ", at most ", partition.max_leaves(), " leaves a tree");
+  }
+  if (partition.ignore_labels()) absl::StrAppend(&text, ", without the public labels");
+  return text;
+}
+
+void AddCounts(const v1::Study& study, Json& json) {
+  json["received"] = study.received();
+  json["accepted"] = 0;
+  json["duplicate"] = 0;
+  json["rejected"] = Json::object();
+  for (const v1::ReportCount& count : study.counts()) {
+    const std::string name = EnumText(v1::ReportOutcome_Name(count.outcome()), "REPORT_OUTCOME_");
+    const bool counted = name == "accepted" || name == "duplicate";
+    (counted ? json[name] : json["rejected"][name]) = count.reports();
+  }
+}
+
+void AddTerms(const v1::Study& study, Json& json) {
+  json["epsilon"] = EpsilonNumber(study.terms().epsilon_nanos());
+  json["mechanism"] = MechanismText(study.terms().mechanism());
+  json["trees"] = study.terms().trees();
+  json["public_rows"] = study.public_rows();
+  json["partition"] = PartitionText(study.partition());
+  if (!study.choice().empty()) json["choice"] = study.choice();
+  if (study.require_submission_token()) json["submission_tokens"] = "required";
+  json["min_reports"] = study.min_reports();
+  if (study.expires_unix_seconds() != 0) json["expires"] = TimeText(study.expires_unix_seconds());
+  if (study.retention_days() != 0) json["retention_days"] = study.retention_days();
+}
+
+void AddLife(const v1::Study& study, Json& json) {
+  json["created"] = TimeText(study.created_unix_seconds());
+  if (study.sealed_unix_seconds() != 0) json["sealed"] = TimeText(study.sealed_unix_seconds());
+  if (study.expired()) json["expired"] = true;
+  if (study.retired()) json["retired"] = true;
+  if (!study.final_model().empty()) json["final_model"] = IdOf(study.final_model());
+}
+
+void AddAlarms(const v1::Study& study, Json& json) {
+  json["alarms"] = Json::array();
+  for (const v1::Alarm& alarm : study.alarms()) {
+    json["alarms"].push_back({{"name", alarm.name()},
+                              {"value", alarm.value()},
+                              {"raised", alarm.raised()},
+                              {"text", alarm.text()}});
+  }
+}
+
+}  // namespace
+
+std::string EnumText(absl::string_view name, absl::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StripPrefix(name, prefix));
+}
+
+double EpsilonNumber(uint64_t nanos) { return static_cast<double>(nanos) / 1e9; }
+
+double DeltaNumber(uint64_t atto) { return static_cast<double>(atto) / 1e18; }
+
+std::string IdOf(absl::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+
+uint64_t CountLeaves(const v1::Forest& forest) {
+  uint64_t leaves = 0;
+  for (const v1::Tree& tree : forest.trees()) {
+    for (const int kind : tree.kinds()) leaves += kind == v1::SPLIT_KIND_LEAF ? 1 : 0;
+  }
+  return leaves;
+}
+
+std::string TimeText(int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
+std::optional<int64_t> ParseTimeText(const std::string& text) {
+  absl::Time time;
+  std::string ignored;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &ignored)) return std::nullopt;
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  return seconds > 0 ? std::make_optional(seconds) : std::nullopt;
+}
+
+Json DescribeRelease(const v1::Release& release) {
+  Json json = {{"what", release.what()},
+               {"mechanism", release.mechanism()},
+               {"epsilon", EpsilonNumber(release.epsilon_nanos())}};
+  if (release.delta_atto() > 0) json["delta"] = DeltaNumber(release.delta_atto());
+  json["times"] = release.times();
+  json["part"] = release.part().empty() ? "all" : release.part();
+  return json;
+}
+
+Json DescribeNewStudy(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())},
+               {"leaves", CountLeaves(study.forest())},
+               {"fingerprint", absl::BytesToHexString(study.fingerprint())}};
+  AddTerms(study, json);
+  return json;
+}
+
+Json DescribeStudy(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())}, {"state", StateText(study.state())}};
+  AddCounts(study, json);
+  json["leaves"] = CountLeaves(study.forest());
+  AddTerms(study, json);
+  json["fingerprint"] = absl::BytesToHexString(study.fingerprint());
+  AddLife(study, json);
+  return json;
+}
+
+Json DescribeStudyWithAlarms(const v1::Study& study) {
+  Json json = DescribeStudy(study);
+  AddAlarms(study, json);
+  return json;
+}
+
+Json DescribeStudyForPeople(const v1::Study& study) {
+  Json json = DescribeStudy(study);
+  for (const v1::Alarm& alarm : study.alarms()) {
+    if (alarm.raised()) json[absl::StrCat("ALARM ", alarm.name())] = alarm.text();
+  }
+  return json;
+}
+
+Json DescribeStudyBriefly(const v1::Study& study) {
+  Json json = {{"study", IdOf(study.name())}, {"state", StateText(study.state())}};
+  AddCounts(study, json);
+  json["created"] = TimeText(study.created_unix_seconds());
+  return json;
+}
+
+Json DescribeModel(const v1::Model& model) {
+  const v1::Certificate& certificate = model.certificate();
+  Json json = DescribeModelBriefly(model);
+  const bool of_a_study = !model.study().empty();
+  if (of_a_study) {
+    json.erase("job");
+  } else {
+    for (const char* absent : {"study", "reports", "public_rows"}) json.erase(absent);
+  }
+  json["leaves"] = CountLeaves(model.forest());
+  json["trees"] = model.forest().trees_size();
+  if (!certificate.diagnosis().empty()) json["diagnosis"] = certificate.diagnosis();
+  json["neighbouring"] = certificate.neighbouring();
+  json["public_inputs"] = Json::array();
+  for (const std::string& input : certificate.public_inputs()) {
+    json["public_inputs"].push_back(input);
+  }
+  if (of_a_study) json["fingerprint"] = certificate.fingerprint();
+  json["releases"] = certificate.releases_size();
+  json["leaf_kind"] = LeafKindText(model.leaf_kind());
+  json["code_version"] = certificate.code_version();
+  return json;
+}
+
+Json DescribeModelBriefly(const v1::Model& model) {
+  const v1::Certificate& certificate = model.certificate();
+  return {{"model", IdOf(model.name())},
+          {"study", IdOf(model.study())},
+          {"job", IdOf(model.job())},
+          {"estimator", certificate.estimator()},
+          {"reports", certificate.reports()},
+          {"public_rows", certificate.public_rows()},
+          {"epsilon", EpsilonNumber(certificate.epsilon_nanos())},
+          {"mechanism", certificate.mechanism()},
+          {"created", TimeText(model.created_unix_seconds())}};
+}
+
+}  // namespace coppice

@@ -1,0 +1,90 @@
+// What the commands print: one JSON object a line for scripts, aligned text for people.
+//
+// stdout carries results only. Notes and progress go to stderr, progress only to a terminal.
+
+#ifndef COPPICE_CLIENT_CLI_TERMINAL_OUTPUT_H_
+#define COPPICE_CLIENT_CLI_TERMINAL_OUTPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "nlohmann/json.hpp"
+
+namespace coppice {
+
+using Json = nlohmann::ordered_json;
+
+// One line. Infinite and undefined numbers become null, bytes that are no UTF-8 a replacement mark.
+std::string JsonLine(const Json& object);
+
+// "name  value" lines; a nested object is one line of "name value" pairs.
+std::string AsText(const Json& object);
+// A table: one line a row under the names of the first row's members.
+std::string AsTable(absl::Span<const Json> rows);
+
+// To stdout, in the form asked for.
+void PrintObject(const Json& object, bool json);
+void PrintRows(absl::Span<const Json> rows, bool json);
+
+// The same, row after row, for results that are not held in memory: columns are as wide as the
+// widest cell so far, decided a thousand rows at a time.
+class RowPrinter {
+ public:
+  explicit RowPrinter(bool json) : json_(json) {}
+  ~RowPrinter() { Flush(); }
+  RowPrinter(const RowPrinter&) = delete;
+  RowPrinter& operator=(const RowPrinter&) = delete;
+
+  void Print(Json row);
+  void Flush();
+
+ private:
+  const bool json_;
+  bool has_header_ = false;
+  std::vector<Json> waiting_;
+  std::vector<size_t> widths_;
+};
+
+// Lines for people, to stdout.
+void PrintText(absl::string_view lines);
+
+// A line for people, on stderr. As everywhere here, what others named does not steer the terminal.
+void Note(absl::string_view text);
+
+// A line on stderr that is rewritten in place, and ended when this is. Nothing unless stderr is a
+// terminal.
+class UpdatingLine {
+ public:
+  UpdatingLine();
+  ~UpdatingLine();
+  UpdatingLine(const UpdatingLine&) = delete;
+  UpdatingLine& operator=(const UpdatingLine&) = delete;
+
+  void Show(absl::string_view text);
+
+ private:
+  bool visible_;
+  bool shown_ = false;
+};
+
+// "label 1200 of 45000" as such a line.
+class Progress {
+ public:
+  Progress(std::string label, uint64_t total);
+
+  void Show(uint64_t done);
+
+ private:
+  std::string label_;
+  uint64_t total_;
+  UpdatingLine line_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_CLI_TERMINAL_OUTPUT_H_

@@ -1,0 +1,117 @@
+// Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
+//
+// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint,
+//            every tree against the terms, and both against the manifest that the curator signed,
+//            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
+//            and that on loopback addresses only. A token travels over TLS only.
+// Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted if the curator says
+//            when to come again, with exponential backoff and full jitter, until `give_up_after`;
+//            then the last error, saying how often was tried.
+// Units      times in milliseconds.
+// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint or a
+//            tree that does not match the terms), Unavailable (no curator: says where and what to
+//            check).
+// Threads    safe to share.
+
+#ifndef COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_
+#define COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "client/curator_link.h"
+#include "client/privatizer.h"
+#include "client/trust.h"
+#include "common/study/terms.h"
+
+namespace grpc {
+class Channel;
+}
+namespace coppice::v1 {
+class GetCuratorKeysResponse;
+}
+
+namespace coppice {
+
+struct ConnectOptions {
+  std::string server;       // HOST:PORT
+  std::string ca_file{};    // PEM; the system's roots if empty
+  std::string cert_file{};  // PEM, with key_file, for mutual TLS
+  std::string key_file{};
+  std::string token_file{};  // one line, the bearer token; read once
+  bool insecure = false;     // loopback only
+};
+
+struct RetryOptions {
+  absl::Duration deadline = absl::Seconds(20);       // of one try
+  absl::Duration give_up_after = absl::Seconds(60);  // of all tries together
+  absl::Duration first_backoff = absl::Milliseconds(100);
+  absl::Duration max_backoff = absl::Seconds(10);
+};
+
+// InvalidArgument unless the options make sense together; reads no file.
+absl::Status CheckConnectOptions(const ConnectOptions& options);
+
+// The channel alone, for callers with stubs of their own (the command line).
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
+
+class Collector final : public CuratorLink {
+ public:
+  // `trust` must outlive the collector, and should rest on the device's journal. Without it keys
+  // and manifests are remembered for as long as the collector lives, and no longer: for tests and
+  // tools.
+  static absl::StatusOr<Collector> Create(const ConnectOptions& connect, const RetryOptions& retry,
+                                          Trust* trust = nullptr);
+
+  // What a device needs. Device fetches it before the row is read, and answers whatever the row is.
+  absl::StatusOr<Offer> FetchOffer(absl::string_view study,
+                                   absl::string_view submission_token = "") const override;
+
+  // The same for a device that has the terms already, from an earlier offer or with the program:
+  // only the ticket and its tree travel. FailedPrecondition if the study's terms are others by now.
+  absl::StatusOr<Offer> FetchOffer(const Terms& known, const Fingerprint& fingerprint,
+                                   absl::string_view submission_token = "") const;
+
+  // What a gateway needs: the terms, `tickets` tickets (1 to 1000), and all trees. With submission
+  // tokens, one a ticket, in the same order.
+  absl::StatusOr<Offer> FetchForest(absl::string_view study, uint32_t tickets,
+                                    absl::Span<const std::string> submission_tokens = {}) const;
+
+  // Further tickets for terms and trees that the caller has already.
+  // FailedPrecondition if the study's terms are others by now.
+  absl::StatusOr<std::vector<Ticket>> FetchTickets(
+      absl::string_view study, const Fingerprint& fingerprint, uint32_t tickets,
+      absl::Span<const std::string> submission_tokens = {}) const;
+
+  // At most 1000 reports, in one call.
+  absl::StatusOr<std::vector<DeliveryResult>> Deliver(
+      absl::Span<const PrivateReport> reports) const override;
+
+  // The curator signs a challenge that is drawn here. A man in the middle could pass it on: that
+  // there is none is what TLS is for.
+  absl::Status CheckIs(const PublicKey& root) const override;
+
+ private:
+  absl::StatusOr<v1::GetCuratorKeysResponse> AskForProof(const std::string& challenge) const;
+
+  Collector(std::shared_ptr<grpc::Channel> channel, std::string server, const RetryOptions& retry,
+            Trust* trust);
+
+  std::shared_ptr<grpc::Channel> channel_;
+  std::string server_;
+  RetryOptions retry_;
+  std::shared_ptr<ManifestMemory> own_memory_;  // where no trust was given, behind own_trust_
+  std::shared_ptr<Trust> own_trust_;
+  Trust* trust_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_

@@ -1,0 +1,173 @@
+// Connect(): the address, the certificates, the channel.
+
+#include <arpa/inet.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/collector/collector.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "common/study/pem.h"
+
+namespace coppice {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+
+struct Address {
+  std::string host;  // without brackets
+  uint32_t port = 0;
+};
+
+absl::StatusOr<Address> ParseAddress(const std::string& server) {
+  const size_t colon = server.rfind(':');
+  Address address;
+  if (colon != std::string::npos && colon > 0 &&
+      absl::SimpleAtoi(server.substr(colon + 1), &address.port) && address.port >= 1 &&
+      address.port <= 65535) {
+    address.host = server.substr(0, colon);
+    const bool brackets = address.host.front() == '[' && address.host.back() == ']';
+    if (brackets) address.host = address.host.substr(1, address.host.size() - 2);
+    const bool ambiguous = !brackets && absl::StrContains(address.host, ':');
+    if (!address.host.empty() && !ambiguous && !absl::StrContains(address.host, '/'))
+      return address;
+  }
+  return absl::InvalidArgumentError(
+      "the server must be HOST:PORT with a port from 1 to 65535, and an IPv6 address in brackets");
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost" || host == "::1") return true;
+  in_addr v4{};
+  return inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
+}
+
+absl::StatusOr<std::string> ReadNamedFile(absl::string_view what, const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (bytes.ok()) return bytes;
+  return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", bytes.status().message()));
+}
+
+bool HasExpired(const CertificatePtr& certificate) {
+  return X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0;
+}
+
+// The certificates in `path`, at least one of which is still good.
+absl::StatusOr<std::string> ReadCertificates(absl::string_view what, const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile(what, path));
+  const std::vector<CertificatePtr> certificates = CertificatesFromPem(pem).certificates;
+  if (certificates.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", path, " is not a PEM file"));
+  }
+  for (const CertificatePtr& certificate : certificates) {
+    if (!HasExpired(certificate)) return pem;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", what, " ", path, " has expired; get a new one"));
+}
+
+absl::StatusOr<std::string> ReadKey(const std::string& path, const std::string& certificate_pem) {
+  COPPICE_ASSIGN_OR_RETURN(std::string pem, ReadNamedFile("private key", path));
+  const KeyPtr key = PrivateKeyFromPem(pem);
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the private key ", path, " is not a PEM file, or is protected by a passphrase"));
+  }
+  const int matches =
+      X509_check_private_key(CertificatesFromPem(certificate_pem).certificates[0].get(), key.get());
+  ERR_clear_error();
+  if (matches != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the private key ", path, " does not belong to the client certificate"));
+  }
+  return pem;
+}
+
+// gRPC ends the process over a header with other characters.
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadNamedFile("token file", path));
+  std::string token(absl::StripAsciiWhitespace(text));
+  const auto is_good = [](unsigned char c) { return absl::ascii_isgraph(c); };
+  if (token.empty() || !std::all_of(token.begin(), token.end(), is_good)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the token file ", path, " must hold one token on one line"));
+  }
+  return token;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
+    const ConnectOptions& options) {
+  if (options.insecure) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions tls;
+  if (!options.ca_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(tls.pem_root_certs, ReadCertificates("CA file", options.ca_file));
+  }
+  if (!options.cert_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(tls.pem_cert_chain,
+                             ReadCertificates("client certificate", options.cert_file));
+    COPPICE_ASSIGN_OR_RETURN(tls.pem_private_key, ReadKey(options.key_file, tls.pem_cert_chain));
+  }
+  if (options.token_file.empty()) return grpc::SslCredentials(tls);
+  COPPICE_ASSIGN_OR_RETURN(const std::string token, ReadToken(options.token_file));
+  return grpc::CompositeChannelCredentials(grpc::SslCredentials(tls),
+                                           grpc::AccessTokenCredentials(token));
+}
+
+grpc::ChannelArguments MakeArguments(bool loopback) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // gRPC looks at the size of an answer before it decompresses it: a megabyte from a hostile
+  // curator would take a gigabyte here. So none is asked for, and one that comes ends the call.
+  arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
+  // The channel's own waits stay below ours, or our retries would only meet its last error.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+  if (loopback) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return arguments;
+}
+
+}  // namespace
+
+absl::Status CheckConnectOptions(const ConnectOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.server));
+  if (options.insecure && !IsLoopback(address.host)) {
+    return absl::InvalidArgumentError(
+        "an insecure connection is for loopback addresses only; use TLS for any other");
+  }
+  const bool has_files =
+      !options.ca_file.empty() || !options.cert_file.empty() || !options.key_file.empty();
+  if (options.insecure && has_files) {
+    return absl::InvalidArgumentError("an insecure connection uses no CA, certificate or key");
+  }
+  if (options.insecure && !options.token_file.empty()) {
+    return absl::InvalidArgumentError(
+        "an insecure connection would show the token to whoever listens: use TLS, or leave the "
+        "token out");
+  }
+  if (options.cert_file.empty() != options.key_file.empty()) {
+    return absl::InvalidArgumentError("a client certificate and its private key go together");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options) {
+  COPPICE_RETURN_IF_ERROR(CheckConnectOptions(options));
+  COPPICE_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.server));
+  COPPICE_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));
+  return grpc::CreateCustomChannel(options.server, credentials,
+                                   MakeArguments(IsLoopback(address.host)));
+}
+
+}  // namespace coppice

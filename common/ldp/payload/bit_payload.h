@@ -1,0 +1,39 @@
+// The layout of a report of bits: bit i is bit i % 8 of byte i / 8; the bits past the last are
+// zero. Numbers of `width` bits each follow one another, their low bits first.
+
+#ifndef COPPICE_COMMON_LDP_PAYLOAD_BIT_PAYLOAD_H_
+#define COPPICE_COMMON_LDP_PAYLOAD_BIT_PAYLOAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+inline size_t BitPayloadBytes(size_t bits) { return (bits + 7) / 8; }
+
+inline bool GetBit(absl::string_view payload, size_t bit) {
+  return ((static_cast<unsigned char>(payload[bit / 8]) >> (bit % 8)) & 1) != 0;
+}
+
+inline void FlipBit(std::string& payload, size_t bit) {
+  payload[bit / 8] = static_cast<char>(payload[bit / 8] ^ (1 << (bit % 8)));
+}
+
+// The number at `index`; width is at most 25, and the number lies in the payload.
+uint32_t GetNumber(absl::string_view payload, size_t width, size_t index);
+// Writes it where there are zeros.
+void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number);
+
+// InvalidArgument unless the payload has as many bytes as so many bits need, and no bit is set past
+// the last.
+absl::Status CheckBits(absl::string_view payload, size_t bits);
+
+size_t CountOnes(absl::string_view payload);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_PAYLOAD_BIT_PAYLOAD_H_

@@ -1,0 +1,20 @@
+// One report as the curator adds it up: what the device sent, and the public column that its ticket
+// fixed.
+
+#ifndef COPPICE_COMMON_LDP_PAYLOAD_CONTRIBUTION_H_
+#define COPPICE_COMMON_LDP_PAYLOAD_CONTRIBUTION_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+struct Contribution {
+  absl::string_view payload;
+  uint32_t column = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_LDP_PAYLOAD_CONTRIBUTION_H_

@@ -1,0 +1,18 @@
+// A function with this attribute is compiled once for every x86-64 and again for those with wider
+// registers and more instructions; which one runs is decided when the program starts.
+//
+// Not where   a sanitizer's start-up does not bear the resolver that this needs, and clang 14 has
+//             none: there the attribute is nothing.
+
+#ifndef COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_
+#define COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)
+#define COPPICE_WIDEST_REGISTERS \
+  __attribute__((target_clones("default", "avx2", "arch=skylake-avx512")))
+#else
+#define COPPICE_WIDEST_REGISTERS
+#endif
+
+#endif  // COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_

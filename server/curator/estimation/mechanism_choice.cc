@@ -1,0 +1,116 @@
+#include "server/curator/estimation/mechanism_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "server/curator/estimation/smooth.h"
+
+namespace coppice {
+namespace {
+
+// A mechanism with at most this much more noise than the best may win by its size: so much more is
+// not seen in the accuracy.
+constexpr double kSlack = 1.4;
+
+struct TreeCost {
+  double margin_noise = 0;
+  size_t payload_bytes = 0;
+  double margin_influence = 0;
+};
+
+// c (V_k - U / K) moves most if one class of the leaf moves up as far as it can, and another down.
+double MarginInfluence(const Influence& influence, double classes) {
+  const double scale = classes / std::sqrt(classes - 1);
+  return scale * 2 * influence.count * (classes - 1) / classes;
+}
+
+absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
+                                    const Domain& domain) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMechanism> mechanism,
+                           MakeLocalMechanism(kind, epsilon, domain));
+  std::vector<NoiseVariance> noise;
+  for (uint32_t k = 0; k < domain.classes; ++k) noise.push_back(mechanism->Variance(k));
+  return TreeCost{.margin_noise = MarginNoise(noise),
+                  .payload_bytes = mechanism->payload_bytes(),
+                  .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes)};
+}
+
+// Less is better: noise up to the slack is level, then bytes, then what a liar moves, then noise.
+bool IsBetter(const MechanismCost& a, const MechanismCost& b, double least_noise) {
+  const bool a_fine = a.margin_noise <= kSlack * least_noise;
+  const bool b_fine = b.margin_noise <= kSlack * least_noise;
+  if (a_fine != b_fine) return a_fine;
+  if (a_fine && a.payload_bytes != b.payload_bytes) return a.payload_bytes < b.payload_bytes;
+  if (a_fine && a.margin_influence != b.margin_influence) {
+    return a.margin_influence < b.margin_influence;
+  }
+  return a.margin_noise < b.margin_noise;
+}
+
+std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
+  std::string why = absl::StrFormat("%s: noise %.3g in a margin and %d byte%s a report",
+                                    MechanismName(chosen.kind), chosen.margin_noise,
+                                    chosen.payload_bytes, chosen.payload_bytes == 1 ? "" : "s");
+  if (chosen.kind == quietest.kind) return absl::StrCat(why, ", the least noise of all that fit");
+  return absl::StrCat(why, absl::StrFormat("; the least noise, %.3g, would be %s in %d bytes",
+                                           quietest.margin_noise, MechanismName(quietest.kind),
+                                           quietest.payload_bytes));
+}
+
+}  // namespace
+
+absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
+                                     const Forest& forest, uint32_t classes) {
+  absl::btree_map<uint32_t, TreeCost> by_leaves;  // trees of one size cost the same
+  MechanismCost cost{.kind = kind};
+  for (const Tree& tree : forest) {
+    auto known = by_leaves.find(tree.num_leaves());
+    if (known == by_leaves.end()) {
+      COPPICE_ASSIGN_OR_RETURN(
+          const TreeCost of_tree,
+          CostOfTree(kind, epsilon, {.leaves = tree.num_leaves(), .classes = classes}));
+      known = by_leaves.emplace(tree.num_leaves(), of_tree).first;
+    }
+    cost.margin_noise += known->second.margin_noise / static_cast<double>(forest.size());
+    cost.payload_bytes = std::max(cost.payload_bytes, known->second.payload_bytes);
+    cost.margin_influence = std::max(cost.margin_influence, known->second.margin_influence);
+  }
+  return cost;
+}
+
+absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
+                                                uint32_t classes, size_t max_payload_bytes) {
+  std::vector<MechanismCost> costs;
+  size_t smallest = std::numeric_limits<size_t>::max();
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    const absl::StatusOr<MechanismCost> cost = CostOf(kind, epsilon, forest, classes);
+    if (!cost.ok()) continue;
+    smallest = std::min(smallest, cost->payload_bytes);
+    if (max_payload_bytes == 0 || cost->payload_bytes <= max_payload_bytes) costs.push_back(*cost);
+  }
+  if (costs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("no mechanism fits a payload of ",
+                                                   max_payload_bytes, " bytes; the smallest takes ",
+                                                   smallest));
+  }
+  const MechanismCost quietest = *std::min_element(
+      costs.begin(), costs.end(), [](const MechanismCost& a, const MechanismCost& b) {
+        return a.margin_noise < b.margin_noise;
+      });
+  const MechanismCost chosen = *std::min_element(
+      costs.begin(), costs.end(), [&](const MechanismCost& a, const MechanismCost& b) {
+        return IsBetter(a, b, quietest.margin_noise);
+      });
+  return MechanismChoice{.cost = chosen, .why = Why(chosen, quietest)};
+}
+
+}  // namespace coppice

@@ -1,0 +1,49 @@
+// `auto`: which mechanism a study should take, by what its report says of a label and what it
+// weighs.
+//
+// Rule       the least noise in a leaf's margin decides, since the margin alone decides a label; of
+//            those within two fifths of it, the smallest report, then the one with which a liar
+//            moves least.
+// Public     every input: epsilon, the shape of the forest and a limit on the payload.
+// Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.
+// Source     docs/mechanisms.md#choice.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+// What a mechanism costs a study over some forest.
+struct MechanismCost {
+  MechanismKind kind = MechanismKind::kLaplaceSplit;
+  double margin_noise = 0;   // see MarginNoise(); the mean over the trees
+  size_t payload_bytes = 0;  // of the tree with most leaves
+  // The most that one report adds to the margin of a leaf, however it was made.
+  double margin_influence = 0;
+};
+
+// InvalidArgument if the mechanism cannot serve the forest.
+absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
+                                     const Forest& forest, uint32_t classes);
+
+struct MechanismChoice {
+  MechanismCost cost;
+  std::string why;  // one line
+};
+
+// `max_payload_bytes`: 0 for no limit.
+absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
+                                                uint32_t classes, size_t max_payload_bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_

@@ -1,0 +1,54 @@
+// What is known of the nodes of one tree, and the prediction that follows at one of them.
+//
+// Source     docs/mechanisms.md#estimator.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/tree/model.h"
+#include "common/tree/tree.h"
+#include "server/curator/estimation/estimator.h"
+
+namespace coppice {
+
+// Sums over the leaves below one node. Borrows from NodeTable.
+struct NodeEvidence {
+  double private_rows = 0;                 // estimated, may be negative
+  absl::Span<const double> private_label;  // one a class
+  double public_rows = 0;
+  absl::Span<const double> public_label;  // one a class
+  double leaves = 0;                      // below the node, itself if it is one
+};
+
+// NodeEvidence for every node of a tree. The counts must have the tree's shape.
+class NodeTable {
+ public:
+  NodeTable(const Tree& tree, const LeafCounts& private_counts, const PublicCounts& public_counts);
+
+  NodeEvidence at(uint32_t node) const;
+
+ private:
+  void AddToParent(uint32_t node, uint32_t parent);
+
+  size_t classes_;
+  std::vector<double> private_rows_, private_label_, public_rows_, public_label_, leaves_;
+};
+
+// The noise in one tree's private counts, per report and leaf (one NoiseVariance a class), and how
+// many reports there are.
+struct PrivateNoise {
+  absl::Span<const NoiseVariance> variance;
+  double reports = 0;
+};
+
+// (private + lambda * public) at one node: probabilities, label and standard error.
+LeafPrediction PredictNode(const NodeEvidence& evidence, const PrivateNoise& noise, double lambda);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_

@@ -1,0 +1,114 @@
+// What accuracy to expect of a study before any report is collected, from public data alone.
+//
+// Method     the public labels give a posterior over the class margin (smooth_model.h, beta = 1:
+//            public labels like the private ones). Margins are drawn from it; for each, reports are
+//            drawn in coordinates, as many and as noisy as asked about, and what the estimate makes
+//            of them is scored against the margin at the public rows. That gives the gain over
+//            public labels alone. The level is the estimator's on public rows held out, in turns.
+// Interval   90 % for the accuracy on rows like the public ones: the level's (few public rows say
+//            little of it) and the gain's spread. docs/accuracy.md has how often it held.
+// Not seen   private rows of another population than the public ones; then reports are worth more
+//            than is said here.
+// Without    labels there is no level: only what reports are worth.
+// Public     every input. Simulation noise is drawn from `seed`: no privacy rests on it.
+// Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
+//            and what `cancel` says, which is asked between folds, draws and cells.
+// Threads    immutable after Create(); safe to share.
+// Source     docs/mechanisms.md#plan.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/base/cancel_check.h"
+#include "common/data/table.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
+#include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/estimation/smooth_model.h"
+#include "server/curator/partition/partition.h"
+
+namespace coppice {
+
+struct Interval {
+  double low = 0;
+  double mean = 0;
+  double high = 0;
+};
+
+// One study that could be made.
+struct Outlook {
+  Interval accuracy;           // all 0 without public labels
+  double gain = 0;             // of the mean over public labels alone
+  double equivalent_rows = 0;  // what the reports are worth, in public rows
+  // The most that one device can move the score of one public row (a margin, -1 to 1), however it
+  // lies, with everything else fixed; 0 if there are too many public rows to compute it.
+  double influence = 0;
+};
+
+class Planner {
+ public:
+  struct Options {
+    PartitionOptions partition;  // of the hybrid rule; its size is chosen
+    double expected_devices = kUnknownDevices;
+    uint64_t seed = 1;
+
+    static constexpr double kUnknownDevices = 10'000;
+  };
+
+  static absl::StatusOr<Planner> Create(const Table& public_rows, const Budget& epsilon,
+                                        const Options& options, const CancelCheck& cancel = {});
+
+  const PartitionOptions& partition() const { return partition_; }
+  const Forest& forest() const { return forest_; }
+  size_t public_rows() const { return basis_.rows(); }
+  double effective_cells() const { return basis_.effective_cells(); }
+  // Of public labels alone.
+  Interval public_only() const;
+
+  // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().
+  absl::StatusOr<Outlook> Look(double devices, const MechanismCost& cost,
+                               const CancelCheck& cancel = {}) const;
+  absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
+                                     size_t max_payload_bytes) const;
+
+ private:
+  explicit Planner(SmoothBasis basis) : basis_(std::move(basis)) {}
+  absl::Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
+  double Score(absl::Span<const double> truth, absl::Span<const double> predicted) const;
+  double InfluenceOf(absl::Span<const double> report_variance, double devices,
+                     double margin_influence) const;
+
+  SmoothBasis basis_;
+  PartitionOptions partition_;
+  Forest forest_;
+  double held_out_ = 0;  // accuracy of public labels alone, on rows held out in turns
+  // A margin drawn from the posterior of the public labels.
+  struct Truth {
+    Setting setting;
+    std::vector<std::vector<double>> theta;  // theta[column][j]
+    std::vector<std::vector<double>> noise;  // standard normal, of reports in the same shape
+    std::vector<double> at_rows;             // see SmoothBasis::AtRows(), by column
+    double public_score = 0;                 // accuracy of public labels alone
+  };
+  std::vector<Truth> truths_;
+};
+
+// A gain of less than this is not worth asking anybody.
+inline constexpr double kWorthwhileGain = 0.005;
+
+// Whether reports help in studies with these gains, in a sentence.
+std::string Advice(absl::Span<const double> gains, bool with_labels);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_

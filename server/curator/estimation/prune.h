@@ -1,0 +1,59 @@
+// LPCT-prune: lets each leaf answer with the sums of one of its ancestors.
+//
+// From a leaf walk up; stop at the first node whose statistic reaches 1, else take the largest on
+// the path. The statistic is the distance of the node's estimate from one half over a bound on its
+// error, and the node's lambda is the one that makes it largest.
+//
+// Guarantee  post-processing of privatized sums and public rows.
+// Noise      the paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for
+//            sqrt(variance of a leaf's sum per report / 32), which is the same for that pair.
+// Heights    h counts steps up from the leaf and k = depth asked for - h, as in a full tree. In an
+//            uneven tree two leaves may reach one ancestor at different h; each walk has its own.
+// Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#prune, with the deviations.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/tree/model.h"
+#include "common/tree/tree.h"
+#include "server/curator/estimation/node_evidence.h"
+
+namespace coppice {
+
+// What one node's sums say about one class against the rest.
+struct PruneStatistic {
+  double value = 0;   // |eta - 1/2| over the bound; negative if eta < 1/2
+  double lambda = 0;  // weight of a public row: 0 private only, infinity public only
+};
+
+// The sizes of the tree's two samples, and the noise scale in the place of the paper's 1/epsilon.
+struct PruneSetting {
+  double reports = 0;
+  double public_rows = 0;
+  double noise_scale = 0;
+};
+
+// For one class with `private_label` and `public_label` of the node's rows, at `height` steps above
+// the leaf of a tree of depth `depth`.
+PruneStatistic TestNode(const PruneSetting& setting, uint32_t depth, uint32_t height,
+                        double private_rows, double private_label, double public_rows,
+                        double public_label);
+
+// max_depth: what the partition was asked for; the tree's own depth if that is more. The walk takes
+// at most max_depth - min_depth steps, but at least one.
+struct PruneDepths {
+  uint32_t max_depth = 0;
+  uint32_t min_depth = 1;
+};
+
+// One prediction a leaf, with source_node set.
+std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
+                                      const PrivateNoise& noise, PruneDepths depths);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_

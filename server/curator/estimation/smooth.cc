@@ -1,0 +1,254 @@
+#include "server/curator/estimation/smooth.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <numeric>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "server/curator/estimation/smooth_model.h"
+
+namespace coppice {
+namespace {
+
+double Reports(absl::Span<const PrivateCounts> counts) {
+  double reports = 0;
+  for (const PrivateCounts& of_tree : counts) reports += static_cast<double>(of_tree.reports);
+  return reports;
+}
+
+// The factor that a leaf's private mass is too large by: between 1 (trust the public mass) and what
+// the sums say, by their variances.
+double MassRatio(double private_rows, double reports, double public_rows, double all_public_rows,
+                 double noise_per_report) {
+  const double expected = std::max(reports * public_rows / all_public_rows, 1e-9);
+  const double of_public = 1 / public_rows;
+  const double of_private = (reports * noise_per_report + expected) / (expected * expected);
+  const double trust = of_public / (of_public + of_private);
+  return std::clamp(1 + trust * (private_rows / expected - 1), 0.3, 3.0);
+}
+
+// Whether a leaf's mass may correct its margin: only if the noise in the two is uncorrelated. It is
+// where a report names cells, and not for laplace_split, whose margin 2V - U has the mass's own
+// noise, so that dividing by the mass would push every leaf toward one class.
+bool MassesCorrect(const PrivateCounts& counts) {
+  const NoiseVariance& noise = counts.noise.back();
+  const double correlated =
+      noise.covariance - noise.leaf / static_cast<double>(counts.noise.size());
+  return counts.has_masses && std::abs(correlated) <= 1e-9 * noise.leaf;
+}
+
+// The margins of one column at all leaves, masses corrected where there are any.
+LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
+                   size_t column) {
+  const uint32_t classes = basis.classes();
+  const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
+  LeafValues margins(counts.size());
+  for (size_t t = 0; t < counts.size(); ++t) {
+    const PrivateCounts& of_tree = counts[t];
+    const std::vector<double>& public_rows = basis.rows_in_leaf()[t];
+    const bool corrects = MassesCorrect(of_tree);
+    for (uint32_t leaf = 0; leaf < public_rows.size(); ++leaf) {
+      const double mass = of_tree.counts.leaf[leaf];
+      double margin = basis.scale() * (of_tree.counts.at(leaf, of_class) - mass / classes);
+      if (corrects && public_rows[leaf] > 0) {
+        margin /= MassRatio(mass, static_cast<double>(of_tree.reports), public_rows[leaf],
+                            static_cast<double>(basis.rows()), of_tree.noise.back().leaf);
+      }
+      margins[t].push_back(margin);
+    }
+  }
+  return margins;
+}
+
+PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
+                        double noise_per_report) {
+  PrivateSide side;
+  const double reports = Reports(counts);
+  if (reports == 0) return side;
+  side.present = true;
+  const auto n = static_cast<double>(basis.rows());
+  side.variance = ReportVariance(basis, reports, noise_per_report);
+  for (size_t column = 0; column < basis.columns(); ++column) {
+    std::vector<double> theta = basis.FromLeaves(Margins(basis, counts, column));
+    for (size_t j = 0; j < theta.size(); ++j) theta[j] *= n / (reports * basis.lambda()[j]);
+    side.theta.push_back(std::move(theta));
+  }
+  return side;
+}
+
+// theta averaged over the grid: by column, then coordinate.
+struct Averaged {
+  std::vector<std::vector<double>> mean;
+  std::vector<std::vector<double>> variance;  // within a setting and between them
+  std::vector<Belief> beta;
+};
+
+std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
+                                  const std::vector<double>& weights) {
+  std::vector<Belief> beliefs;
+  for (size_t g = 0; g < grid.size(); ++g) {
+    const auto known = std::find_if(beliefs.begin(), beliefs.end(), [&](const Belief& belief) {
+      return belief.value == grid[g].beta;
+    });
+    if (known == beliefs.end()) {
+      beliefs.push_back({grid[g].beta, weights[g]});
+    } else {
+      known->weight += weights[g];
+    }
+  }
+  return beliefs;
+}
+
+absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& model,
+                                 const CancelCheck& cancel) {
+  constexpr double kNegligible = 1e-9;
+  const std::vector<Setting> grid = SmoothGrid();
+  std::vector<Posterior> fits;
+  for (const Setting& setting : grid) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    fits.push_back(model.Fit(setting));
+  }
+  const std::vector<double> weights = GridWeights(grid, fits);
+  Averaged result;
+  result.beta = BeliefsOfBeta(grid, weights);
+  for (size_t k = 0; k < basis.columns(); ++k) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    std::vector<double>& mean = result.mean.emplace_back(basis.rank(), 0);
+    std::vector<double>& variance = result.variance.emplace_back(basis.rank(), 0);
+    for (size_t g = 0; g < grid.size(); ++g) {
+      if (weights[g] < kNegligible) continue;
+      for (size_t j = 0; j < basis.rank(); ++j) {
+        const double of_setting = model.Mean(fits[g], k, j);
+        mean[j] += weights[g] * of_setting;
+        variance[j] += weights[g] * (fits[g].variance[j] + of_setting * of_setting);
+      }
+    }
+    for (size_t j = 0; j < basis.rank(); ++j) {
+      variance[j] = std::max(variance[j] - mean[j] * mean[j], 0.0);
+    }
+  }
+  return result;
+}
+
+// Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
+// trees of a row is 1/K + score_k / c.
+std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, const Forest& forest,
+                                                     const Averaged& averaged) {
+  const uint32_t classes = basis.classes();
+  const double share = 1.0 / classes;
+  const double per_margin = 1 / basis.scale();
+  const auto num_trees = static_cast<double>(basis.trees());
+  std::vector<LeafValues> margin, variance;
+  for (size_t k = 0; k < basis.columns(); ++k) {
+    margin.push_back(basis.ToLeaves(averaged.mean[k]));
+    variance.push_back(basis.VarianceInLeaves(averaged.variance[k]));
+  }
+  std::vector<std::vector<LeafPrediction>> leaves(forest.size());
+  for (size_t t = 0; t < forest.size(); ++t) {
+    for (uint32_t leaf = 0; leaf < forest[t].num_leaves(); ++leaf) {
+      LeafPrediction& prediction = leaves[t].emplace_back();
+      prediction.source_node = forest[t].leaf_node(leaf);
+      std::vector<double>& p = prediction.probabilities;
+      for (size_t k = 0; k < basis.columns(); ++k) {
+        p.push_back(share + num_trees * margin[k][t][leaf] * per_margin);
+      }
+      if (classes == 2) p.insert(p.begin(), 1 - p[0]);
+      prediction.label =
+          static_cast<uint32_t>(std::distance(p.begin(), std::max_element(p.begin(), p.end())));
+      const size_t column = basis.columns() == 1 ? 0 : prediction.label;
+      prediction.standard_error = std::sqrt(variance[column][t][leaf]) * per_margin;
+    }
+  }
+  return leaves;
+}
+
+absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
+                         absl::Span<const PrivateCounts> counts) {
+  bool fits = counts.size() == basis.trees() && forest.size() == basis.trees();
+  for (size_t t = 0; fits && t < counts.size(); ++t) {
+    fits = counts[t].counts.leaf.size() == basis.rows_in_leaf()[t].size() &&
+           counts[t].noise.size() == basis.classes() &&
+           forest[t].num_leaves() == counts[t].counts.leaf.size();
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError("the counts do not have the shape of the forest");
+}
+
+// Over the trees, by their reports.
+double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
+  double total = 0;
+  for (const PrivateCounts& of_tree : counts) {
+    total += static_cast<double>(of_tree.reports) * MarginNoise(of_tree.noise);
+  }
+  const double reports = Reports(counts);
+  return reports > 0 ? total / reports : 0;
+}
+
+}  // namespace
+
+double MarginNoise(absl::Span<const NoiseVariance> noise) {
+  const auto classes = static_cast<double>(noise.size());
+  double most = 0;
+  for (const NoiseVariance& of_class : noise) {
+    most = std::max(most, of_class.label + of_class.leaf / (classes * classes) -
+                              2 * of_class.covariance / classes);
+  }
+  return classes * classes / (classes - 1) * most;
+}
+
+std::string SmoothDiagnosis::InWords() const {
+  constexpr double kSure = 0.5;
+  double trusted = 0, inverted = 0, useless = 0;
+  for (const Belief& belief : beta) {
+    if (belief.value < 0) {
+      inverted += belief.weight;
+    } else if (belief.value == 0) {
+      useless += belief.weight;
+    } else if (belief.value >= 0.75) {
+      trusted += belief.weight;
+    }
+  }
+  if (inverted > kSure) {
+    return absl::StrFormat(
+        "the public labels look inverted: beta below 0 has weight %.2f; check how they were coded",
+        inverted);
+  }
+  if (useless > kSure) {
+    return absl::StrFormat(
+        "the public labels look unrelated to the private ones: beta = 0 has weight %.2f", useless);
+  }
+  if (trusted > kSure) {
+    return absl::StrFormat("public labels and reports agree: beta of 0.75 or more has weight %.2f",
+                           trusted);
+  }
+  return "the public labels look weaker than the private ones, or the reports cannot tell";
+}
+
+absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
+                                         absl::Span<const PrivateCounts> counts, Evidence evidence,
+                                         const CancelCheck& cancel) {
+  COPPICE_RETURN_IF_ERROR(CheckShapes(basis, forest, counts));
+  SmoothFit fit;
+  fit.diagnosis.effective_cells = basis.effective_cells();
+  fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
+  fit.diagnosis.equivalent_rows =
+      Reports(counts) /
+      (basis.effective_cells() * (fit.diagnosis.noise_per_report + basis.mean_mass()));
+  PrivateSide reports;
+  if (evidence != Evidence::kPublic) {
+    reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
+  }
+  const SmoothModel model(basis, reports, evidence != Evidence::kReports);
+  COPPICE_ASSIGN_OR_RETURN(Averaged averaged, Average(basis, model, cancel));
+  fit.leaves = Predictions(basis, forest, averaged);
+  fit.diagnosis.beta = std::move(averaged.beta);
+  return fit;
+}
+
+}  // namespace coppice

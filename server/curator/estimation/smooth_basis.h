@@ -1,0 +1,105 @@
+// What the smooth estimator needs of a forest and its public rows, made once a study: it does not
+// depend on any report.
+//
+// Model      rows that share leaves are alike. P = Z Z' / T is the share of trees in which two
+//            public rows are in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q
+//            and eigenvalues lambda. A function on the public rows is held by its coordinates in Q.
+// Shapes     n public rows, r = rank(); labels as columns: one of +-1 for two classes, else one a
+//            class, scale() * (1{label = k} - 1/K).
+// Cost       one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above that of
+//            the leaves of all trees, at most kMaxLeafBasis.
+// Errors     InvalidArgument: no public row, or more rows and leaves than that.
+// Threads    immutable after Create(); safe to share.
+// Source     docs/mechanisms.md#smooth.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+inline constexpr size_t kMaxLeafBasis = 2048;
+
+// values[tree][leaf]
+using LeafValues = std::vector<std::vector<double>>;
+
+class SmoothBasis {
+ public:
+  static absl::StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);
+
+  size_t trees() const { return rows_in_leaf_.size(); }
+  size_t rows() const { return rows_; }
+  size_t rank() const { return lambda_.size(); }
+  uint32_t classes() const { return classes_; }
+  size_t columns() const { return classes_ == 2 ? 1 : classes_; }
+  // c = K / sqrt(K - 1), which gives a column of labels mean square 1 if classes are level.
+  double scale() const;
+
+  absl::Span<const double> lambda() const { return lambda_; }  // falling
+  // Public rows in each leaf.
+  const LeafValues& rows_in_leaf() const { return rows_in_leaf_; }
+  // Mean share of the public rows in the leaf of a public row, over rows and trees.
+  double mean_mass() const { return mean_mass_; }
+  // n^2 / sum of lambda^2: how many cells of equal size would tell rows apart as well.
+  double effective_cells() const;
+
+  // Coordinates of the public labels, w[column][j], and the sum of their squares, by column.
+  const std::vector<std::vector<double>>& labels() const { return labels_; }
+  const std::vector<double>& label_squares() const { return label_squares_; }
+
+  // Coordinates of the function that adds up `values` over the leaves of a row: Q' Z values.
+  std::vector<double> FromLeaves(const LeafValues& values) const;
+  // Leaf values whose sum over the leaves of a row is the function with these coordinates.
+  LeafValues ToLeaves(absl::Span<const double> coordinates) const;
+  // How many public rows AtRows() looks at: all of them, or above kManyPublicRows a sample.
+  size_t rows_looked_at() const { return (rows_ + step_ - 1) / step_; }
+  // Several functions at those rows: values[function * rows_looked_at() + row], from
+  // coordinates[function * rank() + j].
+  std::vector<double> AtRows(absl::Span<const double> coordinates) const;
+  // For coordinates that follow from those of leaf values by `gains`, u_j = gains_j (Q' Z
+  // values)_j: the most that a row moves if every leaf of one tree moves by one, each to its own
+  // worst side. 0 above kManyPublicRows, where it would take too long.
+  double LargestSwing(absl::Span<const double> gains) const;
+  // From the variances of the coordinates, the mean variance of the function at the rows of each
+  // leaf.
+  LeafValues VarianceInLeaves(absl::Span<const double> variances) const;
+
+ private:
+  SmoothBasis() = default;
+  void SetLabels(const Table& public_rows);
+  absl::Status DecomposeRows();
+  absl::Status DecomposeLeaves();
+  void LookAtSomeRows();
+  // Q' of a function on all public rows.
+  std::vector<double> FromRows(absl::Span<const double> values) const;
+
+  size_t rows_ = 0;
+  uint32_t classes_ = 0;
+  std::vector<std::vector<uint32_t>> leaf_of_;  // leaf_of_[tree][row]
+  LeafValues rows_in_leaf_;
+  double mean_mass_ = 0;
+  std::vector<double> lambda_;
+  // Column by column. Up to kManyPublicRows rows: Q, rows by rank. Above: E, leaves by rank, with
+  // Q = Z E / sqrt(T lambda).
+  bool by_rows_ = true;
+  std::vector<double> vectors_;
+  std::vector<size_t> first_leaf_;  // of each tree, in E
+  // Q at every step_-th row, column by column; empty up to kManyPublicRows rows, where it is Q.
+  std::vector<double> some_rows_;
+  size_t step_ = 1;
+  std::vector<std::vector<double>> labels_;
+  std::vector<double> label_squares_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_

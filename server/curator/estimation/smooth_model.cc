@@ -1,0 +1,141 @@
+#include "server/curator/estimation/smooth_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace coppice {
+namespace {
+
+struct BetaPrior {
+  double beta;
+  double weight;
+};
+
+}  // namespace
+
+std::vector<Setting> SmoothGrid() {
+  constexpr std::array kBetas = {BetaPrior{-0.5, 0.02}, BetaPrior{0, 0.06},
+                                 BetaPrior{0.25, 0.17}, BetaPrior{0.5, 0.17},
+                                 BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
+  std::vector<Setting> grid;
+  for (const double roughness : {0.1, 0.3}) {
+    for (const BetaPrior& beta : kBetas) {
+      for (const double local_drift : {0.0, 0.3}) {
+        for (const double label_noise : {0.6, 1.0}) {
+          for (const double leaf_noise : {0.03, 0.3}) {
+            grid.push_back({.roughness = roughness,
+                            .beta = beta.beta,
+                            .local_drift = local_drift,
+                            .label_noise = label_noise,
+                            .leaf_noise = leaf_noise,
+                            .log_prior = std::log(beta.weight)});
+          }
+        }
+      }
+    }
+  }
+  return grid;
+}
+
+std::vector<double> PriorShape(const SmoothBasis& basis) {
+  const absl::Span<const double> lambda = basis.lambda();
+  const double squares = std::inner_product(lambda.begin(), lambda.end(), lambda.begin(), 0.0);
+  std::vector<double> shape;
+  for (const double l : lambda) {
+    shape.push_back(static_cast<double>(basis.rows()) * l * l / squares);
+  }
+  return shape;
+}
+
+SmoothModel::SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels)
+    : basis_(basis), reports_(reports), use_labels_(use_labels), shape_(PriorShape(basis)) {}
+
+Posterior SmoothModel::Fit(const Setting& setting) const {
+  Posterior fit;
+  const size_t rank = basis_.rank();
+  fit.variance.resize(rank);
+  fit.from_private.assign(rank, 0);
+  fit.from_public.assign(rank, 0);
+  double log_terms = 0;  // the same for every column
+  for (size_t j = 0; j < rank; ++j) {
+    const double prior = setting.roughness * shape_[j];
+    double precision = 1 / prior;
+    if (reports_.present) {
+      const double a = reports_.variance[j] + setting.leaf_noise;
+      fit.from_private[j] = 1 / a;
+      precision += 1 / a;
+      log_terms += std::log(a);
+    }
+    if (use_labels_) {
+      const double q = setting.label_noise + setting.local_drift * prior;
+      fit.from_public[j] = setting.beta / q;
+      precision += setting.beta * setting.beta / q;
+      log_terms += std::log(q);
+    }
+    fit.variance[j] = 1 / precision;
+    log_terms += std::log(prior * precision);
+  }
+  for (size_t k = 0; k < basis_.columns(); ++k) {
+    fit.log_likelihood += ColumnLikelihood(setting, fit, k, log_terms);
+  }
+  return fit;
+}
+
+double SmoothModel::Pull(const Posterior& fit, size_t column, size_t j) const {
+  double pull = 0;
+  if (reports_.present) pull += fit.from_private[j] * reports_.theta[column][j];
+  if (use_labels_) pull += fit.from_public[j] * basis_.labels()[column][j];
+  return pull;
+}
+
+double SmoothModel::ColumnLikelihood(const Setting& setting, const Posterior& fit, size_t column,
+                                     double log_terms) const {
+  double total = log_terms;
+  for (size_t j = 0; j < basis_.rank(); ++j) {
+    if (reports_.present) {
+      const double u = reports_.theta[column][j];
+      total += u * u * fit.from_private[j];
+    }
+    if (use_labels_) {
+      const double w = basis_.labels()[column][j];
+      total += w * w / (setting.label_noise + setting.local_drift * setting.roughness * shape_[j]);
+    }
+    const double pull = Pull(fit, column, j);
+    total -= pull * pull * fit.variance[j];
+  }
+  if (use_labels_) {
+    // What the basis cannot show of the labels is noise.
+    const std::vector<double>& w = basis_.labels()[column];
+    const double shown = std::inner_product(w.begin(), w.end(), w.begin(), 0.0);
+    const auto hidden = static_cast<double>(basis_.rows() - basis_.rank());
+    total += hidden * std::log(setting.label_noise) +
+             (basis_.label_squares()[column] - shown) / setting.label_noise;
+  }
+  return -total / 2;
+}
+
+std::vector<double> GridWeights(absl::Span<const Setting> grid, absl::Span<const Posterior> fits) {
+  std::vector<double> weights(grid.size());
+  for (size_t g = 0; g < grid.size(); ++g) {
+    weights[g] = fits[g].log_likelihood + grid[g].log_prior;
+  }
+  const double best = *std::max_element(weights.begin(), weights.end());
+  double total = 0;
+  for (double& weight : weights) total += weight = std::exp(weight - best);
+  for (double& weight : weights) weight /= total;
+  return weights;
+}
+
+std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
+                                   double noise_per_report) {
+  const auto n = static_cast<double>(basis.rows());
+  std::vector<double> variance;
+  for (const double lambda : basis.lambda()) {
+    variance.push_back(n * n * (noise_per_report + basis.mean_mass()) / (reports * lambda));
+  }
+  return variance;
+}
+
+}  // namespace coppice

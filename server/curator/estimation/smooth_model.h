@@ -1,0 +1,83 @@
+// The Gaussian model behind the smooth estimator and the planner: the class margin theta in the
+// coordinates of a SmoothBasis, where prior, reports and public labels are all diagonal.
+//
+//     theta_j ~ N(0, s^2 n lambda_j^2 / sum lambda^2)
+//     u_j     ~ N(theta_j, a_j + zeta)                from the reports; a_j is their noise
+//     w_j     ~ N(beta theta_j, sigma^2 + omega p_j)  from the public labels; p_j is the prior's
+//
+// Threads    values and const methods; safe to share.
+// Source     docs/mechanisms.md#smooth.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/curator/estimation/smooth_basis.h"
+
+namespace coppice {
+
+// One point of the grid of hyper-parameters.
+struct Setting {
+  double roughness = 0;    // s^2: prior variance of theta, as a share of its largest
+  double beta = 0;         // mean of the public labels is beta * theta
+  double local_drift = 0;  // omega: variance of the public labels that follows the prior's
+  double label_noise = 0;  // sigma^2 of one public label
+  double leaf_noise = 0;   // zeta: private leaves are only estimates of the rows' own
+  double log_prior = 0;
+};
+
+// The points that are averaged over, with their prior weights.
+std::vector<Setting> SmoothGrid();
+
+// What the reports say: coordinates of theta, by column, and the variance of each.
+struct PrivateSide {
+  bool present = false;
+  std::vector<std::vector<double>> theta;
+  std::vector<double> variance;
+};
+
+// theta's posterior in one setting. mean = variance * (from_private * u + from_public * w).
+struct Posterior {
+  std::vector<double> variance;
+  std::vector<double> from_private;
+  std::vector<double> from_public;
+  double log_likelihood = 0;  // of all columns
+};
+
+class SmoothModel {
+ public:
+  // Both must outlive the model.
+  SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels);
+
+  Posterior Fit(const Setting& setting) const;
+  double Mean(const Posterior& fit, size_t column, size_t j) const {
+    return fit.variance[j] * Pull(fit, column, j);
+  }
+
+ private:
+  double Pull(const Posterior& fit, size_t column, size_t j) const;
+  double ColumnLikelihood(const Setting& setting, const Posterior& fit, size_t column,
+                          double log_terms) const;
+
+  const SmoothBasis& basis_;
+  const PrivateSide& reports_;
+  const bool use_labels_;
+  std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance but for s^2
+};
+
+// How likely each setting is after the evidence; they add up to 1.
+std::vector<double> GridWeights(absl::Span<const Setting> grid, absl::Span<const Posterior> fits);
+
+// The prior's variances but for s^2.
+std::vector<double> PriorShape(const SmoothBasis& basis);
+
+// Variance of each coordinate of the reports, were there so many with so much noise in a margin.
+std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
+                                   double noise_per_report);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_

@@ -1,0 +1,97 @@
+#include "server/curator/intake/answerer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace coppice {
+namespace {
+
+// So many calls while a group was written come quickly enough to leave it to the next ones.
+constexpr size_t kManyCalls = 4;
+// For so long; a commit takes some milliseconds.
+constexpr std::chrono::microseconds kPatience{400};
+// Batches that a call answers. Each answer lets its client call again, so a few are enough.
+constexpr size_t kBatchesOfACall = 8;
+// Batches that the answerer's own thread begins at once; calls may take those after them.
+constexpr size_t kBatchesAtOnce = 16;
+
+void AnswerBatch(Submission batch, const absl::Status& of_group) {
+  const absl::Status& against = batch.refused.ok() ? of_group : batch.refused;
+  if (against.ok()) {
+    batch.done(std::move(batch.outcomes));
+  } else {
+    batch.done(against);
+  }
+}
+
+}  // namespace
+
+void AnswerGroup(CommittedGroup& group) {
+  for (Submission& batch : group.batches) AnswerBatch(std::move(batch), group.status);
+  group.answered();
+}
+
+Answerer::~Answerer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  posted_.notify_one();
+  thread_.join();
+}
+
+void Answerer::Post(CommittedGroup group) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_ += group.batches.size();
+    groups_.push_back({.group = std::move(group)});
+    leave_to_calls_ = calls_ >= kManyCalls;
+    calls_ = 0;
+    EndGroups();  // one without batches
+  }
+  posted_.notify_one();
+}
+
+void Answerer::Help() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // others are at it
+  ++calls_;
+  if (waiting_ > 0) AnswerSome(kBatchesOfACall, lock);
+}
+
+void Answerer::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    posted_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
+    if (leave_to_calls_) posted_.wait_for(lock, kPatience, [this] { return stopping_; });
+    while (waiting_ > 0) AnswerSome(kBatchesAtOnce, lock);
+    if (stopping_) return;
+  }
+}
+
+void Answerer::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock) {
+  // It stays where it is until all of it is answered.
+  Posted& posted = *std::find_if(groups_.begin(), groups_.end(),
+                                 [](const Posted& p) { return p.begun < p.group.batches.size(); });
+  const size_t begin = posted.begun;
+  const size_t end = std::min(posted.group.batches.size(), begin + most);
+  posted.begun = end;
+  waiting_ -= end - begin;
+  lock.unlock();
+  for (size_t i = begin; i < end; ++i) {
+    AnswerBatch(std::move(posted.group.batches[i]), posted.group.status);
+  }
+  lock.lock();
+  posted.answered += end - begin;
+  EndGroups();
+}
+
+void Answerer::EndGroups() {
+  while (!groups_.empty() && groups_.front().answered == groups_.front().group.batches.size()) {
+    groups_.front().group.answered();
+    groups_.pop_front();
+  }
+}
+
+}  // namespace coppice

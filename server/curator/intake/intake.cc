@@ -1,0 +1,159 @@
+#include "server/curator/intake/intake.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "server/curator/intake/group_commit.h"
+
+namespace coppice {
+namespace {
+
+// Keeps the answer, drops the rest.
+void Refuse(Submission& batch, absl::Status status) {
+  SubmitDone done = std::move(batch.done);
+  batch = Submission();
+  batch.done = std::move(done);
+  batch.refused = std::move(status);
+}
+
+}  // namespace
+
+Intake::Intake(Store& store, const Limits& limits)
+    : store_(store), limits_(limits), committer_([this] { Run(); }) {}
+
+Intake::~Intake() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  arrived_.notify_one();
+  committer_.join();
+}
+
+void Intake::Submit(Submission batch) {
+  const size_t bytes = batch.Bytes();
+  Enqueue({.batch = std::move(batch), .bytes = bytes, .change = nullptr});
+  if (limits_.answer_beside_commits) answerer_.Help();
+}
+
+void Intake::Enqueue(Item item) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (item.change == nullptr && draining_) {
+      Refuse(item.batch, absl::UnavailableError(
+                             "the curator is shutting down: send the same bytes again later"));
+      item.bytes = 0;
+    } else if (queued_bytes_ > 0 && queued_bytes_ + item.bytes > limits_.queued_bytes) {
+      Refuse(item.batch, absl::ResourceExhaustedError(absl::StrCat(
+                             "more than ", limits_.queued_bytes,
+                             " bytes of reports are waiting: send the same bytes again later")));
+      item.bytes = 0;
+    }
+    if (item.batch.study != nullptr && item.batch.refused.ok()) {
+      item.batch.study->TakeIn(item.batch.reports.size());
+    }
+    queued_bytes_ += item.bytes;
+    ++submitted_;
+    queue_.push_back(std::move(item));
+  }
+  arrived_.notify_one();
+}
+
+std::vector<Intake::Taken> Intake::TakenOf(absl::Span<const std::shared_ptr<Study>> studies) const {
+  const std::lock_guard lock(mutex_);
+  absl::flat_hash_map<const Study*, uint64_t> waiting;
+  for (const Item& item : queue_) {
+    if (item.batch.refused.ok()) waiting[item.batch.study.get()] += item.batch.reports.size();
+  }
+  std::vector<Taken> taken;
+  for (const std::shared_ptr<Study>& study : studies) {
+    taken.push_back({.received = study->received(), .waiting = waiting[study.get()]});
+  }
+  return taken;
+}
+
+absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) {
+  absl::Status status;
+  bool ran = false;
+  const auto run = [&] {
+    status = change();
+    const std::lock_guard lock(mutex_);
+    ran = true;
+    finished_.notify_all();
+  };
+  Enqueue({.batch = {}, .bytes = 0, .change = run});
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [&] { return ran; });
+  return status;
+}
+
+size_t Intake::QueuedBytes() const {
+  const std::lock_guard lock(mutex_);
+  return queued_bytes_;
+}
+
+void Intake::Drain() {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  finished_.wait(lock, [this, last = submitted_] { return completed_ >= last; });
+}
+
+void Intake::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    std::vector<Item> group = TakeGroup();
+    lock.unlock();
+    Complete(std::move(group));
+    lock.lock();
+  }
+}
+
+std::vector<Intake::Item> Intake::TakeGroup() {
+  std::vector<Item> group;
+  size_t bytes = 0;
+  size_t reports = 0;
+  do {
+    Item& next = queue_.front();
+    bytes += next.bytes;
+    reports += next.batch.reports.size();
+    const bool fits = bytes <= limits_.group_bytes && reports <= limits_.group_reports;
+    const bool alone = next.change != nullptr;
+    if (!group.empty() && (!fits || alone)) break;
+    group.push_back(std::move(next));
+    queue_.pop_front();
+    if (alone) break;
+  } while (!queue_.empty());
+  return group;
+}
+
+void Intake::Complete(std::vector<Item> group) {
+  CommittedGroup committed;
+  size_t bytes = 0;
+  for (Item& item : group) {
+    bytes += item.bytes;
+    if (item.change == nullptr) committed.batches.push_back(std::move(item.batch));
+  }
+  if (committed.batches.empty()) {
+    group.front().change();
+  } else {
+    committed.status = CommitGroup(absl::MakeSpan(committed.batches), store_);
+  }
+  // A change has nobody to answer, but is counted in its turn.
+  committed.answered = [this, bytes, items = group.size()] {
+    const std::lock_guard lock(mutex_);
+    queued_bytes_ -= bytes;
+    completed_ += items;
+    finished_.notify_all();
+  };
+  if (limits_.answer_beside_commits) {
+    answerer_.Post(std::move(committed));
+  } else {
+    AnswerGroup(committed);
+  }
+}
+
+}  // namespace coppice

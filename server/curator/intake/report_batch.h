@@ -1,0 +1,69 @@
+// Reports as they were received, in the order they came: all of a batch in one block of memory, so
+// that a report costs no allocation of its own.
+
+#ifndef COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_
+#define COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+class ReportBatch {
+ public:
+  // Where a value lies in the block.
+  struct Slice {
+    uint32_t begin = 0;
+    uint32_t size = 0;
+  };
+
+  ReportBatch() = default;
+  // Takes over a block that holds reports already: a message as it came. AddSlices() says where.
+  explicit ReportBatch(std::string block) : bytes_(std::move(block)) {}
+
+  void Reserve(size_t reports, size_t bytes) {
+    reports_.reserve(reports);
+    bytes_.reserve(bytes);
+  }
+  void Add(absl::string_view ticket, absl::string_view payload) {
+    reports_.push_back({.ticket = Append(ticket), .payload = Append(payload)});
+  }
+  // Both must lie in the block.
+  void AddSlices(Slice ticket, Slice payload) {
+    reports_.push_back({.ticket = ticket, .payload = payload});
+  }
+
+  absl::string_view block() const { return bytes_; }
+  size_t size() const { return reports_.size(); }
+  bool empty() const { return reports_.empty(); }
+  absl::string_view ticket(size_t i) const { return At(reports_[i].ticket); }
+  absl::string_view payload(size_t i) const { return At(reports_[i].payload); }
+
+  size_t MemoryBytes() const { return bytes_.capacity() + reports_.capacity() * sizeof(Report); }
+
+ private:
+  struct Report {
+    Slice ticket;
+    Slice payload;
+  };
+
+  Slice Append(absl::string_view value) {
+    const Slice slice{.begin = static_cast<uint32_t>(bytes_.size()),
+                      .size = static_cast<uint32_t>(value.size())};
+    bytes_.append(value.data(), value.size());
+    return slice;
+  }
+  absl::string_view At(Slice slice) const { return {bytes_.data() + slice.begin, slice.size}; }
+
+  std::string bytes_;  // below 4 GiB, as messages are
+  std::vector<Report> reports_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_

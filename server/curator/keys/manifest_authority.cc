@@ -1,0 +1,191 @@
+#include "server/curator/keys/manifest_authority.h"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/manifest.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+// An endorsement counts from a day before it is made, so that devices whose clocks are behind
+// follow it too.
+constexpr int64_t kBackdatedSeconds = 24 * 60 * 60;
+
+// What the store knows: the key that signed last, whole if it is kept here.
+struct StoredKey {
+  PublicKey public_key{};
+  std::optional<SigningKey> key;
+  KeyChain endorsements;
+};
+
+std::string NameOf(const PublicKey& key) {
+  const KeyId id = KeyIdOf(key);
+  return absl::BytesToHexString(std::string(id.begin(), id.end()));
+}
+
+absl::StatusOr<SigningKey> KeyOfSeed(absl::string_view bytes) {
+  SigningKey::Seed seed;
+  if (bytes.size() != seed.size()) return CorruptRecord(kManifestKeyKey, "has no key's length");
+  std::copy(bytes.begin(), bytes.end(), seed.begin());
+  return SigningKey::FromSeed(seed);
+}
+
+absl::StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
+  const auto public_key = ParsePublicKeyBytes(record.public_key());
+  const auto endorsements = FromProto(record.endorsements());
+  if (!public_key.ok() || !endorsements.ok()) {
+    return CorruptRecord(kManifestKeyKey, "has a field of a wrong length");
+  }
+  StoredKey stored{.public_key = *public_key, .key = {}, .endorsements = *endorsements};
+  if (!stored.endorsements.empty() && stored.endorsements.back().key != *public_key) {
+    return CorruptRecord(kManifestKeyKey, "has endorsements of another key");
+  }
+  if (record.seed().empty()) return stored;
+  COPPICE_ASSIGN_OR_RETURN(stored.key, KeyOfSeed(record.seed()));
+  if (stored.key->public_key() != *public_key) {
+    return CorruptRecord(kManifestKeyKey, "has a public key that is not its private one's");
+  }
+  return stored;
+}
+
+absl::StatusOr<std::optional<StoredKey>> LoadKey(const Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(kManifestKeyKey));
+  if (!bytes.has_value()) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const auto record,
+                           ParseRecord<v1::ManifestKeyRecord>(kManifestKeyKey, *bytes));
+  COPPICE_ASSIGN_OR_RETURN(StoredKey stored, DecodeKey(record));
+  return stored;
+}
+
+absl::Status SaveKey(Store& store, const StoredKey& stored) {
+  v1::ManifestKeyRecord record;
+  if (stored.key.has_value()) {
+    record.mutable_seed()->assign(stored.key->seed().begin(), stored.key->seed().end());
+  }
+  record.mutable_public_key()->assign(stored.public_key.begin(), stored.public_key.end());
+  for (const KeyEndorsement& step : stored.endorsements) {
+    *record.add_endorsements() = ToProto(step);
+  }
+  StoreBatch batch;
+  batch.Put(std::string(kManifestKeyKey), record.SerializeAsString());
+  return store.Apply(batch);
+}
+
+absl::Status NotTheKeyBefore(const PublicKey& before, const PublicKey& given) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--signing-key is ", NameOf(given), " and the studies here are signed by ", NameOf(before),
+      ": give that one, with this one as --next-signing-key, so that devices follow; if the old "
+      "key "
+      "is lost or stolen, add --break-key-chain, and give every device the new key"));
+}
+
+absl::Status NoKey(const PublicKey& before) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the key ", NameOf(before),
+                   " that signs this curator's studies is kept in a file: give it as "
+                   "--signing-key"));
+}
+
+absl::StatusOr<SigningKey> MakeKey() {
+  SigningKey::Seed seed;
+  if (RAND_priv_bytes(seed.data(), static_cast<int>(seed.size())) != 1) {
+    return absl::UnavailableError("the system random source failed");
+  }
+  absl::StatusOr<SigningKey> key = SigningKey::FromSeed(seed);
+  OPENSSL_cleanse(seed.data(), seed.size());
+  return key;
+}
+
+// The first start.
+absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
+  if (given.key.has_value()) {
+    return StoredKey{.public_key = given.key->public_key(), .key = {}, .endorsements = {}};
+  }
+  COPPICE_ASSIGN_OR_RETURN(const SigningKey made, MakeKey());
+  return StoredKey{.public_key = made.public_key(), .key = made, .endorsements = {}};
+}
+
+// The key whose public half is `stored`'s, from wherever it is kept.
+absl::StatusOr<SigningKey> HolderOf(const StoredKey& stored, const SigningKeys& given) {
+  if (given.key.has_value()) {
+    if (given.key->public_key() == stored.public_key) return *given.key;
+    return NotTheKeyBefore(stored.public_key, given.key->public_key());
+  }
+  if (stored.key.has_value()) return *stored.key;
+  return NoKey(stored.public_key);
+}
+
+// The old key is forgotten here, and the new one is never stored.
+absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_key,
+                                 const SigningKey& next, int64_t now) {
+  StoredKey rotated{
+      .public_key = next.public_key(), .key = {}, .endorsements = stored.endorsements};
+  COPPICE_ASSIGN_OR_RETURN(
+      rotated.endorsements.emplace_back(),
+      Endorse(old_key, next.public_key(), std::max<int64_t>(0, now - kBackdatedSeconds)));
+  if (rotated.endorsements.size() > kMaxEndorsements) {
+    rotated.endorsements.erase(rotated.endorsements.begin());
+  }
+  return rotated;
+}
+
+}  // namespace
+
+absl::Status ManifestAuthority::CheckStored(const Store& store) { return LoadKey(store).status(); }
+
+absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
+    Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
+  COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));
+  const auto opened = [](const SigningKey& key, const StoredKey& from) {
+    return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(key, from.endorsements));
+  };
+  if (stored.has_value() && given.next.has_value() &&
+      given.next->public_key() == stored->public_key) {
+    // Rotated at an earlier start, which may have ended before the old key was off the disk.
+    COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
+    return opened(*given.next, *stored);
+  }
+  const bool breaks = stored.has_value() && given.break_chain && given.key.has_value() &&
+                      given.key->public_key() != stored->public_key;
+  if (!stored.has_value() || breaks) {
+    COPPICE_ASSIGN_OR_RETURN(stored, FirstKey(given));
+    COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
+    if (breaks) COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const SigningKey holder, HolderOf(*stored, given));
+  if (!given.next.has_value()) return opened(holder, *stored);
+  COPPICE_ASSIGN_OR_RETURN(stored, Rotate(*stored, holder, *given.next, now_unix_seconds));
+  COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
+  COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
+  return opened(*given.next, *stored);
+}
+
+absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
+  manifest.key = KeyIdOf(keys_.key);
+  std::string bytes = SerializeManifest(manifest);
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const SignedManifest>& kept = signed_[manifest.study];
+  if (kept != nullptr && kept->bytes == bytes) return kept;
+  COPPICE_ASSIGN_OR_RETURN(const Signature signature, key_.Sign(kManifestDomain, bytes));
+  kept = std::make_shared<const SignedManifest>(SignedManifest{.bytes = std::move(bytes),
+                                                               .signature = signature,
+                                                               .key = keys_.key,
+                                                               .endorsements = keys_.endorsements});
+  return kept;
+}
+
+void ManifestAuthority::Forget(absl::string_view study) {
+  const std::lock_guard lock(mutex_);
+  signed_.erase(std::string(study));
+}
+
+}  // namespace coppice

@@ -1,0 +1,45 @@
+// The keys of studies, as docs/storage.md lists them. Their models' are in server/models.
+//
+// Every key of a study starts with its kind and "/ID/"; ids hold no slash. So one prefix names all
+// keys of a kind and study, and no study's prefix is the start of another's.
+
+#ifndef COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_
+#define COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+inline constexpr absl::string_view kTicketKeyKey = "meta/ticket_key";
+inline constexpr absl::string_view kManifestKeyKey = "meta/manifest_key";
+inline constexpr absl::string_view kStudyPrefix = "study/";
+inline constexpr absl::string_view kTombstonePrefix = "gone/";
+
+inline std::string StudyKey(absl::string_view study) { return absl::StrCat("study/", study, "/"); }
+inline std::string RowsKey(absl::string_view study) { return absl::StrCat("rows/", study, "/"); }
+inline std::string CountsKey(absl::string_view study) { return absl::StrCat("count/", study, "/"); }
+inline std::string TombstoneKey(absl::string_view study) {
+  return absl::StrCat("gone/", study, "/");
+}
+inline std::string SumsPrefix(absl::string_view study) { return absl::StrCat("sums/", study, "/"); }
+inline std::string SumsKey(absl::string_view study, uint32_t tree) {
+  return absl::StrCat("sums/", study, "/", absl::Dec(tree, absl::kZeroPad4));
+}
+inline std::string SpentPrefix(absl::string_view study) {
+  return absl::StrCat("spent/", study, "/");
+}
+// Of the group that came when `accepted_before` reports were counted. Without the suffix: written
+// by an older version.
+inline constexpr absl::string_view kSerialsSuffix = "/serials";
+inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
+  return absl::StrCat("spent/", study, "/", absl::Dec(accepted_before, absl::kZeroPad16),
+                      kSerialsSuffix);
+}
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_

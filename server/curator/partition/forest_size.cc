@@ -1,0 +1,177 @@
+#include "server/curator/partition/forest_size.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/hybrid_grower.h"
+
+namespace coppice {
+namespace {
+
+struct Size {
+  uint32_t max_depth;
+  uint32_t min_leaf;
+};
+constexpr std::array<Size, 7> kSizes = {{{kMaxDepth, 1},
+                                         {kMaxDepth, 4},
+                                         {kMaxDepth, 8},
+                                         {kMaxDepth, 16},
+                                         {kMaxDepth, 32},
+                                         {5, 1},
+                                         {5, 8}}};
+
+constexpr uint32_t kOneTreeDepth = 8;
+constexpr uint32_t kManyRowsTrees = 16;
+constexpr uint32_t kManyRowsMinLeaf = 8;
+constexpr uint32_t kManyRowsMaxLeaves = 128;
+
+// Leaves grown by the widest spread hold one to two times their least number of rows.
+constexpr double kSpreadLeafRows = 1.5;
+
+uint32_t LeafRowsWithoutLabels(size_t rows, double expected_information) {
+  const double leaves = std::max(0.38 * std::pow(expected_information, 0.4), 2.0);
+  return static_cast<uint32_t>(
+      std::max(std::round(static_cast<double>(rows) / (kSpreadLeafRows * leaves)), 1.0));
+}
+
+PartitionOptions Sized(PartitionOptions options, const Size& size) {
+  options.max_depth = size.max_depth;
+  options.min_leaf = size.min_leaf;
+  return options;
+}
+
+// One-hot labels less their mean: y[row * classes + k].
+std::vector<double> CentredLabels(const Table& rows) {
+  const size_t classes = rows.schema().num_classes();
+  std::vector<double> mean(classes, 0);
+  for (const uint32_t label : rows.labels()) mean[label] += 1;
+  for (double& m : mean) m /= static_cast<double>(rows.num_rows());
+  std::vector<double> y;
+  y.reserve(rows.num_rows() * classes);
+  for (const uint32_t label : rows.labels()) {
+    for (size_t k = 0; k < classes; ++k) y.push_back((k == label ? 1 : 0) - mean[k]);
+  }
+  return y;
+}
+
+// Adds to `score` what one tree says of the rows that are not in its bag.
+void AddOutOfBag(const BaggedTree& grown, const std::vector<uint32_t>& leaf_of,
+                 const std::vector<double>& y, size_t classes, std::vector<double>& score) {
+  std::vector<double> sum(grown.tree.num_leaves() * classes, 0);
+  std::vector<double> rows(grown.tree.num_leaves(), 1);  // one more than there are: shrinks
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    const double times = grown.drawn[i];
+    rows[leaf_of[i]] += times;
+    for (size_t k = 0; k < classes; ++k) {
+      sum[leaf_of[i] * classes + k] += times * y[i * classes + k];
+    }
+  }
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    if (grown.drawn[i] > 0) continue;
+    for (size_t k = 0; k < classes; ++k) {
+      score[i * classes + k] += sum[leaf_of[i] * classes + k] / rows[leaf_of[i]];
+    }
+  }
+}
+
+// What a forest says of each row without having seen it: score[row * classes + k].
+struct OutOfBag {
+  std::vector<double> score;
+  size_t leaves = 0;
+};
+
+absl::StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& rows,
+                                      const std::vector<double>& y, const PartitionOptions& options,
+                                      const CancelCheck& cancel) {
+  OutOfBag result{.score = std::vector<double>(y.size(), 0)};
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t, cancel));
+    result.leaves += grown.tree.num_leaves();
+    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, rows.schema().num_classes(), result.score);
+  }
+  return result;
+}
+
+struct Trial {
+  double correlation = 0;
+  size_t leaves = 0;
+};
+
+absl::StatusOr<Trial> TrySize(const HybridRows& hybrid, const Table& rows,
+                              const std::vector<double>& y, const PartitionOptions& options,
+                              const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const OutOfBag unseen, GrowOutOfBag(hybrid, rows, y, options, cancel));
+  const std::vector<double>& score = unseen.score;
+  Trial trial{.correlation = 0, .leaves = unseen.leaves};
+  double product = 0, of_score = 0, of_y = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    product += score[i] * y[i];
+    of_score += score[i] * score[i];
+    of_y += y[i] * y[i];
+  }
+  if (of_score > 0 && of_y > 0) trial.correlation = product / std::sqrt(of_score * of_y);
+  return trial;
+}
+
+}  // namespace
+
+double ExpectedInformation(double reports, const Budget& epsilon) {
+  // The better of one bit about the margin and one set about all cells, as large as it may be.
+  const double e = std::exp(std::min(epsilon.epsilon(), 20.0));
+  const double of_bit = (e + 1) * (e + 1) / ((e - 1) * (e - 1));
+  const double of_set = 8 * e / ((e - 1) * (e - 1));
+  // Sampling adds about as much as a cell's share, whatever the mechanism.
+  constexpr double kSampling = 0.05;
+  return reports / (std::min(of_bit, of_set) + kSampling);
+}
+
+absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
+                                                  const PartitionOptions& base,
+                                                  double expected_information,
+                                                  const CancelCheck& cancel) {
+  const size_t n = public_rows.num_rows();
+  if (n == 0) return absl::InvalidArgumentError("a partition needs at least one public row");
+  PartitionOptions options = base;
+  options.rule = SplitRule::kHybrid;
+  options.criterion = Criterion::kEntropy;
+  options.max_leaves = 0;
+  if (n > kManyPublicRows) {
+    options.trees = std::min(options.trees, kManyRowsTrees);
+    options.max_leaves = kManyRowsMaxLeaves;
+  }
+  if (!options.use_labels) {
+    return Sized(options, {kMaxDepth, LeafRowsWithoutLabels(n, expected_information)});
+  }
+  if (n > kManyPublicRows) return Sized(options, {kMaxDepth, kManyRowsMinLeaf});
+  if (options.trees == 1) {
+    const double least = std::max(std::sqrt(static_cast<double>(n)) / 4, 2.0);
+    return Sized(options, {kOneTreeDepth, static_cast<uint32_t>(least)});
+  }
+  const HybridRows hybrid(public_rows, /*use_labels=*/true);
+  const std::vector<double> y = CentredLabels(public_rows);
+  std::vector<Size> sizes;
+  std::vector<Trial> trials;
+  double best = -1;
+  for (const Size& size : kSizes) {
+    if (size.min_leaf > 1 && size_t{4} * size.min_leaf > n) continue;
+    sizes.push_back(size);
+    COPPICE_ASSIGN_OR_RETURN(trials.emplace_back(),
+                             TrySize(hybrid, public_rows, y, Sized(options, size), cancel));
+    best = std::max(best, trials.back().correlation);
+  }
+  const double tolerance = 0.5 * (1 - best * best) / std::sqrt(static_cast<double>(n));
+  size_t chosen = 0, most = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (trials[i].correlation < best - tolerance || trials[i].leaves <= most) continue;
+    chosen = i;
+    most = trials[i].leaves;
+  }
+  return Sized(options, sizes[chosen]);
+}
+
+}  // namespace coppice

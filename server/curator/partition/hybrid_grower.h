@@ -1,0 +1,82 @@
+// Grows trees by the hybrid rule: the best cut by the labels while there is one, and after that by
+// the widest spread of the features, down to the size asked for.
+//
+// Labels     a cell whose labels are mixed is cut where the entropy falls most, over all features.
+// Spread     where no cut lowers it (the cell is pure, or labels are not used), the feature with
+//            the widest spread of public ranks within the cell is cut at the gap nearest its
+//            median. Ranks (mid-ranks over all public rows, divided by their number) make features
+//            comparable without a scale. A category is a column of 0 and 1, with spread one half.
+// Missing    a missing number is below every number, a missing category is a category: rows go
+//            left and with "the rest". Where the cell shows no missing value, with the most rows.
+// Bag        rows count as often as they were drawn.
+// Features   of an even tree, ceil(d/3) random ones a cell; the others, in random order, where none
+//            of these can be cut.
+// Order      breadth first, so that a limit on the leaves keeps the tree level.
+// Threads    HybridRows is immutable and safe to share; a grower is for one thread.
+// Source     docs/mechanisms.md#partition.
+
+#ifndef COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_
+#define COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/base/cancel_check.h"
+#include "common/data/table.h"
+#include "common/tree/tree.h"
+#include "server/curator/partition/public_random.h"
+
+namespace coppice {
+
+// The public rows in the form that cuts are searched in, made once a forest.
+class HybridRows {
+ public:
+  // One feature: codes in the order of its values. A numeric one has a code a distinct value, after
+  // that of a missing one (if any row has none); a categorical one has its categories, "other" and
+  // "missing".
+  struct Column {
+    bool numeric = false;
+    std::vector<uint32_t> code;   // by row
+    uint32_t codes = 0;           // how many there are
+    std::vector<double> value;    // numeric: by code, NaN for missing
+    std::vector<double> rank;     // numeric: by code, mid-rank / rows
+    std::vector<uint32_t> order;  // numeric: rows by code
+  };
+
+  // `rows` must outlive this. Without `use_labels` all rows are of one class.
+  HybridRows(const Table& rows, bool use_labels);
+
+  const Schema& schema() const { return rows_.schema(); }
+  size_t num_rows() const { return label_.size(); }
+  uint32_t classes() const { return classes_; }
+  uint32_t label(size_t row) const { return label_[row]; }
+  absl::Span<const Column> columns() const { return columns_; }
+  // x log2 x for whole numbers up to num_rows().
+  absl::Span<const double> x_log_x() const { return x_log_x_; }
+
+ private:
+  const Table& rows_;
+  uint32_t classes_;
+  std::vector<uint32_t> label_;
+  std::vector<Column> columns_;
+  std::vector<double> x_log_x_;
+};
+
+struct HybridOptions {
+  uint32_t max_depth = kMaxDepth;
+  uint32_t min_leaf = 1;    // drawn rows, repetitions counted
+  uint32_t max_leaves = 0;  // 0: no limit
+  bool few_features = false;
+};
+
+// `drawn[row]` is how often the row is in the bag, which holds 1 to num_rows() rows so counted.
+absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uint32_t> drawn,
+                                    const HybridOptions& options, PublicRandom& random,
+                                    const CancelCheck& cancel = {});
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_

@@ -1,0 +1,133 @@
+#include "server/curator/partition/partition.h"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/curator/partition/hybrid_grower.h"
+#include "server/curator/partition/partition_grower.h"
+#include "server/curator/partition/public_random.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kMaxTrees = 1024;
+
+absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& options) {
+  if (options.max_depth > kMaxDepth) {
+    return absl::InvalidArgumentError(absl::StrCat("max_depth must be from 0 to ", kMaxDepth));
+  }
+  if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || !options.use_labels)) {
+    return absl::InvalidArgumentError(
+        "a limit on the leaves and a partition without labels are for the hybrid rule");
+  }
+  if (options.min_leaf < 1) return absl::InvalidArgumentError("min_leaf must be at least 1");
+  if (options.trees < 1 || options.trees > kMaxTrees) {
+    return absl::InvalidArgumentError(absl::StrCat("trees must be from 1 to ", kMaxTrees));
+  }
+  if (public_rows.num_rows() == 0) {
+    return absl::InvalidArgumentError("a partition needs at least one public row");
+  }
+  if (public_rows.num_rows() > std::numeric_limits<uint32_t>::max()) {
+    return absl::InvalidArgumentError("a partition takes fewer than 2^32 public rows");
+  }
+  return absl::OkStatus();
+}
+
+Table Bootstrap(const Table& rows, PublicRandom& random) {
+  std::vector<size_t> drawn(rows.num_rows());
+  for (size_t& row : drawn) row = random.Below(rows.num_rows());
+  return rows.Select(drawn);
+}
+
+absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
+                             PublicRandom& random, const CancelCheck& cancel) {
+  if (options.trees == 1) return GrowTree(public_rows, options, random, cancel);
+  return GrowTree(Bootstrap(public_rows, random), options, random, cancel);
+}
+
+absl::StatusOr<Forest> GrowHybrid(const Table& public_rows, const PartitionOptions& options,
+                                  const CancelCheck& cancel) {
+  const HybridRows rows(public_rows, options.use_labels);
+  Forest forest;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    COPPICE_ASSIGN_OR_RETURN(BaggedTree grown, GrowBaggedTree(rows, options, t, cancel));
+    forest.push_back(std::move(grown.tree));
+  }
+  return forest;
+}
+
+}  // namespace
+
+absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name) {
+  for (const SplitRule rule :
+       {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
+    if (name == SplitRuleName(rule)) return rule;
+  }
+  return absl::InvalidArgumentError("split rule must be max_edge, random_max_edge, cart or hybrid");
+}
+
+absl::string_view SplitRuleName(SplitRule rule) {
+  switch (rule) {
+    case SplitRule::kMaxEdge:
+      return "max_edge";
+    case SplitRule::kRandomMaxEdge:
+      return "random_max_edge";
+    case SplitRule::kCart:
+      return "cart";
+    case SplitRule::kHybrid:
+      return "hybrid";
+  }
+  return "";
+}
+
+absl::StatusOr<Criterion> ParseCriterion(absl::string_view name) {
+  for (const Criterion criterion : {Criterion::kGini, Criterion::kEntropy}) {
+    if (name == CriterionName(criterion)) return criterion;
+  }
+  return absl::InvalidArgumentError("criterion must be gini or entropy");
+}
+
+absl::string_view CriterionName(Criterion criterion) {
+  switch (criterion) {
+    case Criterion::kGini:
+      return "gini";
+    case Criterion::kEntropy:
+      return "entropy";
+  }
+  return "";
+}
+
+absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                          uint32_t tree, const CancelCheck& cancel) {
+  PublicRandom random(options.seed, tree);
+  const bool bagged = options.trees > 1;
+  std::vector<uint32_t> drawn(rows.num_rows(), bagged ? 0 : 1);
+  if (bagged) {
+    for (size_t i = 0; i < drawn.size(); ++i) ++drawn[random.Below(drawn.size())];
+  }
+  const HybridOptions of_tree = {.max_depth = options.max_depth,
+                                 .min_leaf = options.min_leaf,
+                                 .max_leaves = options.max_leaves,
+                                 .few_features = tree % 2 == 1};
+  COPPICE_ASSIGN_OR_RETURN(Tree grown, GrowHybridTree(rows, drawn, of_tree, random, cancel));
+  return BaggedTree{.tree = std::move(grown), .drawn = std::move(drawn)};
+}
+
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                                     const CancelCheck& cancel) {
+  COPPICE_RETURN_IF_ERROR(CheckOptions(public_rows, options));
+  if (options.rule == SplitRule::kHybrid) return GrowHybrid(public_rows, options, cancel);
+  Forest forest;
+  for (uint32_t t = 0; t < options.trees; ++t) {
+    PublicRandom random(options.seed, t);
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, GrowOne(public_rows, options, random, cancel));
+    forest.push_back(std::move(tree));
+  }
+  return forest;
+}
+
+}  // namespace coppice

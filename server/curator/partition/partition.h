@@ -1,0 +1,83 @@
+// Grows the public partition that devices answer about.
+//
+// Public     every input. The partition never sees a private row: it is a function of public rows,
+//            the schema and the options alone.
+// Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties
+//                             within 1e-12): the one with the largest reduction of the criterion
+//            random_max_edge  one of the longest edges at random
+//            cart             any feature and threshold, largest reduction
+//            hybrid           as cart by entropy while that reduces anything, then by the widest
+//                             spread of the features; see hybrid_grower.h, which has its own
+//                             reading of categories and missing values
+//            Edges are measured in the box of the public rows, scaled to [0,1] a feature; one with
+//            a single public value is never cut. A cell with fewer than two public rows is not
+//            split, nor is one where a side would hold fewer than `min_leaf` rows: the next longest
+//            edge is tried instead. cart splits only where the criterion decreases.
+// Category   one category against the rest: under cart and max_edge the one with the largest
+//            reduction, under random_max_edge the most frequent. Its edge has length 1, then
+//            (remaining categories) / (all, with "other") beside the rest and 0 beside the one.
+// Missing    the edge rules cut missing | present first, which leaves the edge as long as it was;
+//            where either is below `min_leaf`, and under cart, missing values go where the
+//            reduction is larger. Where no public row is missing they go with the most public rows.
+// Ties       lower feature, then lower threshold or category.
+// Forest     more than one tree: each on a bootstrap of the public rows, in which min_leaf counts a
+//            row as often as it was drawn; the hybrid rule gives every other tree a random third of
+//            the features at each node.
+// Units      depth: the root has depth 0. min_leaf: public rows.
+// Same bytes for the same rows, options and seed, on any machine.
+// Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.
+
+#ifndef COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_
+#define COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/cancel_check.h"
+#include "common/data/table.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+class HybridRows;  // hybrid_grower.h
+
+enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
+enum class Criterion { kGini, kEntropy };
+
+absl::StatusOr<SplitRule> ParseSplitRule(absl::string_view name);  // "max_edge", ...
+absl::string_view SplitRuleName(SplitRule rule);
+absl::StatusOr<Criterion> ParseCriterion(absl::string_view name);  // "gini", "entropy"
+absl::string_view CriterionName(Criterion criterion);
+
+struct PartitionOptions {
+  SplitRule rule = SplitRule::kMaxEdge;
+  Criterion criterion = Criterion::kGini;
+  uint32_t max_depth = 6;  // 0..kMaxDepth
+  uint32_t min_leaf = 1;   // at least 1
+  uint32_t trees = 1;      // 1..1024; more than one: each on a bootstrap of the public rows
+  uint64_t seed = 1;       // public randomness: ties, random edges, bootstraps
+  // For kHybrid alone. max_leaves of one tree, 0 for no limit. Without use_labels the partition is
+  // made from the features only, for public rows whose labels are missing or not to be trusted.
+  uint32_t max_leaves = 0;
+  bool use_labels = true;
+
+  friend bool operator==(const PartitionOptions&, const PartitionOptions&) = default;
+};
+
+// One tree of a forest by the hybrid rule, with its bag: how often each row was drawn.
+struct BaggedTree {
+  Tree tree;
+  std::vector<uint32_t> drawn;
+};
+absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
+                                          uint32_t tree, const CancelCheck& cancel = {});
+
+// InvalidArgument: options out of range, or no public row. Asks `cancel` before each cell.
+absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
+                                     const CancelCheck& cancel = {});
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_

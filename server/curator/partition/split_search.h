@@ -1,0 +1,80 @@
+// The best way to cut one cell along one feature, by the public rows in the cell.
+//
+// Missing    a row whose value is missing follows `missing_left`, which is the side that gives the
+//            larger decrease; on a tie, or where no row of the cell is missing, the side with more
+//            rows of known value (the left if level).
+// Ties       decreases within kTie are level. Then the earlier candidate stays: the lower threshold
+//            or category. So the last bit of a logarithm does not decide what tree is published.
+// Threads    one at a time.
+
+#ifndef COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
+#define COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "common/tree/tree.h"
+#include "server/curator/partition/impurity.h"
+
+namespace coppice {
+
+inline constexpr double kTie = 1e-12;
+
+struct Split {
+  Node node;  // without children
+  double decrease = 0;
+};
+
+// The point half-way between two numbers with low < high: in (low, high] even where no double is
+// left between them, and rounded to 12 digits where that moves it by less than a billionth of the
+// gap, as people read the thresholds.
+double Midpoint(double low, double high);
+
+class SplitSearch {
+ public:
+  // `rows` must outlive the search.
+  SplitSearch(const Table& rows, Criterion criterion, uint32_t min_leaf);
+
+  // Sets the cell that all other calls are about: positions in the table.
+  void SetCell(absl::Span<const uint32_t> cell);
+
+  // Each returns nothing if every such cut leaves fewer than min_leaf rows on a side.
+
+  // Missing | present.
+  absl::optional<Split> Missing(uint32_t feature);
+  // Below `threshold` | the rest.
+  absl::optional<Split> Threshold(uint32_t feature, double threshold);
+  // Half-way between two neighbouring values. `sorted` is the cell in order of the feature, with
+  // the missing values last.
+  absl::optional<Split> BestThreshold(uint32_t feature, absl::Span<const uint32_t> sorted);
+  // One category | the rest: the largest decrease, or the category with the most rows.
+  absl::optional<Split> BestCategory(uint32_t feature);
+  absl::optional<Split> MostFrequentCategory(uint32_t feature);
+
+ private:
+  // The cut with `left` of the rows of known value on its left and `missing_` to be placed.
+  absl::optional<Split> Judge(SplitKind kind, uint32_t feature, double threshold,
+                              absl::Span<const uint64_t> left);
+  double Decrease(absl::Span<const uint64_t> left) const;
+  bool LeavesEnough(uint64_t left_rows) const;
+  void CountMissing(uint32_t feature);
+  // Class counts of each category, one after the other.
+  ClassCounts CountCategories(uint32_t feature) const;
+
+  const Table& rows_;
+  const Criterion criterion_;
+  const uint64_t min_leaf_;
+  absl::Span<const uint32_t> cell_;
+  ClassCounts all_;
+  ClassCounts missing_;  // of the feature looked at last
+  uint64_t missing_rows_ = 0;
+  ClassCounts left_and_missing_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_

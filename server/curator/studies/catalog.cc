@@ -1,0 +1,113 @@
+#include "server/curator/studies/catalog.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/study/study_record.h"
+
+namespace coppice {
+namespace {
+
+// The ID of a key "KIND/ID/".
+absl::string_view IdOfKey(absl::string_view key, absl::string_view prefix) {
+  return absl::StripSuffix(absl::StripPrefix(key, prefix), "/");
+}
+
+}  // namespace
+
+absl::Status Catalog::Load(const Store& store) {
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(kStudyPrefix, [&](absl::string_view key, absl::string_view bytes) {
+        COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study,
+                                 LoadStudy(store, IdOfKey(key, kStudyPrefix), bytes));
+        Add(std::move(study));
+        return absl::OkStatus();
+      }));
+  return store.Scan(kTombstonePrefix, [&](absl::string_view key, absl::string_view bytes) {
+    const std::string id(IdOfKey(key, kTombstonePrefix));
+    COPPICE_ASSIGN_OR_RETURN(const std::string request_id, DecodeTombstone(id, bytes));
+    const std::lock_guard lock(mutex_);
+    tombstones_[id] = request_id;
+    study_of_request_[request_id] = id;
+    return absl::OkStatus();
+  });
+}
+
+void Catalog::Add(std::shared_ptr<Study> study) {
+  const std::lock_guard lock(mutex_);
+  study_of_request_[study->facts().request_id] = study->id();
+  studies_[study->id()] = std::move(study);
+}
+
+void Catalog::Remove(const Study& study) {
+  const std::lock_guard lock(mutex_);
+  tombstones_[study.id()] = study.facts().request_id;
+  studies_.erase(study.id());
+}
+
+std::shared_ptr<Study> Catalog::Find(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  return FindLocked(id);
+}
+
+std::shared_ptr<Study> Catalog::FindLocked(absl::string_view id) const {
+  const auto it = studies_.find(id);
+  return it == studies_.end() ? nullptr : it->second;
+}
+
+absl::StatusOr<std::shared_ptr<Study>> Catalog::Get(absl::string_view id) const {
+  std::shared_ptr<Study> study = Find(id);
+  if (study == nullptr) return absl::NotFoundError(absl::StrCat("there is no study ", id));
+  return study;
+}
+
+std::vector<StudyInfo> Catalog::List(const Page& page) const {
+  std::vector<StudyInfo> infos;
+  const std::lock_guard lock(mutex_);
+  for (auto it = studies_.upper_bound(page.after);
+       it != studies_.end() && infos.size() < PageSize(page); ++it) {
+    infos.push_back(it->second->Info());
+  }
+  return infos;
+}
+
+std::vector<std::shared_ptr<Study>> Catalog::All() const {
+  std::vector<std::shared_ptr<Study>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, study] : studies_) all.push_back(study);
+  return all;
+}
+
+absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request_id,
+                                                       absl::string_view request_hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = study_of_request_.find(request_id);
+  if (it == study_of_request_.end()) return nullptr;
+  std::shared_ptr<Study> study = FindLocked(it->second);
+  if (study == nullptr) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: the study ", it->second,
+                                                 " that it made was deleted; choose another"));
+  }
+  if (study->facts().request_hash != request_hash) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: it made the study ", it->second,
+                                                 " from another request; choose another"));
+  }
+  return study;
+}
+
+absl::Status Catalog::CheckUnused(absl::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  if (tombstones_.contains(id)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("study_id: the study ", id, " was deleted, and ids are never used again"));
+  }
+  if (studies_.contains(id)) {
+    return absl::AlreadyExistsError(absl::StrCat("study_id: there is a study ", id, " already"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,60 @@
+// Which studies there are, by id and by the request that made them, and which there were.
+//
+// Threads  safe to share.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/page.h"
+#include "server/curator/study/study.h"
+#include "server/curator/study/study_info.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+class Catalog {
+ public:
+  // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
+  absl::Status Load(const Store& store);
+
+  void Add(std::shared_ptr<Study> study);
+  // Leaves a tombstone.
+  void Remove(const Study& study);
+
+  // Null if there is none.
+  std::shared_ptr<Study> Find(absl::string_view id) const;
+  // NotFound names the id.
+  absl::StatusOr<std::shared_ptr<Study>> Get(absl::string_view id) const;
+  std::vector<StudyInfo> List(const Page& page) const;
+  std::vector<std::shared_ptr<Study>> All() const;
+
+  // The study that request `request_id` made, null if it made none. AlreadyExists if it asked for
+  // another study than `request_hash`, or if the study was deleted.
+  absl::StatusOr<std::shared_ptr<Study>> MadeBy(absl::string_view request_id,
+                                                absl::string_view request_hash) const;
+  // AlreadyExists if a study has or had this id.
+  absl::Status CheckUnused(absl::string_view id) const;
+
+ private:
+  std::shared_ptr<Study> FindLocked(absl::string_view id) const;
+
+  mutable std::mutex mutex_;
+  // All below guarded by mutex_.
+  absl::btree_map<std::string, std::shared_ptr<Study>> studies_;
+  absl::flat_hash_map<std::string, std::string> study_of_request_;  // deleted ones too
+  absl::btree_map<std::string, std::string> tombstones_;            // id to request id
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_

@@ -1,0 +1,36 @@
+#include "server/curator/studies/outlived_models.h"
+
+#include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+
+std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study,
+                           int64_t unix_seconds) {
+  v1::OutlivedModelRecord record;
+  record.set_unix_seconds(unix_seconds);
+  record.set_model_reports(model.reports);
+  record.set_study_reports(left_in_study);
+  return record.SerializeAsString();
+}
+
+absl::Status OutlivedModels::Load(const Store& store) {
+  return store.Scan(kOutlivedPrefix, [this](absl::string_view key, absl::string_view bytes) {
+    return Add(key, bytes);
+  });
+}
+
+absl::Status OutlivedModels::Add(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::OutlivedModelRecord record,
+                           ParseRecord<v1::OutlivedModelRecord>(key, bytes));
+  reports_[std::string(key)] = record.model_reports();
+  return absl::OkStatus();
+}
+
+bool OutlivedModels::Has(const ModelReports& model) const {
+  const auto found = reports_.find(OutlivedKey(model.study, model.model));
+  return found != reports_.end() && found->second == model.reports;
+}
+
+}  // namespace coppice

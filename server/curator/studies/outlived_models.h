@@ -1,0 +1,57 @@
+// Models of studies that rest on more reports than their study has left: a repair of damaged files
+// lost the others. The models are as good as they were, and stay; noted, each is no mismatch of
+// the study's counts any more.
+//
+// Guarantee  a note holds for one model of one study with the number of reports that the model
+//            names, so it hides nothing else.
+// Who        `coppiced repair` notes them; the curator reads the notes when it starts. They go with
+//            their study.
+// Errors     DataLoss for a record that does not parse, naming its key.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// What a model of a study says of the reports that it rests on.
+struct ModelReports {
+  std::string study;
+  std::string model;
+  uint64_t reports = 0;
+};
+
+inline constexpr absl::string_view kOutlivedPrefix = "outlived/";
+inline std::string OutlivedPrefix(absl::string_view study) {
+  return absl::StrCat(kOutlivedPrefix, study, "/");
+}
+inline std::string OutlivedKey(absl::string_view study, absl::string_view model) {
+  return absl::StrCat(OutlivedPrefix(study), model);
+}
+
+std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, int64_t unix_seconds);
+
+class OutlivedModels {
+ public:
+  absl::Status Load(const Store& store);
+  // One record more.
+  absl::Status Add(absl::string_view key, absl::string_view bytes);
+
+  bool Has(const ModelReports& model) const;
+
+ private:
+  std::map<std::string, uint64_t> reports_;  // that the model names, by key
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_

@@ -1,0 +1,94 @@
+#include "server/curator/studies/reconcile.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/study/study_record.h"
+#include "server/models/model_record.h"
+
+namespace coppice {
+namespace {
+
+absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t count,
+                    absl::string_view other, uint64_t other_count) {
+  return absl::InternalError(absl::StrCat("the counts of study ", study, " do not reconcile: ", one,
+                                          " ", count, ", ", other, " ", other_count));
+}
+
+std::vector<ModelReports> ReportsOfModels(const Models& models) {
+  std::vector<ModelReports> all;
+  Page page{.size = 1000, .after = ""};
+  for (;;) {
+    const std::vector<ModelInfo> some = models.List("", page);
+    for (const ModelInfo& info : some) {
+      absl::StatusOr<std::string> study = ParseName(kStudies, info.source);
+      if (!study.ok()) continue;  // of a job
+      all.push_back({.study = *std::move(study),
+                     .model = info.id,
+                     .reports = info.model->certificate().reports});
+    }
+    if (some.size() < page.size) return all;
+    page.after = some.back().id;
+  }
+}
+
+}  // namespace
+
+absl::Status ReconcileTotals(const StudyTotals& totals) {
+  const uint64_t gone = totals.answered + totals.failed + totals.waiting;
+  if (totals.received != gone) {
+    return Differ(totals.study, "received", totals.received, "answered, failed and waiting", gone);
+  }
+  if (totals.answered != totals.outcomes) {
+    return Differ(totals.study, "answered", totals.answered, "accepted, duplicate and rejected",
+                  totals.outcomes);
+  }
+  if (!totals.retired && totals.accepted != totals.in_sums) {
+    return Differ(totals.study, "accepted", totals.accepted, "in the sums", totals.in_sums);
+  }
+  if (totals.open && totals.accepted != totals.spent_tickets) {
+    return Differ(totals.study, "accepted", totals.accepted, "spent tickets", totals.spent_tickets);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study) {
+  const bool is_final = model.model == study.final_model;
+  const bool fits = is_final ? model.reports == study.accepted : model.reports <= study.accepted;
+  if (fits) return absl::OkStatus();
+  return Differ(model.study, "accepted", study.accepted,
+                absl::StrCat(is_final ? "in its final model " : "in its model ", model.model),
+                model.reports);
+}
+
+absl::Status ReconcileModels(
+    const Models& models, const OutlivedModels& outlived,
+    absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
+  for (const ModelReports& model : ReportsOfModels(models)) {
+    if (outlived.Has(model)) continue;
+    const std::optional<StudyReports> study = reports_of(model.study);
+    if (study.has_value()) COPPICE_RETURN_IF_ERROR(ReconcileModel(model, *study));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts) {
+  const std::string key = CountsKey(study);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
+  if (!bytes.has_value()) return Differ(study, "answered", counts.answered, "records of it", 0);
+  COPPICE_ASSIGN_OR_RETURN(const Counts stored, DecodeCounts(key, *bytes));
+  for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
+    if (stored.outcomes[outcome] == counts.outcomes[outcome]) continue;
+    return Differ(study, absl::StrCat("reports of outcome ", outcome), counts.outcomes[outcome],
+                  "in the store", stored.outcomes[outcome]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,422 @@
+#include "server/curator/studies/studies.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/intake/intake.h"
+#include "server/curator/intake/submission.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/keys/ticket_authority.h"
+#include "server/curator/studies/catalog.h"
+#include "server/curator/studies/estimate_model.h"
+#include "server/curator/studies/model_request.h"
+#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/reconcile.h"
+#include "server/curator/studies/study_request.h"
+#include "server/curator/study/study_life.h"
+#include "server/curator/study/study_record.h"
+#include "server/models/ids.h"
+#include "server/models/model_record.h"
+#include "server/storage/store_format.h"
+
+namespace coppice {
+namespace {
+
+// All of it was fixed when the study was made, so it is the first of its sequence.
+Manifest ManifestOf(const StudyFacts& facts) {
+  return {.study = facts.terms->study,
+          .fingerprint = facts.fingerprint,
+          .epsilon = facts.terms->epsilon,
+          .mechanism = facts.terms->mechanism,
+          .expires_unix_seconds = facts.expires_unix_seconds,
+          .min_reports = facts.min_reports,
+          .sequence = 1,
+          .issued_unix_seconds = std::max<int64_t>(0, facts.created_unix_seconds)};
+}
+
+class StoredStudies final : public Studies {
+ public:
+  StoredStudies(Store& store, Models& models, std::function<int64_t()> clock,
+                TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
+                const StudiesLimits& limits)
+      : store_(store),
+        models_(models),
+        clock_(std::move(clock)),
+        authority_(std::move(authority)),
+        manifests_(std::move(manifests)),
+        reports_per_second_(limits.reports_per_second),
+        intake_(store, {.queued_bytes = limits.queued_bytes,
+                        .answer_beside_commits = limits.answer_beside_commits}) {}
+
+  absl::Status Load() {
+    COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
+    return outlived_.Load(store_);
+  }
+
+  using Studies::Create;
+  absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override {
+    COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
+    const std::string hash = HashRequest(spec);
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(cancel());  // the lock may have been long in coming
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
+    if (study != nullptr) return study->Info();
+    COPPICE_RETURN_IF_ERROR(CheckExpiry(spec, clock_()));
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
+    COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_(), cancel));
+    StudyProgress progress = NoProgress(facts);
+    StoreBatch batch;
+    batch.Put(StudyKey(id), EncodeStudy(facts, progress.life));
+    batch.Put(CountsKey(id), EncodeCounts(progress.counts));
+    batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study = std::make_shared<Study>(std::move(facts), std::move(progress));
+    catalog_.Add(study);
+    return study->Info();
+  }
+
+  absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    StudyInfo info = study->Info();
+    info.alarms = study->Alarms();
+    return info;
+  }
+
+  std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
+
+  absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    if (study->Standing() == ReportOutcome::kAccepted) {
+      COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+          [&] { return StoreLife(*study, Sealed(study->Life(), clock_())); }));
+    }
+    return study->Info();
+  }
+
+  absl::Status Delete(absl::string_view id) override {
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_ASSIGN_OR_RETURN(const ModelClaim removal,
+                             models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
+    return intake_.RunBetweenGroups([&] { return Erase(*study); });
+  }
+
+  absl::StatusOr<Offered> MakeOffer(
+      absl::string_view id, uint32_t count,
+      absl::Span<const std::string> submission_tokens) const override {
+    if (count < 1 || count > kMaxTicketsPerOffer) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
+    }
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    if (study->Standing() != ReportOutcome::kAccepted) {
+      const bool expired = study->Standing() == ReportOutcome::kStudyExpired;
+      return absl::FailedPreconditionError(
+          absl::StrCat("the study ", id, expired ? " is sealed, its time is over" : " is sealed",
+                       ": it takes no more reports"));
+    }
+    const StudyFacts& facts = study->facts();
+    COPPICE_RETURN_IF_ERROR(CheckTokenCount(facts, count, submission_tokens.size()));
+    COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
+                             facts.require_submission_token
+                                 ? authority_.IssueFor(facts.fingerprint, submission_tokens)
+                                 : authority_.Issue(facts.fingerprint, count));
+    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
+                             manifests_->Sign(ManifestOf(facts)));
+    return Offered{.terms_bytes = facts.terms_bytes,
+                   .fingerprint = facts.fingerprint,
+                   .forest = facts.packed_forest,
+                   .tickets = std::move(tickets),
+                   .manifest = std::move(manifest)};
+  }
+
+  CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
+  absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
+    return manifests_->Prove(challenge);
+  }
+  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
+    if (count < 1 || count > kMaxTokensPerCall) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("count: must be 1 to ", kMaxTokensPerCall, ", is ", count));
+    }
+    return authority_.IssueTokens(count);
+  }
+
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
+              SubmitDone done) override {
+    const int64_t now = clock_();
+    std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) done = CountingUnknown(std::move(done));
+    Submission batch;
+    if (study != nullptr && reports_per_second_ > 0 &&
+        !study->rate().Take(reports.size(), reports_per_second_, now)) {
+      batch.refused = absl::ResourceExhaustedError(
+          absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
+    } else {
+      batch =
+          JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_, now);
+    }
+    batch.done = std::move(done);
+    intake_.Submit(std::move(batch));
+  }
+
+  using Studies::BuildModel;
+  absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
+                                       const EstimatorOptions& asked,
+                                       const CancelCheck& cancel) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
+    COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
+    COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", model_id));
+    const std::lock_guard lock(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(cancel());
+    const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
+    if (existing.ok()) return SameModel(*existing, study_id, options);
+    // Deleted while this waited for its turn.
+    if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    COPPICE_RETURN_IF_ERROR(CheckGivesModel(*study));
+    return MakeModel(*study, std::string(model_id), options, cancel);
+  }
+
+  absl::Status Sweep() override {
+    absl::Status status;
+    for (const std::shared_ptr<Study>& study : catalog_.All()) {
+      status.Update(SealIfOver(*study));
+      study->LookForAlarms();
+      if (study->IsToRetire(clock_())) status.Update(Retire(*study));
+    }
+    status.Update(intake_.RunBetweenGroups([this] { return StoreCounts(); }));
+    return status;
+  }
+
+  absl::Status Reconcile() const override {
+    COPPICE_RETURN_IF_ERROR(ReconcileModels(
+        models_, outlived_, [this](const std::string& id) { return ReportsOf(id); }));
+    return intake_.RunBetweenGroups([this] { return ReconcileStudies(); });
+  }
+
+  uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
+
+  size_t QueuedBytes() const override { return intake_.QueuedBytes(); }
+
+  void Drain() override {
+    intake_.Drain();
+    // What it loses is rejections, and it is tried no more.
+    intake_.RunBetweenGroups([this] { return StoreCounts(); }).IgnoreError();
+  }
+
+ private:
+  SubmitDone CountingUnknown(SubmitDone done) {
+    return [this, done = std::move(done)](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+      if (outcomes.ok()) of_no_study_ += outcomes->size();
+      done(std::move(outcomes));
+    };
+  }
+
+  static absl::Status CheckTokenCount(const StudyFacts& facts, size_t tickets, size_t tokens) {
+    const size_t wanted = facts.require_submission_token ? tickets : 0;
+    if (tokens == wanted) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("submission_tokens: the study ", facts.terms->study,
+                     wanted == 0 ? " asks for none, leave them out"
+                                 : absl::StrCat(" asks for one a ticket, so for ", wanted),
+                     "; there are ", tokens));
+  }
+
+  // Notices that a study's time is over, and makes that durable before anybody hears of it.
+  absl::Status SealIfOver(Study& study) const {
+    if (study.Standing() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
+      return absl::OkStatus();
+    }
+    return intake_.RunBetweenGroups([&] {
+      return StoreLife(study, Expired(study.Life(), study.facts().expires_unix_seconds));
+    });
+  }
+
+  // Between groups. Of a study that was deleted meanwhile nothing may be written.
+  absl::Status StoreLife(Study& study, const StudyLife& next, StoreBatch batch = {}) const {
+    if (study.Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study.id()).status();
+    if (next != study.Life()) batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), next));
+    if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.Advance(next);
+    return absl::OkStatus();
+  }
+
+  // Not beside the building of a model, which needs what is deleted: then at the next sweep.
+  absl::Status Retire(Study& study) {
+    const std::unique_lock lock(change_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return absl::OkStatus();
+    StoreBatch batch;
+    for (const std::string& prefix :
+         {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
+      batch.DeletePrefix(prefix);
+    }
+    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+        [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
+    bases_.erase(study.id());
+    return absl::OkStatus();
+  }
+
+  // Between groups: the rejections that no group has taken along. While the store may hold more of
+  // a study than memory does, its counts are written with everything else or not at all.
+  absl::Status StoreCounts() const {
+    StoreBatch batch;
+    std::vector<std::shared_ptr<Study>> studies = catalog_.All();
+    std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
+      return !study->counts_are_behind || study->store_is_behind;
+    });
+    for (const std::shared_ptr<Study>& study : studies) {
+      batch.Put(CountsKey(study->id()), EncodeCounts(study->CountsSoFar()));
+    }
+    if (studies.empty()) return absl::OkStatus();
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    for (const std::shared_ptr<Study>& study : studies) study->counts_are_behind = false;
+    return absl::OkStatus();
+  }
+
+  // Nothing of a study that was deleted meanwhile, or put aside by a repair.
+  std::optional<StudyReports> ReportsOf(const std::string& id) const {
+    const std::shared_ptr<Study> study = catalog_.Find(id);
+    if (study == nullptr) return std::nullopt;
+    return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
+                        .final_model = study->Life().final_model};
+  }
+
+  // Between groups.
+  absl::Status ReconcileStudies() const {
+    const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
+    const std::vector<Intake::Taken> taken = intake_.TakenOf(studies);
+    for (size_t i = 0; i < studies.size(); ++i) {
+      Study& study = *studies[i];
+      COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, taken[i])));
+      if (study.counts_are_behind || study.store_is_behind) continue;
+      COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
+    }
+    return absl::OkStatus();
+  }
+
+  static StudyTotals TotalsOf(Study& study, const Intake::Taken& taken) {
+    const StudyInfo info = study.Info();
+    const Counts counts = study.CountsSoFar();
+    return {.study = study.id(),
+            .received = taken.received,
+            .waiting = taken.waiting,
+            .answered = counts.answered,
+            .outcomes = counts.Sum(),
+            .failed = counts.failed,
+            .accepted = counts.of(ReportOutcome::kAccepted),
+            .retired = info.retired,
+            .in_sums = info.in_sums,
+            .open = info.state == StudyState::kOpen,
+            .spent_tickets = study.spent().size()};
+  }
+
+  absl::Status Erase(Study& study) {
+    const std::string& id = study.id();
+    StoreBatch batch;
+    for (const std::string& prefix : {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id),
+                                      SpentPrefix(id), StudyModelsPrefix(id), OutlivedPrefix(id)}) {
+      batch.DeletePrefix(prefix);
+    }
+    batch.Put(TombstoneKey(id), EncodeTombstone(study.facts().request_id, clock_()));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.MarkDeleted();
+    catalog_.Remove(study);
+    models_.RemoveOf(MakeName(kStudies, id));
+    bases_.erase(id);
+    manifests_->Forget(id);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> ChooseId(const std::string& wanted) const {
+    if (!wanted.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
+    return IdOrRandom(wanted);
+  }
+
+  absl::StatusOr<ModelInfo> MakeModel(Study& study, const std::string& wanted,
+                                      const EstimatorOptions& options, const CancelCheck& cancel) {
+    COPPICE_ASSIGN_OR_RETURN(std::string id, IdOrRandom(wanted));
+    COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
+    COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
+    const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
+    COPPICE_RETURN_IF_ERROR(cancel());
+    std::shared_ptr<const SmoothBasis> basis;
+    if (options.kind == EstimatorKind::kSmooth) {
+      COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
+    }
+    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options, cancel));
+    COPPICE_RETURN_IF_ERROR(cancel());
+    ModelInfo info{.id = std::move(id),
+                   .source = MakeName(kStudies, study.id()),
+                   .created_unix_seconds = clock_(),
+                   .model = std::make_shared<const Model>(std::move(model))};
+    if (life.state == StudyState::kOpen) {
+      COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
+      return info;
+    }
+    StoreBatch batch;
+    Models::Put(info, batch);
+    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+        [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
+    models_.Publish(info);
+    return info;
+  }
+
+  // Made at the first model, and kept: it does not depend on reports.
+  absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
+                                                             const Table& rows) {
+    if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
+    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(*study.facts().forest, rows));
+    if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
+    const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
+    bases_[study.id()] = basis;
+    return basis;
+  }
+
+  static constexpr size_t kMaxBases = 16;  // of up to some 30 megabytes
+
+  Store& store_;
+  Models& models_;
+  const std::function<int64_t()> clock_;
+  const TicketAuthority authority_;
+  const std::unique_ptr<ManifestAuthority> manifests_;
+  const uint64_t reports_per_second_;  // 0: no limit
+  Catalog catalog_;
+  OutlivedModels outlived_;  // as they were at the start; ids of studies are never used again
+  absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
+  // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
+  // belongs to a study comes and goes, in one step. Never taken by the committer.
+  std::mutex change_mutex_;
+  std::atomic<uint64_t> of_no_study_{0};
+  mutable Intake intake_;  // last: its thread ends before what it uses
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& models,
+                                                       std::function<int64_t()> clock,
+                                                       const SigningKeys& signing_keys,
+                                                       const StudiesLimits& limits) {
+  COPPICE_RETURN_IF_ERROR(OpenFormat(store));
+  COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
+                           ManifestAuthority::Open(store, signing_keys, clock()));
+  auto studies = std::make_unique<StoredStudies>(
+      store, models, std::move(clock), std::move(authority), std::move(manifests), limits);
+  COPPICE_RETURN_IF_ERROR(studies->Load());
+  return studies;
+}
+
+}  // namespace coppice

@@ -1,0 +1,124 @@
+#include "server/curator/studies/study_request.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+#include "common/wire/convert.h"
+#include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/study/study_record.h"
+#include "server/models/ids.h"
+
+namespace coppice {
+
+absl::Status ValidateRequest(const StudySpec& spec) {
+  COPPICE_RETURN_IF_ERROR(CheckRequestId(spec.request_id));
+  COPPICE_RETURN_IF_ERROR(CheckNewId("study_id", spec.id));
+  if (spec.public_rows == nullptr || spec.public_rows->num_rows() == 0) {
+    return absl::InvalidArgumentError("public_rows: needs at least one row");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds) {
+  if (spec.expires_unix_seconds == 0 || spec.expires_unix_seconds > now_unix_seconds) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("expires_unix_seconds: must be 0 or in the future, is ",
+                   spec.expires_unix_seconds, ", and now is ", now_unix_seconds));
+}
+
+std::string HashRequest(const StudySpec& spec) {
+  const PartitionOptions& partition = spec.partition;
+  const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
+  const std::string rows = EncodeRows(*spec.public_rows);
+  // The sizes keep one part from passing for the end of another.
+  const std::string rest = absl::StrCat(
+      schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
+      spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
+      spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
+      CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
+      partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
+      " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds, " ",
+      spec.retention_days, spec.require_submission_token ? " tokens" : "");
+  const Sha256Digest digest = Sha256({schema, rows, rest});
+  return std::string(digest.begin(), digest.end());
+}
+
+namespace {
+
+absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec,
+                                                  const CancelCheck& cancel) {
+  if (!spec.choose_size) return spec.partition;
+  if (spec.partition.rule != SplitRule::kHybrid) {
+    return absl::InvalidArgumentError(
+        "partition.choose_size: is for the hybrid rule; state max_depth and min_leaf for another");
+  }
+  const double devices =
+      spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
+  return ChooseForestSize(*spec.public_rows, spec.partition,
+                          ExpectedInformation(devices, spec.epsilon), cancel);
+}
+
+struct Chosen {
+  MechanismKind mechanism;
+  std::string why;
+};
+
+// "local_hashing: ...; 64 trees of 41 leaves: ..."
+absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOptions& partition,
+                                        const Forest& forest) {
+  size_t leaves = 0;
+  for (const Tree& tree : forest) leaves += tree.num_leaves();
+  std::string size;
+  if (spec.choose_size) {
+    size = absl::StrCat(forest.size(), " trees of about ", leaves / forest.size(),
+                        " leaves, at least ", partition.min_leaf, " of ",
+                        spec.public_rows->num_rows(), " public rows in each");
+  }
+  if (spec.mechanism.has_value()) return Chosen{.mechanism = *spec.mechanism, .why = size};
+  COPPICE_ASSIGN_OR_RETURN(
+      const MechanismChoice choice,
+      ChooseMechanism(spec.epsilon, forest, spec.public_rows->schema().num_classes(),
+                      spec.max_payload_bytes));
+  return Chosen{.mechanism = choice.cost.kind,
+                .why = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
+}
+
+}  // namespace
+
+absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
+                                          int64_t created_unix_seconds, const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest,
+                           GrowPartition(*spec.public_rows, partition, cancel));
+  COPPICE_RETURN_IF_ERROR(cancel());
+  COPPICE_ASSIGN_OR_RETURN(const Chosen chosen, ResolveMechanism(spec, partition, forest));
+  PackedForest packed = PackForest(forest);
+  const Terms terms{.study = id,
+                    .schema = spec.public_rows->shared_schema(),
+                    .trees = static_cast<uint32_t>(forest.size()),
+                    .forest_root = packed.merkle.root,
+                    .epsilon = spec.epsilon,
+                    .mechanism = chosen.mechanism};
+  COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
+  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts,
+                           FactsFromTerms(SerializeTerms(terms), std::move(packed)));
+  facts.created_unix_seconds = created_unix_seconds;
+  facts.partition = partition;
+  facts.choice = chosen.why;
+  facts.public_rows = spec.public_rows->num_rows();
+  facts.min_reports = spec.min_reports;
+  facts.expires_unix_seconds = spec.expires_unix_seconds;
+  facts.retention_days = spec.retention_days;
+  facts.require_submission_token = spec.require_submission_token;
+  facts.request_id = spec.request_id;
+  facts.request_hash = HashRequest(spec);
+  return facts;
+}
+
+}  // namespace coppice

@@ -1,0 +1,32 @@
+// From what an operator asks for to a study: checks, the partition, the terms.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
+#include "server/curator/study/study.h"
+#include "server/curator/study/study_info.h"
+
+namespace coppice {
+
+// InvalidArgument unless the ids are well-formed and there is a public row.
+absl::Status ValidateRequest(const StudySpec& spec);
+// InvalidArgument unless a study made now would be open. Not for a request that made one already.
+absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds);
+
+// SHA-256 of all that `spec` asks for, its id included and its request id not.
+std::string HashRequest(const StudySpec& spec);
+
+// Grows the partition, asking `cancel` before each cell, and makes the study's facts under `id`.
+absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
+                                          int64_t created_unix_seconds,
+                                          const CancelCheck& cancel = {});
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_

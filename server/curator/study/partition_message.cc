@@ -1,0 +1,81 @@
+#include "server/curator/study/partition_message.h"
+
+#include "common/base/status_macros.h"
+#include "common/wire/field_error.h"
+
+namespace coppice {
+namespace {
+
+v1::SplitRule ToProto(SplitRule rule) {
+  switch (rule) {
+    case SplitRule::kMaxEdge:
+      return v1::SPLIT_RULE_MAX_EDGE;
+    case SplitRule::kRandomMaxEdge:
+      return v1::SPLIT_RULE_RANDOM_MAX_EDGE;
+    case SplitRule::kCart:
+      return v1::SPLIT_RULE_CART;
+    case SplitRule::kHybrid:
+      return v1::SPLIT_RULE_HYBRID;
+  }
+  return v1::SPLIT_RULE_UNSPECIFIED;
+}
+
+absl::StatusOr<SplitRule> FromProto(v1::SplitRule proto) {
+  switch (proto) {
+    case v1::SPLIT_RULE_MAX_EDGE:
+      return SplitRule::kMaxEdge;
+    case v1::SPLIT_RULE_RANDOM_MAX_EDGE:
+      return SplitRule::kRandomMaxEdge;
+    case v1::SPLIT_RULE_CART:
+      return SplitRule::kCart;
+    case v1::SPLIT_RULE_HYBRID:
+      return SplitRule::kHybrid;
+    default:
+      return FieldError("partition.rule", "must be set, to one that this version knows");
+  }
+}
+
+v1::Criterion ToProto(Criterion criterion) {
+  return criterion == Criterion::kGini ? v1::CRITERION_GINI : v1::CRITERION_ENTROPY;
+}
+
+absl::StatusOr<Criterion> FromProto(v1::Criterion proto) {
+  switch (proto) {
+    case v1::CRITERION_GINI:
+      return Criterion::kGini;
+    case v1::CRITERION_ENTROPY:
+      return Criterion::kEntropy;
+    default:
+      return FieldError("partition.criterion", "must be set, to one that this version knows");
+  }
+}
+
+}  // namespace
+
+v1::PartitionOptions ToProto(const PartitionOptions& options) {
+  v1::PartitionOptions proto;
+  proto.set_rule(ToProto(options.rule));
+  proto.set_criterion(ToProto(options.criterion));
+  proto.set_max_depth(options.max_depth);
+  proto.set_min_leaf(options.min_leaf);
+  proto.set_trees(options.trees);
+  proto.set_seed(options.seed);
+  proto.set_max_leaves(options.max_leaves);
+  proto.set_ignore_labels(!options.use_labels);
+  return proto;
+}
+
+absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
+  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, FromProto(proto.rule()));
+  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, FromProto(proto.criterion()));
+  return PartitionOptions{.rule = rule,
+                          .criterion = criterion,
+                          .max_depth = proto.max_depth(),
+                          .min_leaf = proto.min_leaf(),
+                          .trees = proto.trees(),
+                          .seed = proto.seed(),
+                          .max_leaves = proto.max_leaves(),
+                          .use_labels = !proto.ignore_labels()};
+}
+
+}  // namespace coppice

@@ -1,0 +1,20 @@
+// How a partition is to be grown, as messages and stored studies say it.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
+#define COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_
+
+#include "absl/status/statusor.h"
+#include "coppice/v1/study.pb.h"
+#include "server/curator/partition/partition.h"
+
+namespace coppice {
+
+v1::PartitionOptions ToProto(const PartitionOptions& options);
+
+// InvalidArgument for a rule or a criterion that this version does not know. The numbers' bounds
+// are checked where the partition is grown.
+absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_

@@ -1,0 +1,170 @@
+#include "server/curator/study/study.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/wire/convert.h"
+
+namespace coppice {
+
+absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed) {
+  StudyFacts facts;
+  COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
+  facts.terms = std::make_shared<const Terms>(std::move(terms));
+  facts.fingerprint = FingerprintOf(terms_bytes);
+  facts.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(*facts.terms, packed));
+  facts.forest = std::make_shared<const Forest>(std::move(forest));
+  facts.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
+  COPPICE_ASSIGN_OR_RETURN(facts.mechanisms, MakeMechanisms(*facts.terms, *facts.forest));
+  uint64_t sums = 0;
+  for (const auto& mechanism : facts.mechanisms) sums += mechanism->sum_size();
+  if (sums > kMaxSums) {
+    return absl::InvalidArgumentError(absl::StrCat("the partition needs ", sums,
+                                                   " sums, the curator keeps at most ", kMaxSums,
+                                                   ": lower max_depth or trees"));
+  }
+  return facts;
+}
+
+StudyProgress NoProgress(const StudyFacts& facts) {
+  StudyProgress progress;
+  for (const auto& mechanism : facts.mechanisms) {
+    progress.sums.push_back(std::make_shared<const TreeSums>(
+        TreeSums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 0}));
+  }
+  return progress;
+}
+
+Study::Study(StudyFacts facts, StudyProgress progress, SpentTickets spent)
+    : facts_(std::move(facts)),
+      progress_(std::move(progress)),
+      received_(progress_.counts.answered),
+      spent_(std::move(spent)) {}
+
+Counts Counts::operator+(const Counts& more) const {
+  Counts sum = *this;
+  for (size_t i = 0; i < outcomes.size(); ++i) sum.outcomes[i] += more.outcomes[i];
+  sum.answered += more.answered;
+  sum.failed += more.failed;
+  return sum;
+}
+
+uint64_t Counts::Sum() const {
+  return std::accumulate(outcomes.begin(), outcomes.end(), uint64_t{0});
+}
+
+ReportOutcome Study::Standing() const {
+  const std::lock_guard lock(mutex_);
+  if (progress_.deleted) return ReportOutcome::kUnknownStudy;
+  if (progress_.life.state == StudyState::kOpen) return ReportOutcome::kAccepted;
+  return progress_.life.expired ? ReportOutcome::kStudyExpired : ReportOutcome::kStudySealed;
+}
+
+bool Study::IsOver(int64_t now_unix_seconds) const {
+  return facts_.expires_unix_seconds != 0 && now_unix_seconds >= facts_.expires_unix_seconds;
+}
+
+bool Study::IsToRetire(int64_t now_unix_seconds) const {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  const StudyLife life = Life();
+  return facts_.retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
+         now_unix_seconds - life.sealed_unix_seconds >= kDay * facts_.retention_days;
+}
+
+StudyLife Study::Life() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.life;
+}
+
+SharedSums Study::SumsOf(uint32_t tree) const {
+  const std::lock_guard lock(mutex_);
+  return progress_.sums[tree];
+}
+
+Counts Study::CountsSoFar() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.counts;
+}
+
+StudyProgress Study::Progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+StudyInfo Study::Info() const {
+  StudyInfo info{.id = id(),
+                 .created_unix_seconds = facts_.created_unix_seconds,
+                 .fingerprint = facts_.fingerprint,
+                 .public_rows = facts_.public_rows,
+                 .partition = facts_.partition,
+                 .choice = facts_.choice,
+                 .terms = facts_.terms,
+                 .forest = facts_.forest};
+  info.min_reports = facts_.min_reports;
+  info.expires_unix_seconds = facts_.expires_unix_seconds;
+  info.retention_days = facts_.retention_days;
+  info.require_submission_token = facts_.require_submission_token;
+  const std::lock_guard lock(mutex_);
+  const StudyLife& life = progress_.life;
+  info.state = life.state;
+  info.sealed_unix_seconds = life.sealed_unix_seconds;
+  info.expired = life.expired;
+  info.final_model = life.final_model;
+  info.retired = life.retired;
+  info.outcomes = progress_.counts.outcomes;
+  info.failed = progress_.counts.failed;
+  info.alarms_at_last_look = last_alarms_;
+  for (const SharedSums& sums : progress_.sums) info.in_sums += sums->reports;
+  info.received = received();  // after what was answered, so never below it
+  return info;
+}
+
+std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
+  if (progress.counts.of(ReportOutcome::kAccepted) < facts_.min_reports) return {};
+  std::vector<TreeReports> trees;
+  for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
+    trees.push_back({facts_.mechanisms[tree].get(), progress.sums[tree].get()});
+  }
+  return ComputeAlarms(trees);
+}
+
+std::vector<Alarm> Study::Alarms() const { return AlarmsOf(Progress()); }
+
+void Study::LookForAlarms() {
+  const StudyProgress progress = Progress();
+  const uint64_t reports = progress.counts.of(ReportOutcome::kAccepted);
+  const bool at_end = progress.life.state != StudyState::kOpen;
+  const bool has_grown = reports > looked_at_reports_ + looked_at_reports_ / 2;
+  if (progress.life.retired || looked_at_end_ || !(at_end || has_grown)) return;
+  auto alarms = std::make_shared<const std::vector<Alarm>>(AlarmsOf(progress));
+  looked_at_reports_ = reports;
+  looked_at_end_ = at_end;
+  const std::lock_guard lock(mutex_);
+  last_alarms_ = std::move(alarms);
+}
+
+void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {
+  const std::lock_guard lock(mutex_);
+  for (size_t tree = 0; tree < sums.size(); ++tree) {
+    if (sums[tree] != nullptr) progress_.sums[tree] = std::move(sums[tree]);
+  }
+  progress_.counts = progress_.counts + counts;
+}
+
+void Study::Advance(StudyLife life) {
+  const std::lock_guard lock(mutex_);
+  if (life.state < progress_.life.state) return;
+  progress_.life = std::move(life);
+  if (progress_.life.state != StudyState::kOpen) spent_ = SpentTickets();
+  if (progress_.life.retired) progress_.sums.clear();
+}
+
+void Study::MarkDeleted() {
+  const std::lock_guard lock(mutex_);
+  progress_.deleted = true;
+}
+
+}  // namespace coppice

@@ -1,0 +1,87 @@
+// A study as its callers see it: what it is asked to be, how far it is, and what becomes of a report.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
+#define COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/data/table.h"
+#include "common/study/terms.h"
+#include "server/curator/estimation/alarms.h"
+#include "server/curator/partition/partition.h"
+
+namespace coppice {
+
+// Stable numbers: the wire and the metrics use them. See docs/protocol.md for the retry rules.
+enum class ReportOutcome : uint8_t {
+  kAccepted = 1,   // counted, and on disk
+  kDuplicate = 2,  // this ticket was counted before; a success to the device
+  kUnknownStudy = 3,
+  kStudySealed = 4,
+  kStaleFingerprint = 5,  // made for other terms than this study's
+  kBadTicket = 6,         // not issued by this curator for these terms
+  kBadPayload = 7,        // wrong length, or values that no honest device sends
+  kStudyExpired = 8,      // sealed because its time was over
+};
+inline constexpr size_t kNumReportOutcomes = 9;  // index by the number; 0 is unused
+
+enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
+
+struct StudySpec {
+  std::string id;          // empty: the curator makes one
+  std::string request_id;  // chosen by the caller; repeating it returns the study it made
+  std::shared_ptr<const Table> public_rows;
+  PartitionOptions partition;
+  bool choose_size = false;  // the partition's, from the public rows; see forest_size.h
+  Budget epsilon;
+  std::optional<MechanismKind> mechanism;  // chosen if unset; see mechanism_choice.h
+  size_t max_payload_bytes = 0;            // of what is chosen; 0: no limit
+  uint64_t expected_devices = 0;           // 0: not known
+  uint64_t min_reports = 0;                // fewest accepted reports that a model is built from
+  int64_t expires_unix_seconds = 0;        // when it seals itself; 0: never
+  uint32_t retention_days = 0;             // from sealing to the deletion of its sums; 0: never
+  bool require_submission_token = false;   // tickets for submission tokens only
+};
+
+struct StudyInfo {
+  std::string id;
+  StudyState state = StudyState::kOpen;
+  int64_t created_unix_seconds = 0;
+  Fingerprint fingerprint{};
+  uint64_t public_rows = 0;
+  PartitionOptions partition;
+  std::string choice;  // why the mechanism and the forest were chosen; empty if they were given
+  std::shared_ptr<const Terms> terms;
+  std::shared_ptr<const Forest> forest;                 // the one that the terms stand for
+  std::array<uint64_t, kNumReportOutcomes> outcomes{};  // reports by ReportOutcome
+  uint64_t received = 0;
+  uint64_t failed = 0;
+  uint64_t in_sums = 0;
+  std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
+  // As Sweep() found them; null before the first look.
+  std::shared_ptr<const std::vector<Alarm>> alarms_at_last_look{};
+  uint64_t min_reports = 0;
+  int64_t expires_unix_seconds = 0;
+  int64_t sealed_unix_seconds = 0;  // 0 while it is open
+  bool expired = false;             // sealed because its time was over
+  std::string final_model{};        // its id; empty unless built
+  uint32_t retention_days = 0;
+  bool retired = false;  // its sums, public rows and spent tickets are deleted
+  bool require_submission_token = false;
+};
+
+// Called once, with one outcome per report in the order of the batch. An error means that nothing is
+// known to be counted: the caller retries the same bytes.
+using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_

@@ -1,0 +1,305 @@
+#include "server/curator/study/study_record.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/study/partition_message.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+// The states of the wire are ours.
+static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
+static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
+
+absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
+  const std::string key = StudyKey(id);
+  absl::StatusOr<StudyFacts> facts =
+      FactsFromTerms(std::move(*record.mutable_terms()),
+                     PackTrees({record.trees().begin(), record.trees().end()}));
+  if (!facts.ok()) return CorruptRecord(key, facts.status().message());
+  if (facts->terms->study != id) return CorruptRecord(key, "has the terms of another study");
+  const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
+  if (!partition.ok()) return CorruptRecord(key, "has an unknown split rule or criterion");
+  facts->partition = *partition;
+  facts->created_unix_seconds = record.created_unix_seconds();
+  facts->public_rows = record.public_rows();
+  facts->request_id = record.request_id();
+  facts->request_hash = record.request_hash();
+  facts->choice = record.choice();
+  facts->min_reports = record.min_reports();
+  facts->expires_unix_seconds = record.expires_unix_seconds();
+  facts->retention_days = record.retention_days();
+  facts->require_submission_token = record.require_submission_token();
+  return facts;
+}
+
+absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecord& record) {
+  if (record.state() < v1::STUDY_STATE_OPEN || record.state() > v1::STUDY_STATE_BUILT) {
+    return CorruptRecord(key, "has an unknown state");
+  }
+  if (record.expired() && record.state() == v1::STUDY_STATE_OPEN) {
+    return CorruptRecord(key, "is open although its time was over");
+  }
+  if (record.retired() && record.state() == v1::STUDY_STATE_OPEN) {
+    return CorruptRecord(key, "is open although it is retired");
+  }
+  if (record.final_model().empty() != (record.state() != v1::STUDY_STATE_BUILT)) {
+    return CorruptRecord(key, "is built without a final model, or has one and is not");
+  }
+  return StudyLife{.state = static_cast<StudyState>(record.state()),
+                   .sealed_unix_seconds = record.sealed_unix_seconds(),
+                   .expired = record.expired(),
+                   .final_model = record.final_model(),
+                   .retired = record.retired()};
+}
+
+// A tree's number is the last part of its key.
+absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
+  uint32_t tree = 0;
+  if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
+    return CorruptRecord(key, "is of a tree that the study does not have");
+  }
+  return tree;
+}
+
+// Replaces the sums that have a record: a tree without a report has none.
+absl::Status LoadSums(const Store& store, absl::string_view id, std::vector<SharedSums>& sums) {
+  return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t tree, TreeOfKey(id, key, sums.size()));
+    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record, ParseRecord<v1::SumsRecord>(key, bytes));
+    if (static_cast<size_t>(record.sums_size()) != sums[tree]->sums.size()) {
+      return CorruptRecord(key, "has the wrong number of sums");
+    }
+    sums[tree] = std::make_shared<const TreeSums>(TreeSums{
+        .sums = {record.sums().begin(), record.sums().end()}, .reports = record.reports()});
+    return absl::OkStatus();
+  });
+}
+
+bool IsRejection(int outcome) {
+  return outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY &&
+         outcome < static_cast<int>(kNumReportOutcomes);
+}
+
+absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& record) {
+  Counts counts;
+  counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = record.accepted();
+  counts.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = record.duplicate();
+  for (const v1::ReportCount& rejected : record.rejected()) {
+    if (!IsRejection(rejected.outcome()) || counts.outcomes[rejected.outcome()] != 0) {
+      return CorruptRecord(key, "has a reason that there is not, or one twice");
+    }
+    counts.outcomes[rejected.outcome()] = rejected.reports();
+  }
+  // Older records do not say.
+  counts.answered = record.received() == 0 ? counts.Sum() : record.received();
+  if (counts.answered != counts.Sum()) {
+    return CorruptRecord(key, "does not add up: accepted, duplicate and rejected are not received");
+  }
+  return counts;
+}
+
+absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view id,
+                                           const StudyFacts& facts, StudyLife life) {
+  StudyProgress progress = NoProgress(facts);
+  progress.life = std::move(life);
+  COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
+  const std::string key = CountsKey(id);
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record, ReadRecord<v1::CountsRecord>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(progress.counts, CountsOf(key, record));
+  uint64_t reports = 0;
+  for (const SharedSums& sums : progress.sums) reports += sums->reports;
+  if (progress.life.retired) {
+    progress.sums.clear();
+  } else if (record.accepted() != reports) {
+    return CorruptRecord(key, "does not add up with the reports in the sums");
+  }
+  return progress;
+}
+
+absl::Status SpendStored(absl::string_view key, TicketSerial ticket, SpentTickets& spent) {
+  return spent.Insert(ticket) ? absl::OkStatus() : CorruptRecord(key, "counts a ticket twice");
+}
+
+absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::SpentRecord record, ParseRecord<v1::SpentRecord>(key, bytes));
+  for (const v1::SpentRecord::Run& run : record.runs()) {
+    uint64_t low = 0;
+    for (const int64_t step : run.steps()) {
+      low += static_cast<uint64_t>(step);
+      COPPICE_RETURN_IF_ERROR(SpendStored(key, absl::MakeUint128(run.run(), low), spent));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Before format 3 ids were kept, of tickets that this version no longer knows. It reads them as
+// serials: what matters is that they are as many as the reports.
+absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
+  if (bytes.size() % kTicketIdBytes != 0) return CorruptRecord(key, "ends inside a ticket");
+  for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
+    TicketSerial ticket;
+    std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
+    COPPICE_RETURN_IF_ERROR(SpendStored(key, ticket, spent));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_view id) {
+  SpentTickets spent;
+  const auto add = [&](absl::string_view key, absl::string_view bytes) {
+    return absl::EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
+                                               : DecodeOldSpent(key, bytes, spent);
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
+  return spent;
+}
+
+}  // namespace
+
+std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
+  v1::StudyRecord record;
+  record.set_terms(*facts.terms_bytes);
+  for (const std::string& tree : facts.packed_forest->trees) record.add_trees(tree);
+  record.set_state(static_cast<v1::StudyState>(life.state));
+  record.set_created_unix_seconds(facts.created_unix_seconds);
+  *record.mutable_partition() = ToProto(facts.partition);
+  record.set_public_rows(facts.public_rows);
+  record.set_request_id(facts.request_id);
+  record.set_request_hash(facts.request_hash);
+  record.set_choice(facts.choice);
+  record.set_min_reports(facts.min_reports);
+  record.set_expires_unix_seconds(facts.expires_unix_seconds);
+  record.set_sealed_unix_seconds(life.sealed_unix_seconds);
+  record.set_expired(life.expired);
+  record.set_final_model(life.final_model);
+  record.set_retention_days(facts.retention_days);
+  record.set_retired(life.retired);
+  record.set_require_submission_token(facts.require_submission_token);
+  return record.SerializeAsString();
+}
+
+std::string EncodeRows(const Table& rows) {
+  v1::PublicRowsRecord record;
+  const size_t features = rows.schema().num_features();
+  record.mutable_values()->Reserve(static_cast<int>(rows.num_rows() * features));
+  for (size_t row = 0; row < rows.num_rows(); ++row) {
+    for (size_t feature = 0; feature < features; ++feature) {
+      record.add_values(rows.value(row, feature));
+    }
+    record.add_labels(rows.label(row));
+  }
+  return record.SerializeAsString();
+}
+
+std::string EncodeCounts(const Counts& counts) {
+  v1::CountsRecord record;
+  record.set_accepted(counts.of(ReportOutcome::kAccepted));
+  record.set_duplicate(counts.of(ReportOutcome::kDuplicate));
+  record.set_received(counts.answered);
+  for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
+    if (!IsRejection(static_cast<int>(outcome)) || counts.outcomes[outcome] == 0) continue;
+    v1::ReportCount& rejected = *record.add_rejected();
+    rejected.set_outcome(static_cast<v1::ReportOutcome>(outcome));
+    rejected.set_reports(counts.outcomes[outcome]);
+  }
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record,
+                           ParseRecord<v1::CountsRecord>(key, bytes));
+  return CountsOf(key, record);
+}
+
+std::string EncodeSums(const TreeSums& sums) {
+  v1::SumsRecord record;
+  record.mutable_sums()->Assign(sums.sums.begin(), sums.sums.end());
+  record.set_reports(sums.reports);
+  return record.SerializeAsString();
+}
+
+std::string EncodeSpent(absl::Span<const TicketSerial> tickets) {
+  v1::SpentRecord record;
+  v1::SpentRecord::Run* run = nullptr;
+  uint64_t before = 0;
+  for (const TicketSerial ticket : tickets) {
+    const uint64_t low = absl::Uint128Low64(ticket);
+    if (run == nullptr || run->run() != absl::Uint128High64(ticket)) {
+      run = record.add_runs();
+      run->set_run(absl::Uint128High64(ticket));
+      before = 0;
+    }
+    run->add_steps(static_cast<int64_t>(low - before));
+    before = low;
+  }
+  return record.SerializeAsString();
+}
+
+std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds) {
+  v1::TombstoneRecord record;
+  record.set_request_id(std::string(request_id));
+  record.set_deleted_unix_seconds(deleted_unix_seconds);
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
+                                                 absl::string_view bytes) {
+  const std::string key = StudyKey(id);
+  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
+  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
+  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts, std::move(life)));
+  SpentTickets spent;
+  if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
+    COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
+    if (spent.size() != progress.counts.of(ReportOutcome::kAccepted)) {
+      return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
+    }
+  }
+  return std::make_shared<Study>(std::move(facts), std::move(progress), std::move(spent));
+}
+
+absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
+  const std::string key = RowsKey(study.id());
+  COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
+                           ReadRecord<v1::PublicRowsRecord>(store, key));
+  const std::shared_ptr<const Schema>& schema = study.facts().terms->schema;
+  const size_t features = schema->num_features();
+  const size_t rows = static_cast<size_t>(record.labels_size());
+  if (rows != study.facts().public_rows ||
+      static_cast<size_t>(record.values_size()) != rows * features) {
+    return CorruptRecord(key, "has the wrong number of values");
+  }
+  Table table(schema);
+  table.Reserve(rows);
+  for (size_t row = 0; row < rows; ++row) {
+    const RowView values(record.values().data() + row * features, features);
+    const uint32_t label = record.labels(static_cast<int>(row));
+    if (!schema->Validate(values).ok() || label >= schema->num_classes()) {
+      return CorruptRecord(key, absl::StrCat("has a bad row ", row));
+    }
+    table.Append(values, label);
+  }
+  return table;
+}
+
+absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
+                           ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
+  return std::move(*record.mutable_request_id());
+}
+
+}  // namespace coppice

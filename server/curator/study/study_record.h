@@ -1,0 +1,45 @@
+// What the curator stores of a study, and how it is read back. The format is in docs/storage.md.
+//
+// Errors  DataLoss for a record that does not parse or does not fit the others, naming its key.
+//         Nothing is repaired or skipped.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_RECORD_H_
+#define COPPICE_SERVER_CURATOR_STUDY_STUDY_RECORD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "server/curator/keys/ticket_authority.h"
+#include "server/curator/study/study.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
+std::string EncodeRows(const Table& rows);
+std::string EncodeCounts(const Counts& counts);
+std::string EncodeSums(const TreeSums& sums);
+std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
+std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
+
+// `key` is the record's.
+absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
+
+// The study whose StudyRecord is `bytes`, with its counts and sums from the store, and its spent
+// tickets if it is open.
+absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
+                                                 absl::string_view bytes);
+// Its public rows.
+absl::StatusOr<Table> LoadRows(const Store& store, const Study& study);
+// The request id that a tombstone keeps.
+absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_RECORD_H_

@@ -1,0 +1,376 @@
+// coppiced, the curator's daemon: flags, certificates, store, studies, datasets, jobs, services,
+// signals, drain.
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+#include <openssl/crypto.h>
+#include <prometheus/registry.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/read_file.h"
+#include "common/base/status_macros.h"
+#include "server/access/access_control.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/curator/studies/studies.h"
+#include "server/daemon/commands/offline.h"
+#include "server/daemon/commands/token.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/key_files.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/operation/operating.h"
+#include "server/daemon/operation/port_file.h"
+#include "server/daemon/operation/readiness.h"
+#include "server/daemon/operation/reload.h"
+#include "server/daemon/operation/signals.h"
+#include "server/daemon/operation/study_sweeper.h"
+#include "server/daemon/transport/connections.h"
+#include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/server.h"
+#include "server/daemon/transport/tls.h"
+#include "server/ledger/ledger.h"
+#include "server/metrics/all_pages.h"
+#include "server/metrics/call_metrics.h"
+#include "server/metrics/metrics_page.h"
+#include "server/models/endpoints.h"
+#include "server/models/models.h"
+#include "server/storage/rocksdb/database_files.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/storage/store_format.h"
+#include "server/trainers/core/trainer.h"
+#include "server/trainers/registry.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::Duration kGrace = absl::Seconds(10);
+constexpr absl::Duration kBetweenChecks = absl::Seconds(5);
+
+using FlagReader = std::function<absl::StatusOr<DaemonFlags>()>;
+
+absl::StatusOr<TlsFiles> LoadTls(const DaemonFlags& flags) {
+  return LoadTlsFiles(flags.tls_cert, flags.tls_key, flags.client_ca, absl::Now());
+}
+
+// Null if there is to be no TLS.
+absl::StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags& flags) {
+  if (flags.insecure) return nullptr;
+  COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+  return std::make_unique<Certificates>(std::move(files));
+}
+
+// Null without a policy.
+absl::StatusOr<std::unique_ptr<AccessControl>> LoadPolicy(const DaemonFlags& flags) {
+  if (flags.policy.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<AccessControl>> access =
+      AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
+  if (!access.ok()) {
+    return absl::Status(access.status().code(),
+                        absl::StrCat("--policy ", access.status().message()));
+  }
+  return access;
+}
+
+absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
+                                                         const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  absl::StatusOr<std::string> pem = ReadFile(path);
+  if (!pem.ok()) {
+    return absl::Status(pem.status().code(), absl::StrCat(flag, " ", pem.status().message()));
+  }
+  absl::StatusOr<SigningKey> key = SigningKey::FromPem(*pem);
+  OPENSSL_cleanse(pem->data(), pem->size());
+  if (key.ok()) return *key;
+  return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", key.status().message()));
+}
+
+absl::StatusOr<SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
+  SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
+  COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", flags.signing_key));
+  COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", flags.next_signing_key));
+  return keys;
+}
+
+absl::Status FileError(absl::string_view flag, const std::string& path, int error) {
+  return absl::FailedPreconditionError(absl::StrCat(flag, " ", path, ": ", std::strerror(error)));
+}
+
+// Changes nothing: a folder that is not there must only be possible to make.
+absl::Status CheckDataDir(const std::string& data_dir) {
+  std::error_code ignored;
+  std::filesystem::path path = std::filesystem::absolute(data_dir, ignored).lexically_normal();
+  while (!std::filesystem::exists(path, ignored) && path.has_relative_path()) {
+    path = path.parent_path();
+  }
+  if (!std::filesystem::is_directory(path, ignored)) {
+    return FileError("--data-dir", data_dir, ENOTDIR);
+  }
+  if (access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
+  return absl::OkStatus();
+}
+
+// With the data directory it would be lost, and restored, together with what it vouches for.
+absl::Status CheckSpendingJournal(const DaemonFlags& flags) {
+  namespace fs = std::filesystem;
+  if (flags.spending_journal.empty()) return absl::OkStatus();
+  const std::pair<absl::string_view, std::string> folders[] = {{"--data-dir", flags.data_dir},
+                                                               {"--backup-dir", flags.backup_dir}};
+  for (const auto& [flag, path] : folders) {
+    if (path.empty()) continue;
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(fs::absolute(path), error);
+    const fs::path journal = fs::weakly_canonical(fs::absolute(flags.spending_journal), error);
+    if (error) return FileError("--spending-journal", flags.spending_journal, error.value());
+    const fs::path relative = journal.lexically_relative(folder);
+    if (relative.empty() || *relative.begin() == "..") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--spending-journal ", flags.spending_journal, " is inside ", flag,
+                     ": it must survive that folder; put it on another disk"));
+  }
+  return absl::OkStatus();
+}
+
+// Null if there is to be none.
+absl::StatusOr<std::unique_ptr<SpendingJournal>> OpenSpendingJournal(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  if (flags.spending_journal.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<SpendingJournal>> journal =
+      SpendingJournal::Open(flags.spending_journal);
+  if (journal.ok()) return journal;
+  return absl::Status(journal.status().code(),
+                      absl::StrCat("--spending-journal: ", journal.status().message()));
+}
+
+// A disk that is not mounted looks like a journal that is not there yet.
+void WarnOfNewJournal(const Datasets& datasets, const Log& log) {
+  bool any_spent = false;
+  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
+            [&](const DatasetInfo& dataset) { any_spent |= dataset.account.spent != Cost(); });
+  if (!any_spent) return;
+  log.Warning("spending journal is new",
+              {{"advice",
+                "datasets have spent before it began: if there was one, stop, find it (is its disk "
+                "mounted?) and remove this one; it vouches only for what comes"}});
+}
+
+void WarnOfLostCharges(const Ledger& ledger, const Datasets& datasets, const Log& log) {
+  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
+            [&](const DatasetInfo& dataset) {
+              const std::optional<Cost>& lost = dataset.account.hold.lost;
+              if (!lost.has_value()) return;
+              log.Write(LogLevel::kWarning, "ledger on hold",
+                        {{"dataset", dataset.id},
+                         {"epsilon_lost", EpsilonText(lost->epsilon_nanos)},
+                         {"advice",
+                          "the spending journal knows of charges that the store has "
+                          "lost; coppice dataset write-off charges them"}});
+            });
+  for (const auto& [dataset, spent] : ledger.LostAccounts()) {
+    log.Write(LogLevel::kWarning, "ledger lost",
+              {{"dataset", dataset},
+               {"epsilon_spent", EpsilonText(spent.epsilon_nanos)},
+               {"advice",
+                "the spending journal keeps its name taken; coppice dataset free-name "
+                "lets a dataset of other people have it"}});
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
+  COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
+  std::error_code error;
+  std::filesystem::create_directories(data_dir, error);
+  if (error) return FileError("--data-dir", data_dir, error.value());
+  absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksDbStore(data_dir);
+  if (!store.ok()) {
+    return absl::Status(store.status().code(),
+                        absl::StrCat("--data-dir ", data_dir, ": ", store.status().message()));
+  }
+  return store;
+}
+
+absl::Status CheckBackupDir(const std::string& folder) {
+  const absl::Status checked = CheckPrivateFolder(folder);
+  if (checked.ok()) return checked;
+  return absl::Status(checked.code(), absl::StrCat("--backup-dir: ", checked.message()));
+}
+
+absl::Status CheckConfig(const DaemonFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(LoadCertificates(flags).status());
+  COPPICE_RETURN_IF_ERROR(LoadPolicy(flags).status());
+  COPPICE_RETURN_IF_ERROR(LoadSigningKeys(flags).status());
+  COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
+  return CheckDataDir(flags.data_dir);
+}
+
+// What SIGHUP reads again. Everything given here must outlive what is returned.
+Reloads WhatToReload(const DaemonFlags& flags, const FlagReader& read_flags,
+                     Certificates* certificates, AccessControl* access, Log& log) {
+  Reloads reloads;
+  reloads.Add("log-level", [&]() -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
+    log.SetLevel(now.log_level);
+    return absl::OkStatus();
+  });
+  if (certificates != nullptr) {
+    reloads.Add("certificates", [&flags, certificates, &log]() -> absl::Status {
+      COPPICE_ASSIGN_OR_RETURN(TlsFiles files, LoadTls(flags));
+      WarnOfOpenKeyFiles(flags, log);
+      certificates->Replace(std::move(files));
+      return absl::OkStatus();
+    });
+  }
+  if (access != nullptr) reloads.Add("policy", [access] { return access->ReloadPolicy(); });
+  return reloads;
+}
+
+std::string WaitForStop(const StopSignals& signals, const Reloads& reloads, const Log& log) {
+  std::string signal = signals.Wait();
+  for (; signal == "SIGHUP"; signal = signals.Wait()) reloads.Run(log);
+  return signal;
+}
+
+absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& log) {
+  const StopSignals signals;
+  RaiseFileLimit();
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Certificates> certificates,
+                           LoadCertificates(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));
+  COPPICE_ASSIGN_OR_RETURN(const SigningKeys signing_keys, LoadSigningKeys(flags));
+  log.Info("starting", {{"version", COPPICE_VERSION},
+                        {"data_dir", flags.data_dir},
+                        {"tls", certificates == nullptr        ? "off"
+                                : certificates->asks_clients() ? "mutual"
+                                                               : "on"}});
+  WarnOfOpenKeyFiles(flags, log);
+  COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
+  const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
+  // First, for it finds out whether a newer version made the store.
+  COPPICE_RETURN_IF_ERROR(OpenFormat(*store, [&log](uint32_t from, const FormatStep& step) {
+    log.Write(LogLevel::kWarning, "migrating",
+              {{"from_format", absl::StrCat(from)},
+               {"to_format", absl::StrCat(from + 1)},
+               {"change", step.what},
+               {"advice", "older versions refuse the store from now on; keep a backup"}});
+  }));
+  Models models;
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Studies> studies,
+      Studies::Open(*store, models, clock, signing_keys, flags.limits.OfStudies()));
+  COPPICE_RETURN_IF_ERROR(models.Load(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
+                           Endpoints::Open(*store, models, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<SpendingJournal> journal,
+                           OpenSpendingJournal(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                           Ledger::Open(*store, clock, journal.get()));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
+                           Datasets::Open(*store, *ledger, clock));
+  if (journal != nullptr && journal->lines().empty()) WarnOfNewJournal(*datasets, log);
+  WarnOfLostCharges(*ledger, *datasets, log);
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
+                           Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
+                                      {.threads = flags.training_jobs}));
+  const Curator curator{.studies = *studies,
+                        .models = models,
+                        .endpoints = *endpoints,
+                        .datasets = *datasets,
+                        .jobs = *jobs,
+                        .store = *store,
+                        .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}};
+  const Operated daemon{flags, *store, curator, certificates.get()};
+  COPPICE_RETURN_IF_ERROR(TestOneself(daemon, log));
+  if (flags.self_test) return absl::OkStatus();
+  const Upkeep upkeep(*studies, log);
+  const auto registry = std::make_shared<prometheus::Registry>();
+  CallMetrics call_metrics(*registry, ServedMethods());
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
+                           DaemonServer::Start({.listen = flags.listen,
+                                                .certificates = certificates.get(),
+                                                .access = access.get(),
+                                                .ticket_limits = flags.ticket_limits,
+                                                .limits = flags.limits,
+                                                .log = &log,
+                                                .call_metrics = &call_metrics},
+                                               curator));
+  Readiness readiness(ReadinessChecks(daemon), kBetweenChecks, log,
+                      [&server](bool ready) { server->SetReady(ready); });
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
+                           ServeMetrics(daemon, readiness, registry));
+  if (metrics != nullptr) log.Info("metrics", {{"port", absl::StrCat(metrics->port())}});
+  log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
+  const absl::Status port_file =
+      flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
+  const Reloads reloads = WhatToReload(flags, read_flags, certificates.get(), access.get(), log);
+  if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
+  readiness.Stop();
+  server->Stop(kGrace);
+  log.Info("stopped");
+  return port_file;
+}
+
+// Where gRPC complained about a socket or a handshake, for whoever asks. Not its words: they hold
+// addresses.
+const Log* library_log = nullptr;
+void LogFromGrpc(gpr_log_func_args* args) {
+  library_log->Write(LogLevel::kDebug, "grpc",
+                     {{"source", absl::StrCat(args->file, ":", args->line)}});
+}
+
+// The same of protobuf, whose words name fields of requests: a client decides how many there are.
+void LogFromProtobuf(google::protobuf::LogLevel level, const char* file, int line,
+                     const std::string& message) {
+  const std::string source = absl::StrCat(file, ":", line);
+  if (level < google::protobuf::LOGLEVEL_FATAL) {
+    return library_log->Write(LogLevel::kDebug, "protobuf", {{"source", source}});
+  }
+  library_log->Error("protobuf", {{"source", source}, {"reason", message}});
+}
+
+int Main(int argc, const char* const* argv) {
+  umask(S_IRWXG | S_IRWXO);                  // whatever is made here holds rows, keys or tokens
+  google::protobuf::SetLogHandler(nullptr);  // what reads messages reports what it cannot read
+  // Debian's Abseil looks for deadlocks at every lock, gRPC's included, which small calls feel.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
+  if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
+  DaemonFlags flags;
+  const int exit_code = ParseFlags(argc, argv, flags);
+  if (exit_code >= 0) return exit_code;
+  Log log(flags.log_level, flags.json);
+  if (flags.check_config) {
+    const absl::Status status = CheckConfig(flags);
+    if (!status.ok()) std::cerr << "coppiced: " << status.message() << "\n";
+    if (status.ok()) std::cerr << "coppiced: the configuration is good\n";
+    return status.ok() ? kExitDone : kExitFailed;
+  }
+  library_log = &log;
+  gpr_set_log_function(LogFromGrpc);
+  google::protobuf::SetLogHandler(LogFromProtobuf);
+  const absl::Status status = Serve(
+      flags, [&] { return ReadFlagsAgain(argc, argv); }, log);
+  gpr_set_log_function(nullptr);
+  google::protobuf::SetLogHandler(nullptr);
+  if (!status.ok()) log.Error("failed", {{"reason", std::string(status.message())}});
+  return status.ok() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+}  // namespace coppice
+
+int main(int argc, char** argv) { return coppice::Main(argc, argv); }

@@ -1,0 +1,322 @@
+#include "server/daemon/commands/offline.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "server/daemon/config/flags.h"
+#include "server/maintenance/assign_datasets.h"
+#include "server/maintenance/check_store.h"
+#include "server/maintenance/repair.h"
+#include "server/maintenance/restore.h"
+#include "server/storage/rocksdb/backups.h"
+#include "server/storage/rocksdb/database_files.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/storage/store_format.h"
+
+namespace coppice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct OfflineFlags {
+  std::string data_dir;
+  std::string folder;  // --backup, --to, --from
+  std::string owner;
+  uint32_t backup_id = 0;
+  uint32_t keep = 0;
+  bool dry_run = false;
+  bool list = false;
+  bool json = false;
+};
+
+int64_t Now() { return absl::ToUnixSeconds(absl::Now()); }
+
+std::string TimeText(int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
+// What is being read, in a line that is rewritten; nothing unless stderr is a terminal.
+class Line {
+ public:
+  Line() : visible_(isatty(STDERR_FILENO) != 0) {}
+  ~Line() {
+    if (visible_) std::cerr << "\r\33[K" << std::flush;
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  UpkeepProgress Progress() const {
+    return [this](const std::string& what) {
+      if (visible_) std::cerr << "\r\33[K" << what << std::flush;
+    };
+  }
+
+ private:
+  const bool visible_;
+};
+
+void PrintJson(const Json& object) {
+  std::cout << object.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+void PrintLine(const OfflineFlags& flags, const std::string& kind, const std::string& key,
+               const std::string& what) {
+  if (flags.json) return PrintJson({{"kind", kind}, {"key", key}, {"what", what}});
+  std::cout << kind << ": " << key << ": " << what << "\n";
+}
+
+void PrintFindings(const OfflineFlags& flags, const Findings& findings) {
+  for (const Problem& problem : findings.problems) {
+    PrintLine(flags, "problem", problem.key, problem.what);
+  }
+  for (const Note& note : findings.notes) PrintLine(flags, "note", note.key, note.what);
+  if (flags.json) {
+    Json counts = Json::object();
+    for (const auto& [kind, count] : findings.counts) counts[kind] = count;
+    return PrintJson({{"kind", "summary"},
+                      {"problems", findings.problems.size()},
+                      {"notes", findings.notes.size()},
+                      {"read", counts}});
+  }
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : findings.counts)
+    counts.push_back(absl::StrCat(count, " ", kind));
+  std::cout << findings.problems.size() << " problems, " << findings.notes.size()
+            << " notes. Read, by kind: " << absl::StrJoin(counts, ", ") << "\n";
+}
+
+void PrintSteps(const OfflineFlags& flags, const std::string& kind,
+                const std::vector<RepairStep>& steps) {
+  for (const RepairStep& step : steps) PrintLine(flags, kind, step.key, step.what);
+}
+
+void PrintBackup(const OfflineFlags& flags, const StoreBackup& backup) {
+  if (flags.json) {
+    return PrintJson({{"kind", "backup"},
+                      {"backup", backup.id},
+                      {"created", TimeText(backup.unix_seconds)},
+                      {"bytes", backup.bytes},
+                      {"files", backup.files}});
+  }
+  std::cout << "backup " << backup.id << " of " << TimeText(backup.unix_seconds) << ", "
+            << backup.bytes << " bytes in " << backup.files << " files\n";
+}
+
+// Each returns the exit code.
+
+absl::StatusOr<int> Check(const OfflineFlags& flags) {
+  absl::StatusOr<Findings> findings = absl::InternalError("");
+  {
+    const Line line;
+    findings = CheckStore(flags.data_dir, line.Progress());
+  }
+  COPPICE_RETURN_IF_ERROR(findings.status());
+  PrintFindings(flags, *findings);
+  return findings->problems.empty() ? kExitDone : kExitFailed;
+}
+
+absl::StatusOr<int> Repair(const OfflineFlags& flags) {
+  if (flags.dry_run) {
+    COPPICE_ASSIGN_OR_RETURN(const Findings findings,
+                             CheckStore(flags.data_dir, Line().Progress()));
+    PrintSteps(flags, "plan", PlanRepair(findings));
+    return findings.problems.empty() ? kExitDone : kExitFailed;
+  }
+  if (flags.folder.empty()) {
+    return absl::InvalidArgumentError(
+        "--backup DIR is missing: the files as they are now are copied there first. Or use "
+        "--dry-run, which changes nothing");
+  }
+  absl::StatusOr<RepairResult> result = absl::InternalError("");
+  {
+    const Line line;
+    result = RepairStore(flags.data_dir, flags.folder, Now(), line.Progress());
+  }
+  COPPICE_RETURN_IF_ERROR(result.status());
+  PrintSteps(flags, "done", result->done);
+  PrintFindings(flags, result->left);
+  return result->left.problems.empty() ? kExitDone : kExitFailed;
+}
+
+absl::StatusOr<int> Backup(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const bool there, HoldsStore(StoreFolder(flags.data_dir)));
+  if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(ReadFormat(*store).status());
+  const Line line;
+  const UpkeepProgress tell = line.Progress();
+  COPPICE_ASSIGN_OR_RETURN(
+      const StoreBackup backup,
+      store->Backup({.folder = flags.folder, .keep = flags.keep, .progress = [&](uint64_t bytes) {
+                       tell(absl::StrCat(bytes >> 20, " MiB written"));
+                       return true;
+                     }}));
+  PrintBackup(flags, backup);
+  return kExitDone;
+}
+
+constexpr char kForgets[] =
+    "What was acknowledged after the backup was made is lost. Reports of that time are in no sum; "
+    "a "
+    "device that sends one again is counted, once. What was deleted since is there again: delete "
+    "it "
+    "again. What was spent of datasets since is not in their ledgers: every dataset refuses jobs "
+    "until an admin has confirmed the head that was noted last (coppice dataset confirm) or, if "
+    "charges are lost, has written them off (coppice dataset write-off). Datasets that were made "
+    "since have lost their ledgers, and their names are free: do not upload the same people "
+    "again as if nothing were spent. With the daemon's --spending-journal the losses are known "
+    "and the names stay taken. Jobs that were waiting or running fail, and stay charged.";
+
+absl::StatusOr<int> Restore(const OfflineFlags& flags) {
+  if (flags.list) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<StoreBackup> backups, ListBackups(flags.folder));
+    for (const StoreBackup& backup : backups) PrintBackup(flags, backup);
+    return kExitDone;
+  }
+  if (flags.data_dir.empty()) return absl::InvalidArgumentError("--data-dir DIR is missing");
+  absl::StatusOr<RestoreResult> result = absl::InternalError("");
+  {
+    const Line line;
+    result = RestoreStore(flags.folder, flags.backup_id, flags.data_dir, Now(), line.Progress());
+  }
+  COPPICE_RETURN_IF_ERROR(result.status());
+  PrintBackup(flags, result->backup);
+  for (const std::string& dataset : result->on_hold) {
+    PrintLine(flags, "hold", dataset,
+              "waits for an admin to confirm the ledger's head or to write off what is lost");
+  }
+  PrintFindings(flags, result->findings);
+  std::cerr << "coppiced: " << kForgets << "\n";
+  if (result->findings.problems.empty()) return kExitDone;
+  std::cerr << "coppiced: the store is restored, but what was backed up had problems: use "
+               "`coppiced repair`, or another backup (--list, --backup-id)\n";
+  return kExitFailed;
+}
+
+absl::StatusOr<int> Assign(const OfflineFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const bool there, HoldsStore(StoreFolder(flags.data_dir)));
+  if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
+                           AssignDatasets(*store, flags.owner));
+  for (const std::string& dataset : assigned) {
+    PrintLine(flags, "assigned", dataset, absl::StrCat("belongs to ", flags.owner));
+  }
+  return kExitDone;
+}
+
+using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
+
+CLI::Option* AddDataDir(CLI::App& app, OfflineFlags& flags) {
+  return app.add_option("--data-dir", flags.data_dir, "The daemon's data directory")
+      ->type_name("DIR");
+}
+
+// A command with its flags. CLI11's `app` holds pointers into `flags`.
+Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) {
+  app.add_flag("--json", flags.json, "Print one JSON object a line");
+  if (name == "check") {
+    app.description(
+        "Verifies a data directory while no daemon runs on it, and changes nothing: the checksums "
+        "of all files, every record as the daemon would load it, and that they fit together. "
+        "Prints every problem, and exits with 1 if there is any.");
+    AddDataDir(app, flags)->required();
+    return Check;
+  }
+  if (name == "repair") {
+    app.description(
+        "Makes a damaged data directory one that a daemon starts on, while none runs. Copies the "
+        "files first. What cannot be read is put into quarantine, inside the store; a dataset "
+        "whose "
+        "ledger is damaged spends nothing more. No report is invented, no budget given back. Says "
+        "what it does and what is lost; exits with 1 if problems are left. Restoring a backup may "
+        "lose less: see --dry-run.");
+    AddDataDir(app, flags)->required();
+    app.add_option("--backup", flags.folder,
+                   "Copy the files here first; a folder that is not there")
+        ->type_name("DIR");
+    app.add_flag("--dry-run", flags.dry_run, "Say what would be done, and change nothing");
+    return Repair;
+  }
+  if (name == "backup") {
+    app.description(
+        "Adds a backup of a data directory to a folder of backups, while no daemon runs on it. "
+        "While one does, use `coppice admin backup`. Whoever reads backups reads private rows and "
+        "the key of all tickets: keep them as safe as the directory.");
+    AddDataDir(app, flags)->required();
+    app.add_option(
+           "--to", flags.folder,
+           "Folder of backups, to which others must have no access; made if it is not there")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--keep", flags.keep, "Backups to keep there, the newest; 0 keeps all")
+        ->type_name("N")
+        ->capture_default_str();
+    return Backup;
+  }
+  if (name == "assign-datasets") {
+    app.description(
+        "Gives every dataset without an owner to one entry of the policy, while no daemon runs: "
+        "those of a version before owners, or made without a policy, which admins alone see. "
+        "Datasets that have an owner keep it.");
+    AddDataDir(app, flags)->required();
+    app.add_option("--owner", flags.owner, "Name of the policy's entry")
+        ->type_name("NAME")
+        ->required();
+    return Assign;
+  }
+  app.description(
+      "Makes a data directory from a backup, having verified it, and checks what it made. Refuses "
+      "a "
+      "directory that holds a store. Every dataset then refuses jobs until an admin confirms its "
+      "ledger, or writes off what it lost.");
+  AddDataDir(app, flags);
+  app.add_option("--from", flags.folder, "Folder of backups")->type_name("DIR")->required();
+  app.add_option("--backup-id", flags.backup_id, "Which one; 0 is the newest")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--list", flags.list, "List the backups there are, and restore none");
+  return Restore;
+}
+
+}  // namespace
+
+std::optional<int> RunOffline(int argc, const char* const* argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  static const std::set<std::string> kCommands = {"check", "repair", "backup", "restore",
+                                                  "assign-datasets"};
+  if (kCommands.count(name) == 0) return std::nullopt;
+  CLI::App app("", "coppiced " + name);
+  OfflineFlags flags;
+  const Command command = AddCommand(name, app, flags);
+  try {
+    app.parse(argc - 1, argv + 1);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::Error& error) {
+    std::cerr << "coppiced " << name << ": " << error.what() << "\nTry: coppiced " << name
+              << " --help\n";
+    return kExitUsage;
+  }
+  const absl::StatusOr<int> code = command(flags);
+  if (code.ok()) return *code;
+  std::cerr << "coppiced " << name << ": " << code.status().message() << "\n";
+  return absl::IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
+}
+
+}  // namespace coppice

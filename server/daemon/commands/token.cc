@@ -1,0 +1,80 @@
+#include "server/daemon/commands/token.h"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/access/bearer_token.h"
+#include "server/access/policy_file.h"
+#include "server/daemon/config/flags.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kDescription[] =
+    "Makes a bearer token. Prints two lines: the token, which is kept nowhere and goes to whoever "
+    "is to have it, and the entry for \"tokens\" in the policy file, which holds its hash only.";
+
+constexpr char kFooter[] = R"(
+Example:
+  umask 077                      # what follows is for nobody else to read
+  coppiced token --name ops --role admin > new
+  head -n 1 new > ops.token      # coppice --token-file ops.token
+  tail -n 1 new                  # into "tokens" of policy.json, then: kill -HUP the daemon
+
+To rotate a token add the new entry beside the old one, hand the token out, then remove the old one.)";
+
+}  // namespace
+
+absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
+                                      const std::vector<std::string>& roles,
+                                      const std::string& expires) {
+  NewToken made;
+  COPPICE_ASSIGN_OR_RETURN(made.token, MakeBearerToken());
+  const Sha256Digest hash = HashOfToken(made.token);
+  nlohmann::ordered_json entry = {
+      {"name", name},
+      {"sha256", absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
+      {"roles", roles}};
+  if (!expires.empty()) entry["expires"] = expires;
+  made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // What the daemon would refuse is not handed out.
+  COPPICE_RETURN_IF_ERROR(ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")).status());
+  return made;
+}
+
+int TokenCommand(int argc, const char* const* argv) {
+  CLI::App app(kDescription, "coppiced token");
+  app.footer(kFooter);
+  std::string name, expires;
+  std::vector<std::string> roles;
+  app.add_option("--name", name, "Whose it is, for people")->type_name("TEXT")->required();
+  app.add_option("--role", roles, "device, analyst, trainer or admin; may be given several times")
+      ->type_name("ROLE")
+      ->check(CLI::IsMember({"device", "analyst", "trainer", "admin"}).description(""))
+      ->required();
+  app.add_option("--expires", expires,
+                 "When it ends, such as 2027-01-31T00:00:00Z (default: never)")
+      ->type_name("TIME");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::Error& error) {
+    std::cerr << "coppiced token: " << error.what() << "\nTry: coppiced token --help\n";
+    return kExitUsage;
+  }
+  const absl::StatusOr<NewToken> made = MakeNewToken(name, roles, expires);
+  if (!made.ok()) {
+    std::cerr << "coppiced token: " << made.status().message() << "\n";
+    return kExitFailed;
+  }
+  std::cout << made->token << "\n" << made->entry << "\n";
+  return kExitDone;
+}
+
+}  // namespace coppice

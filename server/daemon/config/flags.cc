@@ -1,0 +1,289 @@
+#include "server/daemon/config/flags.h"
+
+#include <arpa/inet.h>
+
+#include <iostream>
+#include <map>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kDescription[] =
+    "The curator of Coppice: opens studies, takes privatized reports, trains on datasets under a "
+    "privacy budget, and answers with models.";
+
+constexpr char kFooter[] = R"(
+Examples:
+  A first try, on this machine only:
+    coppiced --data-dir /tmp/coppice --insecure
+
+  With TLS, from certificates made for testing:
+    deploy/make-certs.sh certs
+    coppiced --data-dir /var/lib/coppice \
+        --tls-cert certs/server.crt --tls-key certs/server.key
+
+  For other machines, with a policy that says who may do what:
+    coppiced token --name ops --role admin
+    coppiced --data-dir /var/lib/coppice --listen 0.0.0.0:8443 \
+        --tls-cert certs/server.crt --tls-key certs/server.key --policy policy.json
+
+  The same from a file, checked before the restart:
+    coppiced --config /etc/coppice/coppiced.toml --check-config
+
+Offline, while no daemon runs on the folder (each has its own --help):
+    coppiced check --data-dir /var/lib/coppice
+    coppiced repair --data-dir /var/lib/coppice --dry-run
+    coppiced backup --data-dir /var/lib/coppice --to /backups/coppice
+    coppiced restore --from /backups/coppice --data-dir /var/lib/coppice
+    coppiced assign-datasets --data-dir /var/lib/coppice --owner lab
+
+A config file holds one setting a line, named like its flag:
+    data-dir = "/var/lib/coppice"
+    listen = "0.0.0.0:8443"
+
+A policy file maps tokens, by their hash, and client certificates to roles; what it does not allow is
+refused. Here anonymous devices may send reports, and one token may do everything:
+    {"anonymous": ["device"],
+     "tokens": [{"name": "ops", "sha256": "<from coppiced token>", "roles": ["admin"]}]}
+
+Ctrl-C or SIGTERM finishes what was accepted and stops. SIGHUP reads the certificates, the policy
+and the log level of the config file again. Exit codes: 0 done, 1 failed, 2 wrong usage.)";
+
+const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                 {"info", LogLevel::kInfo},
+                                                 {"warning", LogLevel::kWarning},
+                                                 {"error", LogLevel::kError}};
+
+std::string LevelName(const std::string& name) {
+  return kLevels.count(name) > 0 ? "" : "wants debug, info, warning or error";
+}
+
+void AddFlags(CLI::App& app, DaemonFlags& flags) {
+  app.add_option("--data-dir", flags.data_dir, "Folder of all its state; made if it is not there")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--listen", flags.listen, "Where to listen; port 0 takes a free one")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  app.add_option("--tls-cert", flags.tls_cert, "Certificate chain, PEM")->type_name("FILE");
+  app.add_option("--tls-key", flags.tls_key, "Private key of the certificate, PEM")
+      ->type_name("FILE");
+  app.add_option("--client-ca", flags.client_ca,
+                 "Ask clients for a certificate of this authority (mutual TLS), PEM")
+      ->type_name("FILE");
+  app.add_option("--policy", flags.policy,
+                 "Who may do what, JSON; without it on a loopback address only, where everybody "
+                 "may do everything")
+      ->type_name("FILE");
+  app.add_option(
+         "--signing-key", flags.signing_key,
+         "Ed25519 key that signs what studies offer, PKCS#8 PEM (default: one in --data-dir)")
+      ->type_name("FILE");
+  app.add_option("--next-signing-key", flags.next_signing_key,
+                 "Key that the signing key endorses, and that signs from now on")
+      ->type_name("FILE");
+  app.add_flag(
+      "--break-key-chain", flags.break_key_chain,
+      "Take --signing-key though the key before is lost or stolen; devices refuse it until "
+      "they are given it");
+  app.add_flag("--insecure", flags.insecure, "No TLS; on a loopback address only");
+  app.add_option("--training-jobs", flags.training_jobs,
+                 "Training jobs at a time, from 0 (none) to 64; each needs its dataset in memory")
+      ->type_name("N")
+      ->check(CLI::Range(0, 64).description(""))
+      ->capture_default_str();
+  AddLimitFlags(app, flags.limits);
+  app.add_option("--ticket-rate", flags.ticket_limits.rate,
+                 "Tickets a second that each study gives to devices without submission tokens; 0: "
+                 "no limit. As many as your devices need: it slows those who ask for tickets until "
+                 "they like one")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 1e9).description(""))
+      ->capture_default_str();
+  app.add_option("--ticket-burst", flags.ticket_limits.burst, "The same, at once")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e9).description(""))
+      ->capture_default_str();
+  app.add_option("--backup-dir", flags.backup_dir,
+                 "Folder for backups that `coppice admin backup` asks for; without it none are "
+                 "made. Others must have no access to it")
+      ->type_name("DIR");
+  app.add_option("--backup-keep", flags.backup_keep,
+                 "Backups to keep there, the newest; 0 keeps all")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option(
+         "--spending-journal", flags.spending_journal,
+         "Also note what each dataset spends in this file, outside --data-dir and its backups: it "
+         "shows what a restored store has forgotten. Made if it is not there")
+      ->type_name("FILE");
+  app.add_option("--port-file", flags.port_file,
+                 "Write the port here once serving, in the place of what is there")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--log-level", [&flags](const std::string& name) { flags.log_level = kLevels.at(name); },
+         "Least level to log: debug, info, warning, error")
+      ->type_name("LEVEL")
+      ->check(LevelName);
+  app.add_flag("--json", flags.json, "Log one JSON object a line (always to stderr)");
+  app.add_option(
+         "--metrics-listen", flags.metrics_listen,
+         "Serve metrics for Prometheus at http://HOST:PORT/metrics, without TLS and for "
+         "whoever reaches it: a loopback address, or a network of its own. Off unless given")
+      ->type_name("HOST:PORT");
+  app.add_option("--clock-tolerance", flags.clock_tolerance,
+                 "Seconds that the clock may stand behind the newest record at the start")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_flag("--self-test", flags.self_test, "Run the start-up self-test on --data-dir, and exit")
+      ->configurable(false);
+  app.add_flag("--check-config", flags.check_config, "Check all of this, files too, and exit")
+      ->configurable(false);
+}
+
+// A misspelt setting is refused, not skipped.
+void AddConfigFile(CLI::App& app) {
+  app.set_config("--config", "", "Read settings from this file; flags go before it")
+      ->check(CLI::ExistingFile.description(""))
+      ->type_name("FILE");
+  app.allow_config_extras(false);
+}
+
+int Complain(absl::string_view problem) {
+  std::cerr << "coppiced: " << problem << "\nTry: coppiced --help\n";
+  return kExitUsage;
+}
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+
+absl::StatusOr<HostPort> ParseListen(absl::string_view flag, absl::string_view listen) {
+  const size_t colon = listen.rfind(':');
+  HostPort parsed;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(listen.substr(colon + 1), &parsed.port) || parsed.port < 0 ||
+      parsed.port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag,
+                     " wants HOST:PORT with a port from 0 to 65535, such as "
+                     "127.0.0.1:8443 or [::]:8443; it is \"",
+                     listen, "\""));
+  }
+  parsed.host = std::string(listen.substr(0, colon));
+  const bool bracketed = absl::StartsWith(parsed.host, "[") && absl::EndsWith(parsed.host, "]");
+  if (!bracketed && absl::StrContains(parsed.host, ":")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " wants an IPv6 address in brackets, such as [::1]:8443; it is \"", listen, "\""));
+  }
+  return parsed;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr address{};
+  return host == "localhost" || host == "[::1]" ||
+         (inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+// What a file of settings has wrong.
+std::string InWords(const CLI::ConfigError& error) {
+  return absl::StrCat("--config wants settings named like the flags: ", error.what());
+}
+
+void Describe(CLI::App& app, DaemonFlags& flags) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", "coppiced " COPPICE_VERSION);
+  AddFlags(app, flags);
+  AddConfigFile(app);
+}
+
+}  // namespace
+
+int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
+  CLI::App app(kDescription, "coppiced");
+  Describe(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ConfigError& error) {
+    return Complain(InWords(error));
+  } catch (const CLI::Error& error) {
+    return Complain(error.what());
+  }
+  const absl::Status status = CheckFlags(flags);
+  return status.ok() ? -1 : Complain(std::string(status.message()));
+}
+
+absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
+  CLI::App app(kDescription, "coppiced");
+  DaemonFlags flags;
+  Describe(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ConfigError& error) {
+    return absl::InvalidArgumentError(InWords(error));
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  COPPICE_RETURN_IF_ERROR(CheckFlags(flags));
+  return flags;
+}
+
+absl::Status CheckFlags(const DaemonFlags& flags) {
+  if (flags.break_key_chain && (flags.signing_key.empty() || !flags.next_signing_key.empty())) {
+    return absl::InvalidArgumentError(
+        "--break-key-chain wants --signing-key FILE, the new key, and no --next-signing-key");
+  }
+  COPPICE_ASSIGN_OR_RETURN(const HostPort listen, ParseListen("--listen", flags.listen));
+  if (!flags.metrics_listen.empty()) {
+    COPPICE_RETURN_IF_ERROR(ParseListen("--metrics-listen", flags.metrics_listen).status());
+  }
+  const bool any_tls =
+      !flags.tls_cert.empty() || !flags.tls_key.empty() || !flags.client_ca.empty();
+  if (flags.insecure && any_tls) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --tls-cert, --tls-key or --client-ca: leave out the one or the "
+        "others");
+  }
+  if (flags.insecure && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--insecure wants a loopback address in --listen, such as 127.0.0.1:8443, not \"",
+        flags.listen, "\"; to serve other machines use --tls-cert and --tls-key"));
+  }
+  if (flags.insecure && !flags.policy.empty()) {
+    return absl::InvalidArgumentError(
+        "--insecure wants no --policy: without TLS, whoever listens would read the tokens; use "
+        "--tls-cert and --tls-key");
+  }
+  if (!flags.insecure && flags.tls_cert.empty() && flags.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-cert and --tls-key are missing. Make a pair for testing with "
+        "`deploy/make-certs.sh DIR`, then add --tls-cert DIR/server.crt --tls-key DIR/server.key; "
+        "or, on this machine only, use --insecure");
+  }
+  if (!flags.insecure && (flags.tls_cert.empty() || flags.tls_key.empty())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.tls_cert.empty() ? "--tls-key wants --tls-cert" : "--tls-cert wants --tls-key",
+        " FILE beside it: TLS needs a certificate and its key"));
+  }
+  if (flags.policy.empty() && !IsLoopback(listen.host)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--listen ", flags.listen,
+        " is open to other machines, and so wants --policy FILE, which says who may do what "
+        "(coppiced --help shows one); without it take a loopback address, such as 127.0.0.1:8443"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

@@ -1,0 +1,59 @@
+// The daemon's settings, from the command line and a file of the same names.
+
+#ifndef COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_
+#define COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/daemon/config/limits.h"
+#include "server/daemon/config/log.h"
+#include "server/service/ticket_limiter.h"
+
+namespace coppice {
+
+struct DaemonFlags {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:8443";
+  std::string tls_cert;
+  std::string tls_key;
+  std::string client_ca;
+  std::string policy;
+  std::string signing_key;
+  std::string next_signing_key;
+  bool break_key_chain = false;
+  bool insecure = false;
+  bool check_config = false;
+  bool self_test = false;
+  uint32_t clock_tolerance = 3600;  // seconds
+  std::string metrics_listen;       // empty: no metrics
+  std::string port_file;
+  TicketLimits ticket_limits{};
+  uint32_t training_jobs = 1;
+  DaemonLimits limits;
+  std::string backup_dir;
+  std::string spending_journal;
+  uint32_t backup_keep = 7;
+  LogLevel log_level = LogLevel::kInfo;
+  bool json = false;
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+// Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
+int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);
+
+// The same again, for a file of settings that may have changed: InvalidArgument instead of words to
+// the terminal.
+absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
+
+// InvalidArgument that names the flag and what it wants, when the flags do not fit together.
+absl::Status CheckFlags(const DaemonFlags& flags);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_

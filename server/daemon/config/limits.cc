@@ -1,0 +1,90 @@
+#include "server/daemon/config/limits.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/resource_quota.h>
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/numbers.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+constexpr uint64_t kDay = 24 * 60 * 60;  // seconds
+
+// "67108864", "64MB" and "64MiB" are the same.
+void AddBytes(CLI::App& app, const std::string& flag, uint64_t& bytes, uint64_t least,
+              uint64_t most, const std::string& description) {
+  app.add_option(flag, bytes, description)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(least, most).description(""))
+      ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+void AddSeconds(CLI::App& app, const std::string& flag, uint64_t& seconds,
+                const std::string& description) {
+  app.add_option(flag, seconds, description)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(uint64_t{1}, 7 * kDay).description(""))
+      ->capture_default_str();
+}
+
+// A whole batch of reports, or one call would never pass.
+std::string CheckRate(const std::string& text) {
+  uint64_t rate = 0;
+  return absl::SimpleAtoi(text, &rate) && (rate == 0 || rate >= 1000) ? ""
+                                                                      : "wants 0, or at least 1000";
+}
+
+}  // namespace
+
+void AddLimitFlags(CLI::App& app, DaemonLimits& limits) {
+  constexpr uint64_t kMost = uint64_t{1} << 40;
+  AddBytes(app, "--max-message-bytes", limits.max_message_bytes, kMebibyte, 2047 * kMebibyte,
+           "Largest request, also of a stream; uploads of rows come in blocks of up to 64 MiB");
+  AddBytes(app, "--max-queued-bytes", limits.max_queued_bytes, kMebibyte, kMost,
+           "Reports that wait to be written; more are refused, with a hint when to come again");
+  AddBytes(app, "--max-stream-bytes", limits.max_stream_bytes, kMebibyte, kMost,
+           "What all report streams together may hold; beyond it each is read one request at a "
+           "time");
+  app.add_option("--max-streams", limits.max_streams,
+                 "Report streams that may be open; more are refused, with a hint when to come "
+                 "again")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}).description(""))
+      ->capture_default_str();
+  AddBytes(app, "--max-transport-bytes", limits.max_transport_bytes, 64 * kMebibyte, kMost,
+           "What gRPC may hold for all connections; beyond it it reads more slowly and closes "
+           "idle ones");
+  AddBytes(app, "--max-answer-bytes", limits.max_answer_bytes, kMebibyte, kMost,
+           "Large answers (whole forests, models) that wait to be read; more are refused, with a "
+           "hint when to come again");
+  AddSeconds(app, "--max-connection-age", limits.max_connection_age,
+             "Age at which a connection takes no further calls; clients make a new one");
+  AddSeconds(app, "--connection-grace", limits.connection_grace,
+             "How long the open calls of such a connection may go on before it is closed");
+  app.add_option("--max-report-rate", limits.max_report_rate,
+                 "Reports a second of one study, at least 1000; more are refused, with a hint "
+                 "when to come again (0: no limit)")
+      ->type_name("N")
+      ->check(CheckRate)
+      ->capture_default_str();
+}
+
+void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes));
+  grpc::ResourceQuota quota("coppiced");
+  quota.Resize(limits.max_transport_bytes);
+  builder.SetResourceQuota(quota);
+  const auto milliseconds = [](uint64_t seconds) { return static_cast<int>(seconds * 1000); };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                             milliseconds(limits.max_connection_age));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             milliseconds(limits.connection_grace));
+}
+
+}  // namespace coppice

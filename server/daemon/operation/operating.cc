@@ -1,0 +1,135 @@
+#include "server/daemon/operation/operating.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "coppice/v1/admin.grpc.pb.h"
+#include "coppice/v1/dataset.grpc.pb.h"
+#include "coppice/v1/model.grpc.pb.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/study.grpc.pb.h"
+#include "coppice/v1/training.grpc.pb.h"
+#include "server/daemon/operation/self_test.h"
+#include "server/metrics/all_pages.h"
+#include "server/metrics/curator_readings.h"
+#include "server/metrics/process_readings.h"
+#include "server/metrics/readings.h"
+
+namespace coppice {
+namespace {
+
+absl::Time NewestRecord(const Curator& curator) {
+  int64_t newest = 0;
+  ForEachOf([&](const Page& page) { return curator.studies.List(page); },
+            [&](const StudyInfo& study) { newest = std::max(newest, study.created_unix_seconds); });
+  ForEachOf(
+      [&](const Page& page) { return curator.datasets.List(page, Caller::Admin()); },
+      [&](const DatasetInfo& dataset) { newest = std::max(newest, dataset.created_unix_seconds); });
+  ForEachOf([&](const Page& page) { return curator.jobs.List("", page, Caller::Admin()); },
+            [&](const JobInfo& job) {
+              newest = std::max({newest, job.created_unix_seconds, job.started_unix_seconds,
+                                 job.ended_unix_seconds});
+            });
+  return absl::FromUnixSeconds(newest);
+}
+
+absl::Status TestKeys(Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(const TicketSeam tickets, TicketsOf(store));
+  return TestTicketKey(tickets);
+}
+
+void AddDaemonReadings(const Operated& daemon, const Readiness& readiness, Readings& readings) {
+  readings.AddGauges("coppice_build_info", "1, with the version as a label.", [] {
+    return std::vector<Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
+  });
+  readings.AddGauges(
+      "coppice_ready", "Whether a check of readiness passes: 1 or 0, by check.", [&readiness] {
+        std::vector<Reading> checks;
+        for (const auto& [name, passed] : readiness.Passed()) {
+          checks.push_back({.labels = {{"check", name}}, .value = passed ? 1.0 : 0.0});
+        }
+        return checks;
+      });
+  readings.AddGauges(
+      "coppice_certificate_expiry_seconds",
+      "When the server's certificate expires, in seconds since 1970.",
+      [certificates = daemon.certificates] {
+        if (certificates == nullptr) return std::vector<Reading>{};
+        return std::vector<Reading>{
+            {.value = absl::ToDoubleSeconds(certificates->expires() - absl::UnixEpoch())}};
+      });
+}
+
+}  // namespace
+
+absl::Status TestOneself(const Operated& daemon, const Log& log) {
+  const absl::Time begun = absl::Now();
+  OpenSslRandom random;
+  const std::vector<SelfTest> tests = {{"random", [&] { return TestRandomSource(random); }},
+                                       {"sampler", [&] { return TestSamplers(random); }},
+                                       {"store", [&] { return TestStore(daemon.store); }},
+                                       {"keys", [&] { return TestKeys(daemon.store); }},
+                                       {"clock", [&] {
+                                          return TestClock(
+                                              absl::Now(), NewestRecord(daemon.curator),
+                                              absl::Seconds(daemon.flags.clock_tolerance));
+                                        }}};
+  const std::vector<absl::Status> failures = RunSelfTests(tests);
+  for (const absl::Status& failure : failures) {
+    log.Error("self-test failed", {{"reason", std::string(failure.message())}});
+  }
+  if (!failures.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(failures.size(), " of ", tests.size(),
+                                                      " self-tests failed: nothing is served"));
+  }
+  log.Info("self-test passed",
+           {{"milliseconds", absl::StrCat(absl::ToInt64Milliseconds(absl::Now() - begun))}});
+  return absl::OkStatus();
+}
+
+std::vector<ReadinessCheck> ReadinessChecks(const Operated& daemon) {
+  return {{"self-test", [] { return absl::OkStatus(); }},  // or there would be no port
+          {"store", [&store = daemon.store] { return TestWriting(store); }},
+          {"counts", [&studies = daemon.curator.studies] { return studies.Reconcile(); }},
+          {"random",
+           [random = std::make_shared<OpenSslRandom>()] { return TestRandomSource(*random); }}};
+}
+
+std::vector<std::string> ServedMethods() {
+  std::vector<std::string> methods = {
+      "grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch",
+      "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+  for (const char* name :
+       {v1::StudyService::service_full_name(), v1::ReportService::service_full_name(),
+        v1::ModelService::service_full_name(), v1::DatasetService::service_full_name(),
+        v1::TrainingService::service_full_name(), v1::AdminService::service_full_name()}) {
+    const google::protobuf::ServiceDescriptor* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+    for (int i = 0; service != nullptr && i < service->method_count(); ++i) {
+      methods.push_back(absl::StrCat(name, "/", service->method(i)->name()));
+    }
+  }
+  return methods;
+}
+
+absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
+    const Operated& daemon, const Readiness& readiness,
+    std::shared_ptr<prometheus::Registry> registry) {
+  if (daemon.flags.metrics_listen.empty()) return nullptr;
+  const auto readings = std::make_shared<Readings>();
+  AddDaemonReadings(daemon, readiness, *readings);
+  AddStudyReadings(daemon.curator.studies, *readings);
+  AddDatasetReadings(daemon.curator.datasets, *readings);
+  AddJobReadings(
+      daemon.curator.jobs, [] { return absl::ToUnixSeconds(absl::Now()); }, *readings);
+  AddProcessReadings(*readings);
+  return MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings});
+}
+
+}  // namespace coppice

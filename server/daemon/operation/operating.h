@@ -1,0 +1,49 @@
+// The daemon's self-test, readiness and metrics, each put together from what there is to look at.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_
+
+#include <prometheus/registry.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/daemon/config/flags.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/operation/readiness.h"
+#include "server/daemon/transport/credentials.h"
+#include "server/daemon/transport/server.h"
+#include "server/metrics/metrics_page.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// All of it must outlive what is made from it.
+struct Operated {
+  const DaemonFlags& flags;
+  Store& store;
+  const Curator& curator;
+  const Certificates* certificates;  // null without TLS
+};
+
+// The start-up self-test: a line in the log for each failure, and one for the whole.
+// FailedPrecondition if there was any.
+absl::Status TestOneself(const Operated& daemon, const Log& log);
+
+std::vector<ReadinessCheck> ReadinessChecks(const Operated& daemon);
+
+// "coppice.v1.StudyService/GetOffer" and so on: all that is served.
+std::vector<std::string> ServedMethods();
+
+// The page of everything in `registry` and of what is read off `daemon` and `readiness`. Null if
+// none is asked for.
+absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
+    const Operated& daemon, const Readiness& readiness,
+    std::shared_ptr<prometheus::Registry> registry);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_

@@ -1,0 +1,63 @@
+// Whether the daemon is fit to serve: named checks, run every few seconds by one thread.
+//
+// Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` hears
+//            of each round's verdict, in order. A check that begins or ceases to fail is a line in
+//            the log, with the reason: event "ready" or "not ready".
+// Threads    safe to share. Checks run on the one thread and may take their time.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/daemon/config/log.h"
+
+namespace coppice {
+
+struct ReadinessCheck {
+  std::string name;
+  std::function<absl::Status()> run;
+};
+
+class Readiness {
+ public:
+  // What `checks` and `tell` use must live until Stop(). `tell` must not call this.
+  Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, const Log& log,
+            std::function<void(bool ready)> tell);
+  ~Readiness() { Stop(); }
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+
+  // Says "not ready" at once, then waits for a check that is under way. Idempotent.
+  void Stop();
+
+  // By the name of the check; empty before the first round.
+  std::map<std::string, bool> Passed() const;
+
+ private:
+  void Run();
+  void Judge(const std::string& name, const absl::Status& status);
+
+  const std::vector<ReadinessCheck> checks_;
+  const absl::Duration period_;
+  const Log& log_;
+  const std::function<void(bool)> tell_;
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, bool> passed_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;  // last: starts when all else is there
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_

@@ -1,0 +1,41 @@
+// Does for the studies what time alone brings about (Studies::Sweep), every second.
+//
+// Errors     are logged when they begin and when they end; what failed is tried again.
+// Threads    one of its own, from when it is made until it goes.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "server/curator/studies/studies.h"
+#include "server/daemon/config/log.h"
+
+namespace coppice {
+
+class Upkeep {
+ public:
+  // Both must outlive it.
+  Upkeep(Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
+  ~Upkeep();
+  Upkeep(const Upkeep&) = delete;
+  Upkeep& operator=(const Upkeep&) = delete;
+
+ private:
+  void Run();
+
+  Studies& studies_;
+  const Log& log_;
+  const absl::Duration period_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;     // last: starts when all else is there
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_

@@ -1,0 +1,92 @@
+#include "server/daemon/transport/access.h"
+
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+
+#include <map>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/time/clock.h"
+#include "server/service/status_conversion.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kAuthorization[] = "authorization";
+constexpr char kPath[] = ":path";
+
+absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+
+std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
+  if (!context.IsPeerAuthenticated()) return std::nullopt;
+  const std::vector<grpc::string_ref> certificates =
+      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (certificates.empty()) return std::nullopt;
+  return CertificateSha256(ViewOf(certificates[0]));
+}
+
+// `metadata` and `context` are a call's.
+Credentials CredentialsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
+                          const grpc::AuthContext& context) {
+  Credentials credentials{.certificate_sha256 = CertificateOf(context)};
+  if (const auto found = metadata.find(kAuthorization); found != metadata.end()) {
+    credentials.authorization = std::string(ViewOf(found->second));
+  }
+  return credentials;
+}
+
+class AccessProcessor final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit AccessProcessor(const AccessControl& access) : access_(access) {}
+
+  // Hashing a token takes less than a change of threads.
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto path = metadata.find(kPath);
+    if (path == metadata.end()) {
+      return grpc::Status(grpc::StatusCode::INTERNAL, "the call does not say its method");
+    }
+    if (metadata.count(kAuthorization) > 1) {
+      return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
+    }
+    return ToGrpcStatus(access_.policy()->Check(ViewOf(path->second),
+                                                CredentialsOf(metadata, *context), absl::Now()));
+  }
+
+ private:
+  const AccessControl& access_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(const AccessControl& access) {
+  return std::make_shared<AccessProcessor>(access);
+}
+
+CallerFinder MakeCallerFinder(const AccessControl* access) {
+  if (access == nullptr) return [](const grpc::CallbackServerContext&) { return Caller::Admin(); };
+  return [access](const grpc::CallbackServerContext& context) {
+    const absl::StatusOr<Identity> identity = access->policy()->Identify(
+        CredentialsOf(context.client_metadata(), *context.auth_context()), absl::Now());
+    if (!identity.ok()) return Caller();
+    return Caller{.name = identity->name, .is_admin = identity->roles.Has(Role::kAdmin)};
+  };
+}
+
+std::optional<Sha256Digest> CertificateSha256(absl::string_view pem) {
+  constexpr absl::string_view kBegin = "-----BEGIN CERTIFICATE-----";
+  constexpr absl::string_view kEnd = "-----END CERTIFICATE-----";
+  const size_t begin = pem.find(kBegin);
+  const size_t end = pem.find(kEnd);
+  if (begin == absl::string_view::npos || end == absl::string_view::npos) return std::nullopt;
+  if (end < begin + kBegin.size()) return std::nullopt;
+  std::string der;
+  const size_t body = begin + kBegin.size();
+  if (!absl::Base64Unescape(pem.substr(body, end - body), &der)) return std::nullopt;
+  return Sha256({der});
+}
+
+}  // namespace coppice

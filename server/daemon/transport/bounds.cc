@@ -1,0 +1,106 @@
+#include "server/daemon/transport/bounds.h"
+
+namespace coppice {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+class BoundedCall final : public grpc::experimental::Interceptor {
+ public:
+  BoundedCall(CallBounds& bounds, ServerRpcInfo& info) : bounds_(bounds), info_(info) {}
+  ~BoundedCall() override {
+    bounds_.deadlines().Remove(timed_);
+    bounds_.answers().Release(held_);
+  }
+
+  void Intercept(InterceptorBatchMethods* call) override {
+    const auto at = [&](InterceptionHookPoints point) {
+      return call->QueryInterceptionHookPoint(point);
+    };
+    if (at(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) Begin();
+    if (at(InterceptionHookPoints::POST_RECV_MESSAGE)) LookAtRequest(*call);
+    if (at(InterceptionHookPoints::PRE_SEND_MESSAGE)) HoldAnswer(*call);
+    if (at(InterceptionHookPoints::PRE_SEND_STATUS)) CorrectStatus(*call);
+    // From here on gRPC may delete the call's context.
+    if (at(InterceptionHookPoints::POST_RECV_CLOSE)) bounds_.deadlines().Remove(timed_);
+    call->Proceed();
+  }
+
+ private:
+  bool IsUnary() const { return info_.type() == ServerRpcInfo::Type::UNARY; }
+
+  void Begin() {
+    if (!IsUnary()) return;
+    bounds_.deadlines().Add(timed_, *info_.server_context(), bounds_.DeadlineFor(info_.method()));
+  }
+
+  // A null message of a client's stream may be its end.
+  void LookAtRequest(InterceptorBatchMethods& call) {
+    const bool one_request = IsUnary() || info_.type() == ServerRpcInfo::Type::SERVER_STREAMING;
+    if (one_request && call.GetRecvMessage() == nullptr) unreadable_ = true;
+  }
+
+  void HoldAnswer(InterceptorBatchMethods& call) {
+    if (!IsUnary()) return;
+    grpc::ByteBuffer& answer = *call.GetSerializedSendMessage();
+    const size_t bytes = answer.Length();
+    if (bytes < AnswerLoad::kSmall) return;
+    if (bounds_.answers().TryHold(bytes)) {
+      held_ += bytes;
+      return;
+    }
+    answer.Clear();
+    too_much_ = true;
+  }
+
+  void CorrectStatus(InterceptorBatchMethods& call) {
+    if (unreadable_) {
+      call.ModifySendStatus({grpc::StatusCode::INVALID_ARGUMENT,
+                             "the request is no message of this method: its bytes do not parse, or "
+                             "a string in it is no UTF-8"});
+    }
+    if (too_much_) {
+      call.ModifySendStatus({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "too many large answers wait to be read; try again later"});
+      call.GetSendTrailingMetadata()->emplace("grpc-retry-pushback-ms", "1000");
+    }
+  }
+
+  CallBounds& bounds_;
+  ServerRpcInfo& info_;  // it owns this
+  CallDeadlines::Call timed_;
+  size_t held_ = 0;
+  bool unreadable_ = false;
+  bool too_much_ = false;
+};
+
+class BoundsFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit BoundsFactory(CallBounds& bounds) : bounds_(bounds) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
+    return new BoundedCall(bounds_, *info);
+  }
+
+ private:
+  CallBounds& bounds_;
+};
+
+}  // namespace
+
+bool AnswerLoad::TryHold(size_t bytes) {
+  size_t held = bytes_.load(std::memory_order_relaxed);
+  do {
+    if (held > 0 && (bytes > most_ || held > most_ - bytes)) return false;
+  } while (!bytes_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
+    CallBounds& bounds) {
+  return std::make_unique<BoundsFactory>(bounds);
+}
+
+}  // namespace coppice

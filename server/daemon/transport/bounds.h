@@ -1,0 +1,79 @@
+// What holds for every call, whatever its method: how long it may take, how many bytes of answers
+// may wait to be read, and what becomes of a request that does not parse.
+
+#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_
+#define COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_
+
+#include <grpcpp/support/server_interceptor.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/daemon/transport/deadlines.h"
+
+namespace coppice {
+
+// Bytes of large answers that wait to be read, from when they are made until their call has ended.
+// Answers below kSmall are not counted and always sent, so that whoever fills the limit keeps
+// neither devices nor health checks out.
+//
+// Threads    safe to share.
+class AnswerLoad {
+ public:
+  static constexpr size_t kSmall = size_t{64} << 10;
+
+  explicit AnswerLoad(size_t most) : most_(most) {}
+
+  // False if it is too much beside the others; alone, any answer may be sent. Else to be released.
+  bool TryHold(size_t bytes);
+  void Release(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const size_t most_;
+  std::atomic<size_t> bytes_{0};
+};
+
+// What all calls of a server share.
+//
+// Threads    safe to share.
+class CallBounds {
+ public:
+  // How long a call of the method with this path may last.
+  using DeadlineOf = std::function<absl::Duration(absl::string_view path)>;
+
+  CallBounds(size_t max_answer_bytes, DeadlineOf deadline_of)
+      : answers_(max_answer_bytes), deadline_of_(std::move(deadline_of)) {}
+
+  AnswerLoad& answers() { return answers_; }
+  CallDeadlines& deadlines() { return deadlines_; }
+  absl::Duration DeadlineFor(absl::string_view path) const { return deadline_of_(path); }
+
+ private:
+  AnswerLoad answers_;
+  const DeadlineOf deadline_of_;
+  CallDeadlines deadlines_;
+};
+
+// Bounds each call of a server.
+//
+// Guarantee  a call of one request and one answer is cancelled once it has lasted as long as its
+//            method may, from its request until its answer was read.
+// Errors     Cancelled to the client of such a call, and IsCancelled() to its handler.
+//            ResourceExhausted, with the time to wait in the trailing metadata
+//            grpc-retry-pushback-ms, instead of a large answer beyond the limit. InvalidArgument
+//            for a request that does not parse, for which gRPC says Unimplemented; those of a
+//            client's stream are parsed by their handlers (raw_message.h).
+//
+// `bounds` must outlive the server. To come before interceptors that look at how calls end.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
+    CallBounds& bounds);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_

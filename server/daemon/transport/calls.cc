@@ -1,0 +1,197 @@
+#include "server/daemon/transport/calls.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "server/metrics/private_calls.h"
+
+namespace coppice {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::ServerRpcInfo;
+
+class CallInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  CallInterceptor(const Log& log, CallMetrics* metrics, absl::string_view method, bool stream)
+      : log_(log), metrics_(metrics), method_(method), stream_(stream) {
+    if (metrics_ != nullptr && stream_) metrics_->StreamOpened(method_);
+  }
+  ~CallInterceptor() override {
+    if (metrics_ != nullptr && stream_) metrics_->StreamClosed(method_);
+  }
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* call) override {
+    if (call->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      TakeId(*call->GetRecvInitialMetadata());
+    }
+    if (call->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      if (id_.empty()) id_ = MakeRequestId();
+      call->GetSendTrailingMetadata()->emplace(kRequestIdKey, id_);
+      End(call->GetSendStatus().error_code());
+    }
+    call->Proceed();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void TakeId(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+    const auto found = metadata.find(kRequestIdKey);
+    if (found == metadata.end()) return;
+    const absl::string_view text(found->second.data(), found->second.size());
+    if (IsRequestId(text)) id_ = std::string(text);
+  }
+
+  void End(grpc::StatusCode code) {
+    const std::chrono::duration<double> passed = Clock::now() - begun_;
+    if (metrics_ != nullptr) metrics_->Ended(method_, CodeName(code), passed.count());
+    const LogLevel level = LevelOfCall(method_, code);
+    if (!log_.Writes(level)) return;
+    // The line's own time would be the job's.
+    const std::string result(CodeName(code));
+    if (HasPrivateEnd(method_, result)) return;
+    const std::string method(method_);
+    if (HasPrivateDuration(method)) {
+      log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id_}});
+    } else {
+      log_.Write(level, "call",
+                 {{"method", method},
+                  {"code", result},
+                  {"milliseconds", absl::StrFormat("%.3f", passed.count() * 1000)},
+                  {"request_id", id_}});
+    }
+  }
+
+  const Log& log_;
+  CallMetrics* const metrics_;
+  const absl::string_view method_;  // gRPC's, which lives as long as the server
+  const bool stream_;
+  const Clock::time_point begun_ = Clock::now();
+  std::string id_;
+};
+
+class Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  Factory(const Log& log, CallMetrics* metrics) : log_(log), metrics_(metrics) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
+    return new CallInterceptor(log_, metrics_, absl::StripPrefix(info->method(), "/"),
+                               info->type() != ServerRpcInfo::Type::UNARY);
+  }
+
+ private:
+  const Log& log_;
+  CallMetrics* const metrics_;
+};
+
+class RefusalCounter final : public grpc::AuthMetadataProcessor {
+ public:
+  RefusalCounter(std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics& metrics)
+      : processor_(std::move(processor)), metrics_(metrics) {}
+
+  bool IsBlocking() const override { return processor_->IsBlocking(); }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context,
+                       OutputMetadata* consumed, OutputMetadata* response) override {
+    grpc::Status status = processor_->Process(metadata, context, consumed, response);
+    if (!status.ok()) metrics_.Refused(MethodOf(metadata), CodeName(status.error_code()));
+    return status;
+  }
+
+ private:
+  static absl::string_view MethodOf(const InputMetadata& metadata) {
+    const auto path = metadata.find(":path");
+    if (path == metadata.end()) return "";
+    return absl::StripPrefix(absl::string_view(path->second.data(), path->second.size()), "/");
+  }
+
+  const std::shared_ptr<grpc::AuthMetadataProcessor> processor_;
+  CallMetrics& metrics_;
+};
+
+// A method that is new here is taken for one that changes something, and so is seen.
+bool OnlyCounts(absl::string_view method) {
+  if (absl::StartsWith(method, "grpc.")) return true;
+  if (absl::StartsWith(method, "coppice.v1.ReportService/")) return true;
+  const absl::string_view verb = method.substr(std::min(method.find('/'), method.size() - 1) + 1);
+  static constexpr std::array<absl::string_view, 6> kReading = {
+      "Get", "List", "Preview", "Watch", "Predict", "StreamPredict"};
+  return std::any_of(kReading.begin(), kReading.end(),
+                     [&](absl::string_view reading) { return absl::StartsWith(verb, reading); });
+}
+
+}  // namespace
+
+bool IsRequestId(absl::string_view text) {
+  return text.size() >= 8 && text.size() <= 64 &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-'; });
+}
+
+std::string MakeRequestId() {
+  constexpr size_t kBytes = 16;
+  // Drawn for many calls at once: a draw costs more than all else that is done here.
+  thread_local std::array<unsigned char, 64 * kBytes> pool;
+  thread_local size_t used = pool.size();
+  if (used == pool.size()) {
+    // A generator that fails gives the same ids again, which does no harm but to the log.
+    RAND_bytes(pool.data(), static_cast<int>(pool.size()));
+    used = 0;
+  }
+  const absl::string_view bytes(reinterpret_cast<const char*>(&pool[used]), kBytes);
+  used += kBytes;
+  return absl::BytesToHexString(bytes);
+}
+
+LogLevel LevelOfCall(absl::string_view method, grpc::StatusCode code) {
+  if (code == grpc::StatusCode::INTERNAL || code == grpc::StatusCode::DATA_LOSS ||
+      code == grpc::StatusCode::UNKNOWN) {
+    return LogLevel::kWarning;
+  }
+  return code == grpc::StatusCode::OK && OnlyCounts(method) ? LogLevel::kDebug : LogLevel::kInfo;
+}
+
+absl::string_view CodeName(grpc::StatusCode code) {
+  static constexpr std::array<absl::string_view, 17> kNames = {"OK",
+                                                               "CANCELLED",
+                                                               "UNKNOWN",
+                                                               "INVALID_ARGUMENT",
+                                                               "DEADLINE_EXCEEDED",
+                                                               "NOT_FOUND",
+                                                               "ALREADY_EXISTS",
+                                                               "PERMISSION_DENIED",
+                                                               "RESOURCE_EXHAUSTED",
+                                                               "FAILED_PRECONDITION",
+                                                               "ABORTED",
+                                                               "OUT_OF_RANGE",
+                                                               "UNIMPLEMENTED",
+                                                               "INTERNAL",
+                                                               "UNAVAILABLE",
+                                                               "DATA_LOSS",
+                                                               "UNAUTHENTICATED"};
+  return code >= 0 && static_cast<size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
+}
+
+std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(
+    std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics* metrics) {
+  if (metrics == nullptr) return processor;
+  return std::make_shared<RefusalCounter>(std::move(processor), *metrics);
+}
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
+    const Log& log, CallMetrics* metrics) {
+  return std::make_unique<Factory>(log, metrics);
+}
+
+}  // namespace coppice

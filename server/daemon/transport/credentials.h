@@ -1,0 +1,51 @@
+// TLS of the daemon's port, with a certificate that can be replaced while it serves.
+//
+// Guarantee  a connection made after Replace() meets the new certificate and the new authority of
+//            clients; connections that there are go on. Whether clients are asked for a certificate
+//            is fixed when the credentials are made.
+// Access     SetAuthMetadataProcessor() works as it does for gRPC's own credentials, except that
+//            the processor always runs on the thread of the call: it must not block.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
+#define COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "server/daemon/transport/tls.h"
+
+namespace coppice {
+
+class Certificates {
+ public:
+  explicit Certificates(TlsFiles files) : files_(std::move(files)) {}
+
+  // `files` are as LoadTlsFiles() returns them: checked, for a pair that does not fit together is
+  // found by nobody else.
+  void Replace(TlsFiles files);
+
+  bool asks_clients() const;
+  absl::Time expires() const;  // the server's certificate
+
+  // What to serve with, if that is not what this returned before; for the credentials.
+  std::optional<TlsFiles> TakeChanged();
+
+ private:
+  mutable std::mutex mutex_;
+  TlsFiles files_ ABSL_GUARDED_BY(mutex_);
+  bool taken_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// For one port. `certificates` must outlive the server.
+std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_

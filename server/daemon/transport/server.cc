@@ -1,0 +1,140 @@
+#include "server/daemon/transport/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/access/method_roles.h"
+#include "server/daemon/transport/access.h"
+#include "server/daemon/transport/bounds.h"
+#include "server/daemon/transport/calls.h"
+#include "server/daemon/transport/connections.h"
+#include "server/service/admin_service.h"
+#include "server/service/dataset_service.h"
+#include "server/service/model_service.h"
+#include "server/service/report_service.h"
+#include "server/service/study_service.h"
+#include "server/service/training_service.h"
+#include "server/service/worker_pool.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kReady[] = "ready";
+constexpr size_t kMaxWaitingWork = 256;
+constexpr size_t kMaxWaitingBuilds = 256;
+constexpr size_t kMaxWaitingPreviews = 16;
+
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ServerOptions& options) {
+  if (options.certificates == nullptr) return grpc::InsecureServerCredentials();
+  std::shared_ptr<grpc::ServerCredentials> credentials = ServeWith(*options.certificates);
+  if (options.access != nullptr) {
+    credentials->SetAuthMetadataProcessor(
+        CountRefusals(MakeAccessProcessor(*options.access), options.call_metrics));
+  }
+  return credentials;
+}
+
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> Interceptors(
+    const ServerOptions& options, CallBounds& bounds) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+  factories.push_back(BoundCalls(bounds));
+  if (options.log != nullptr) {
+    factories.push_back(ObserveCalls(*options.log, options.call_metrics));
+  }
+  return factories;
+}
+
+class GrpcServer final : public DaemonServer {
+ public:
+  GrpcServer(const ServerOptions& options, const Curator& curator)
+      : curator_(curator),
+        limits_(options.limits),
+        limiter_(options.ticket_limits, absl::Now),
+        find_caller_(MakeCallerFinder(options.access)),
+        pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
+
+  absl::Status Listen(const ServerOptions& options) {
+    // Both plugins are asked for before the builder is made, which collects them.
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    // Without this two daemons would share a port, and each would see half of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    SetTransportLimits(limits_, builder);
+    SetConnectionLimits(builder);
+    builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
+    builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
+    builder.RegisterService(&study_service_);
+    builder.RegisterService(&report_service_);
+    builder.RegisterService(&model_service_);
+    builder.RegisterService(&dataset_service_);
+    builder.RegisterService(&training_service_);
+    builder.RegisterService(&admin_service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("--listen ", options.listen,
+                       ": cannot be had. Is another process on this port, or the address "
+                       "of another machine? Port 0 takes a free port"));
+    }
+    SetReady(false);
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  void SetReady(bool ready) override {
+    if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(kReady, ready);
+  }
+
+  void Stop(absl::Duration grace) override {
+    // All of its services, and for good.
+    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    const absl::Time deadline = absl::Now() + grace;
+    for (WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
+    admin_service_.Drain();
+    curator_.studies.Drain();
+    curator_.jobs.Drain(deadline);
+    // Calls that came meanwhile get their answers even if jobs took all of the time.
+    server_->Shutdown(absl::ToChronoTime(std::max(deadline, absl::Now() + absl::Seconds(1))));
+  }
+
+ private:
+  const Curator curator_;
+  const DaemonLimits limits_;
+  CallBounds bounds_{limits_.max_answer_bytes, DeadlineOf};
+  TicketLimiter limiter_;
+  const CallerFinder find_caller_;
+  WorkerPool pool_;
+  // What may take long keeps nobody waiting but its like.
+  WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
+  WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
+  StudyServiceImpl study_service_{curator_.studies, pool_, builds_, previews_, limiter_};
+  ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
+  ModelServiceImpl model_service_{
+      curator_.store, curator_.studies, curator_.models, curator_.endpoints, pool_, builds_};
+  DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
+  TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_, find_caller_};
+  AdminServiceImpl admin_service_{curator_.store, curator_.backups};
+  std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOptions& options,
+                                                                  const Curator& curator) {
+  auto server = std::make_unique<GrpcServer>(options, curator);
+  const absl::Status status = server->Listen(options);
+  if (!status.ok()) return status;
+  return server;
+}
+
+}  // namespace coppice

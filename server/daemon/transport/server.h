@@ -1,0 +1,72 @@
+// The gRPC server of the daemon: its services, health and reflection, on one port.
+
+#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
+#define COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/access/access_control.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/curator/studies/studies.h"
+#include "server/daemon/config/limits.h"
+#include "server/daemon/config/log.h"
+#include "server/daemon/transport/credentials.h"
+#include "server/metrics/call_metrics.h"
+#include "server/models/endpoints.h"
+#include "server/models/models.h"
+#include "server/service/admin_service.h"
+#include "server/service/ticket_limiter.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// What there is to serve.
+struct Curator {
+  Studies& studies;
+  Models& models;
+  Endpoints& endpoints;
+  Datasets& datasets;
+  Jobs& jobs;
+  Store& store;
+  BackupSettings backups{};
+};
+
+// All of it must outlive the server.
+struct ServerOptions {
+  std::string listen;
+  Certificates* certificates = nullptr;   // null: no TLS
+  const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  TicketLimits ticket_limits{};
+  DaemonLimits limits{};
+  const Log* log = nullptr;             // null: calls are neither logged nor counted
+  CallMetrics* call_metrics = nullptr;  // null: calls are not counted
+};
+
+class DaemonServer {
+ public:
+  virtual ~DaemonServer() = default;
+
+  // Serves `curator`, which must outlive it. Unavailable if the address cannot be had: the port is
+  // in use, or it is not this machine's.
+  static absl::StatusOr<std::unique_ptr<DaemonServer>> Start(const ServerOptions& options,
+                                                             const Curator& curator);
+
+  virtual int port() const = 0;
+
+  // What the health service answers for "ready"; not ready at first, nor after Stop().
+  virtual void SetReady(bool ready) = 0;
+
+  // Tells health checks that it is going, stops what computes long (previews, studies and models
+  // being made, a backup), takes no new reports and jobs, answers the reports it has, waits at most
+  // `grace` for the jobs that run and a second more for the calls that are left, and leaves the
+  // ones and cancels the others.
+  virtual void Stop(absl::Duration grace) = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_

@@ -1,0 +1,29 @@
+// The daemon's certificate, checked before it serves: a bad one should stop the start, not every
+// client's handshake.
+
+#ifndef COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
+#define COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace coppice {
+
+struct TlsFiles {
+  std::string certificate;  // PEM, all of these
+  std::string key;
+  std::string client_ca;  // empty: clients need no certificate
+  absl::Time expires{};   // the certificate
+};
+
+// Reads and checks the files; `client_ca` may be empty. NotFound: a file cannot be read.
+// InvalidArgument: it does not parse, or the key is another certificate's. FailedPrecondition: the
+// certificate is not valid at `now`. Every message names the file and what to do.
+absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
+                                      const std::string& client_ca, absl::Time now);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_

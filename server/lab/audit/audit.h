@@ -1,0 +1,64 @@
+// A black-box audit: how much privacy something loses at least, from its outputs alone.
+//
+// Method     in two inputs that are neighbours an event has probabilities p and q; then epsilon is
+//            log(p / q) or more. The pair of inputs and the event, a set of outputs, are chosen on
+//            one part of the trials, and p and q bounded on others (Clopper and Pearson 1934, one
+//            side each), so that choosing costs no confidence.
+// Guarantee  epsilon_lower_bound exceeds the true epsilon with probability 1 - confidence at most,
+//            over the audit's own trials. It says nothing about how much larger epsilon is: what no
+//            event in reach of the trials shows stays unseen, and an event of probability below
+//            about 10 / trials is out of reach.
+// Threads    spreads trials over `threads`, each with its own OpenSslRandom.
+// Source     Jagielski, Ullman, Oprea 2020, with exact bounds; docs/checking.md#audit.
+
+#ifndef COPPICE_SERVER_LAB_AUDIT_AUDIT_H_
+#define COPPICE_SERVER_LAB_AUDIT_AUDIT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/private_random.h"
+
+namespace coppice {
+
+struct AuditSubject {
+  std::string name;
+  // Any two of the inputs 0..inputs-1 are neighbours.
+  uint32_t inputs = 2;
+  // What an observer sees, or a summary of it: a function of the output alone. The fewer different
+  // summaries there are, the more the trials say of each. Called from several threads at once.
+  std::function<absl::StatusOr<std::string>(uint32_t input, PrivateRandom& random)> run;
+};
+
+struct AuditOptions {
+  uint64_t trials = 4'000'000;  // of each of the two inputs
+  double confidence = 0.999999;
+  uint32_t threads = 2;
+};
+
+struct AuditResult {
+  double epsilon_lower_bound = 0;
+  double confidence = 0;
+  uint64_t trials = 0;  // all that were run
+  // How the bound came about: the event had these shares of `tested` trials each.
+  uint32_t likely_input = 0;
+  uint32_t unlikely_input = 0;
+  uint64_t tested = 0;
+  uint64_t likely_hits = 0;
+  uint64_t unlikely_hits = 0;
+};
+
+// InvalidArgument for fewer than 1000 trials or a confidence outside (0, 1); what the subject
+// returns otherwise.
+absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOptions& options);
+
+// A mechanism over its whole domain. An output is summarized by what it adds to each sum, held
+// within -1..2: a device's true value is 0 or 1 there. `mechanism` must outlive the subject.
+AuditSubject SubjectOf(const LocalMechanism& mechanism);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_LAB_AUDIT_AUDIT_H_

@@ -1,0 +1,27 @@
+#include "server/maintenance/assign_datasets.h"
+
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "server/central/central_keys.h"
+#include "server/central/dataset_record.h"
+
+namespace coppice {
+
+absl::StatusOr<std::vector<std::string>> AssignDatasets(Store& store, const std::string& owner) {
+  if (owner.empty()) return absl::InvalidArgumentError("--owner wants the name of a policy entry");
+  std::vector<std::string> assigned;
+  StoreBatch batch;
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+        COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, bytes));
+        if (!facts.owner.empty()) return absl::OkStatus();
+        facts.owner = owner;
+        batch.Put(std::string(key), EncodeDataset(facts));
+        assigned.emplace_back(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
+        return absl::OkStatus();
+      }));
+  if (!assigned.empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+  return assigned;
+}
+
+}  // namespace coppice

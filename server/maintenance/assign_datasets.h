@@ -1,0 +1,20 @@
+// `coppiced assign-datasets`: says whose the datasets without an owner are.
+
+#ifndef COPPICE_SERVER_MAINTENANCE_ASSIGN_DATASETS_H_
+#define COPPICE_SERVER_MAINTENANCE_ASSIGN_DATASETS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+// Gives `owner` every dataset that has none, in one batch, and returns their ids. InvalidArgument
+// without a name; DataLoss that names a record, and then changes nothing.
+absl::StatusOr<std::vector<std::string>> AssignDatasets(Store& store, const std::string& owner);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MAINTENANCE_ASSIGN_DATASETS_H_

@@ -1,0 +1,215 @@
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/central/central_keys.h"
+#include "server/central/dataset_record.h"
+#include "server/central/job_record.h"
+#include "server/central/row_block.h"
+#include "server/ledger/ledger_record.h"
+#include "server/maintenance/check_records.h"
+
+namespace coppice {
+namespace {
+
+class CentralCheck {
+ public:
+  CentralCheck(const Store& store, const UpkeepProgress& progress, Findings& findings)
+      : store_(store), progress_(progress), findings_(findings) {}
+
+  void Run() {
+    CheckLedgers();
+    CheckHolds();
+    CheckDatasets();
+    CheckChunksOfNoDataset();
+    CheckJobs();
+    CheckReservations();
+  }
+
+ private:
+  using Visitor = absl::FunctionRef<void(absl::string_view key, absl::string_view value)>;
+  void Visit(absl::string_view prefix, Visitor visit) {
+    VisitRecords(store_, prefix, findings_, visit);
+  }
+
+  bool IsClosed(const std::string& dataset) const {
+    const auto it = holds_.find(dataset);
+    return (it != holds_.end() && it->second.reason == LedgerHold::kClosed) ||
+           findings_.Has(Remedy::kCloseLedger, dataset);
+  }
+
+  void CloseLedger(const std::string& dataset, absl::string_view key, const std::string& why) {
+    if (IsClosed(dataset)) return;
+    findings_.Add(
+        {.key = std::string(key),
+         .what = absl::StrCat(why, ": the ledger no longer proves what is left of the budget"),
+         .remedy = Remedy::kCloseLedger,
+         .id = dataset});
+  }
+
+  // Of each ledger as far as it is sound.
+  void CheckLedgers() {
+    progress_("ledgers");
+    Visit(kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+      const std::string dataset = IdInKey(key);
+      ++findings_.counts["ledger entry"];
+      if (findings_.Has(Remedy::kCloseLedger, dataset)) return;
+      const absl::Status status = LoadEntry(key, value, books_);
+      if (!status.ok()) CloseLedger(dataset, key, ReasonOf(status, key));
+    });
+  }
+
+  void CheckHolds() {
+    Visit(kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+      const absl::Status status = LoadHold(key, value, holds_);
+      const std::string dataset = IdInKey(key);
+      if (!status.ok()) return CloseLedger(dataset, key, ReasonOf(status, key));
+      findings_.notes.push_back(
+          {.key = std::string(key),
+           .what = IsClosed(dataset) ? "the ledger was damaged: its dataset is closed for good"
+                                     : "the ledger waits for an admin to confirm its head"});
+    });
+  }
+
+  void CheckDatasets() {
+    Visit(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      const std::string id = IdInKey(key);
+      progress_(absl::StrCat("dataset ", id));
+      ++findings_.counts["dataset"];
+      datasets_.insert(id);
+      const absl::StatusOr<DatasetFacts> facts = DecodeDataset(key, bytes);
+      if (!facts.ok()) {
+        findings_.Add({.key = std::string(key),
+                       .what = absl::StrCat(ReasonOf(facts.status(), key),
+                                            ": its rows cannot be used without it"),
+                       .remedy = Remedy::kQuarantineRecord});
+        return;
+      }
+      if (books_.find(id) == books_.end()) CloseLedger(id, key, "has no ledger");
+      CheckChunks(id, *facts);
+    });
+  }
+
+  void CheckChunks(const std::string& id, const DatasetFacts& facts) {
+    uint64_t rows = 0;
+    for (uint64_t chunk = 0; chunk < facts.chunks; ++chunk) {
+      ++findings_.counts["chunk"];
+      const std::string key = ChunkKey(id, chunk);
+      const absl::StatusOr<v1::RowBlock> block = ReadChunk(store_, id, chunk, facts);
+      const absl::StatusOr<size_t> there =
+          block.ok() ? CheckRows(*block, *facts.schema) : block.status();
+      if (!there.ok()) return DamagedRows(key, ReasonOf(there.status(), key));
+      rows += *there;
+    }
+    if (rows != facts.rows) DamagedRows(DatasetKey(id), "does not have as many rows as its chunks");
+  }
+
+  void DamagedRows(const std::string& key, const std::string& why) {
+    findings_.Add({.key = key,
+                   .what = absl::StrCat(why,
+                                        ": no job can be run on the dataset. Nothing is spent "
+                                        "by trying; delete it, and upload its rows anew")});
+  }
+
+  void CheckChunksOfNoDataset() {
+    std::set<std::string> told;
+    Visit("chunk/", [&](absl::string_view key, absl::string_view) {
+      const std::string id = IdInKey(key);
+      if (datasets_.contains(id) || !told.insert(id).second) return;
+      const std::string what =
+          "is of a dataset without a record: private rows that nobody can use; "
+          "coppice dataset delete takes them away";
+      if (IsInQuarantine(store_, DatasetKey(id))) {
+        findings_.notes.push_back({.key = std::string(key), .what = what});
+      } else {
+        findings_.Add({.key = std::string(key), .what = what});
+      }
+    });
+  }
+
+  void CheckJobs() {
+    progress_("jobs");
+    Visit(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+      ++findings_.counts["job"];
+      jobs_.insert(IdInKey(key));
+      const absl::StatusOr<JobFacts> facts = DecodeJob(key, bytes);
+      if (!facts.ok()) {
+        findings_.Add({.key = std::string(key),
+                       .what = absl::StrCat(ReasonOf(facts.status(), key),
+                                            ": what it was charged stays spent"),
+                       .remedy = Remedy::kQuarantineRecord});
+        return;
+      }
+      CheckJob(key, facts->info);
+    });
+  }
+
+  // A job's record and the ledger's entry of it come in one batch: neither is ahead.
+  void CheckJob(absl::string_view key, const JobInfo& job) {
+    const auto book = books_.find(job.spec.dataset);
+    const bool charged = book != books_.end() && HasEntry(book->second, job.id);
+    const bool open = charged && book->second.ReservedFor(job.id).ok();
+    if (HasEnded(job.state)) {
+      if (charged && !open) return;
+      CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
+                  absl::StrCat("lacks its last entries: job ", job.id,
+                               charged ? " has ended" : " was charged"));
+    } else if (!open) {
+      if (!charged) {
+        CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
+                    absl::StrCat("lacks its last entries: job ", job.id, " was charged"));
+      }
+      findings_.Add({.key = std::string(key),
+                     .what = "is of a job that has not ended, and for which nothing is reserved",
+                     .remedy = Remedy::kQuarantineRecord});
+    }
+  }
+
+  static bool HasEntry(const AccountBook& book, absl::string_view job) {
+    for (const LedgerEntry& entry : book.entries()) {
+      if (entry.job == job) return true;
+    }
+    return false;
+  }
+
+  // After the last entry that there is: nothing of it has to be put aside.
+  std::string LastKey(const std::string& dataset) const {
+    const auto book = books_.find(dataset);
+    return LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());
+  }
+
+  void CheckReservations() {
+    for (const auto& [dataset, book] : books_) {
+      if (!datasets_.contains(dataset) && !IsInQuarantine(store_, DatasetKey(dataset))) {
+        findings_.Add({.key = LedgerKey(dataset, 0),
+                       .what = "is of a dataset whose record is lost; its name stays taken"});
+      }
+      for (const LedgerEntry& entry : book.entries()) {
+        if (entry.kind != EntryKind::kReserve || jobs_.contains(entry.job)) continue;
+        if (IsInQuarantine(store_, JobKey(entry.job))) continue;
+        findings_.Add({.key = LedgerKey(dataset, entry.sequence),
+                       .what = absl::StrCat("charges a job ", entry.job,
+                                            " whose record is lost; it stays spent")});
+      }
+    }
+  }
+
+  const Store& store_;
+  const UpkeepProgress& progress_;
+  Findings& findings_;
+  AccountBooks books_;
+  Holds holds_;
+  std::set<std::string> datasets_;
+  std::set<std::string> jobs_;
+};
+
+}  // namespace
+
+void CheckCentral(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+  CentralCheck(store, progress, findings).Run();
+}
+
+}  // namespace coppice

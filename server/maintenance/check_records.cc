@@ -1,0 +1,288 @@
+#include "server/maintenance/check_records.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/manifest_authority.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/reconcile.h"
+#include "server/curator/study/study_record.h"
+#include "server/maintenance/restore.h"
+#include "server/models/endpoint_record.h"
+#include "server/models/model_record.h"
+#include "server/storage/store_format.h"
+#include "server/storage/store_record.h"
+
+namespace coppice {
+namespace {
+
+constexpr size_t kTicketKeyBytes = 32;
+
+void CheckFormat(const Store& store, Findings& findings) {
+  const auto format = ReadFormat(store);
+  if (!format.ok()) {
+    findings.Add({.key = std::string(kFormatKey), .what = ReasonOf(format.status(), kFormatKey)});
+  } else if (format->has_value() && **format < FormatOf(FormatSteps())) {
+    findings.notes.push_back(
+        {.key = std::string(kFormatKey),
+         .what = absl::StrCat("is ", **format, ": the daemon will bring the store to format ",
+                              FormatOf(FormatSteps()), " when it starts; make a backup before")});
+  }
+}
+
+void CheckTicketKey(const Store& store, Findings& findings) {
+  const auto key = store.Get(kTicketKeyKey);
+  if (!key.ok() || (key->has_value() && (*key)->size() != kTicketKeyBytes)) {
+    findings.Add({.key = std::string(kTicketKeyKey),
+                  .what = "does not have 32 bytes: the daemon does not start",
+                  .remedy = Remedy::kQuarantineRecord});
+  } else if (!key->has_value() && findings.counts["study"] > 0) {
+    findings.notes.push_back(
+        {.key = std::string(kTicketKeyKey),
+         .what = "is missing: the daemon makes a new one, and refuses the tickets that are out"});
+  }
+}
+
+void CheckManifestKey(const Store& store, Findings& findings) {
+  const absl::Status status = ManifestAuthority::CheckStored(store);
+  const auto record = store.Get(kManifestKeyKey);
+  if (record.ok() && !record->has_value() && findings.counts["study"] > 0) {
+    findings.notes.push_back(
+        {.key = std::string(kManifestKeyKey),
+         .what = "is missing: the daemon makes a new one, and devices that trusted the one before "
+                 "refuse until they are given it"});
+  }
+  if (status.ok()) return;
+  findings.Add({.key = std::string(kManifestKeyKey),
+                .what = absl::StrCat(ReasonOf(status, kManifestKeyKey),
+                                     ": the daemon does not start. Without it the daemon signs "
+                                     "with another key, and devices that pinned this one refuse "
+                                     "until they are given that"),
+                .remedy = Remedy::kQuarantineRecord});
+}
+
+void NoteRestored(const Store& store, Findings& findings) {
+  const auto restored = ReadRestored(store);
+  if (!restored.ok()) {
+    findings.Add({.key = std::string(kRestoredKey),
+                  .what = ReasonOf(restored.status(), kRestoredKey),
+                  .remedy = Remedy::kQuarantineRecord});
+  } else if (restored->has_value()) {
+    findings.notes.push_back(
+        {.key = std::string(kRestoredKey),
+         .what = absl::StrCat("this store was restored from backup ", (*restored)->backup_id)});
+  }
+}
+
+absl::StatusOr<StudyReports> CheckStudy(const Store& store, absl::string_view id,
+                                        absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, LoadStudy(store, id, bytes));
+  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(LoadRows(store, *study).status());
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone, store.Get(TombstoneKey(id)));
+  if (tombstone.has_value()) {
+    return CorruptRecord(StudyKey(id), "is of a study that was deleted (gone/)");
+  }
+  return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
+                      .final_model = study->Life().final_model};
+}
+
+// Those that are sound, by their ids.
+using SoundStudies = std::map<std::string, StudyReports>;
+
+SoundStudies CheckStudies(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+  std::set<std::string> ids;
+  SoundStudies sound;
+  VisitRecords(store, kStudyPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+    const std::string id = IdInKey(key);
+    progress(absl::StrCat("study ", id));
+    ids.insert(id);
+    ++findings.counts["study"];
+    absl::StatusOr<StudyReports> reports = CheckStudy(store, id, bytes);
+    if (reports.ok()) {
+      sound[id] = *std::move(reports);
+      return;
+    }
+    findings.Add(
+        {.key = std::string(key),
+         .what = absl::StrCat(ReasonOf(reports.status(), key), ": the study cannot be loaded"),
+         .remedy = Remedy::kQuarantineStudy,
+         .id = id});
+  });
+  // What a study leaves behind when its own record is lost.
+  for (const std::string kind : {"count/", "rows/", "sums/"}) {
+    VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
+      const std::string id = IdInKey(key);
+      if (!ids.insert(id).second) return;
+      findings.Add({.key = std::string(key),
+                    .what = absl::StrCat("is of a study ", id, " whose record is lost"),
+                    .remedy = Remedy::kQuarantineStudy,
+                    .id = id});
+    });
+  }
+  return sound;
+}
+
+void CheckTombstones(const Store& store, Findings& findings) {
+  VisitRecords(store, kTombstonePrefix, findings,
+               [&](absl::string_view key, absl::string_view bytes) {
+                 ++findings.counts["deleted study"];
+                 const std::string id = IdInKey(key);
+                 const absl::Status status = DecodeTombstone(id, bytes).status();
+                 if (status.ok()) return;
+                 findings.Add({.key = std::string(key),
+                               .what = ReasonOf(status, key),
+                               .remedy = Remedy::kReplaceTombstone,
+                               .id = id});
+               });
+}
+
+// What repairs have noted of models.
+OutlivedModels CheckOutlived(const Store& store, Findings& findings) {
+  OutlivedModels outlived;
+  VisitRecords(
+      store, kOutlivedPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+        const absl::Status status = outlived.Add(key, bytes);
+        if (!status.ok()) {
+          findings.Add({.key = std::string(key),
+                        .what = ReasonOf(status, key),
+                        .remedy = Remedy::kQuarantineRecord});
+          return;
+        }
+        findings.notes.push_back({.key = std::string(key),
+                                  .what = "the model rests on reports that its study has lost"});
+      });
+  return outlived;
+}
+
+// A model that is sound itself, of a study that is.
+void CheckReports(const std::string& key, const ModelReports& model, const StudyReports& study,
+                  Findings& findings) {
+  if (ReconcileModel(model, study).ok()) return;
+  const std::string numbers =
+      absl::StrCat("rests on ", model.reports, " reports, and its study has ", study.accepted);
+  if (model.reports > study.accepted) {
+    findings.Add({.key = key,
+                  .what = absl::StrCat(numbers,
+                                       ": the study has lost some. The model is as good as it was; "
+                                       "until that is noted the daemon serves, but is not ready"),
+                  .remedy = Remedy::kNoteOutlived,
+                  .id = model.study});
+  } else {
+    findings.Add({.key = key,
+                  .what = absl::StrCat(numbers,
+                                       ", though it is the final one: the daemon serves, but is "
+                                       "not ready. Restore a backup, or delete the study")});
+  }
+}
+
+void CheckModels(const Store& store, const SoundStudies& studies, const UpkeepProgress& progress,
+                 Findings& findings) {
+  progress("models");
+  const OutlivedModels outlived = CheckOutlived(store, findings);
+  std::set<std::string> ids;
+  for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
+    VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+      ++findings.counts["model"];
+      absl::StatusOr<ModelInfo> info = DecodeModel(key, bytes);
+      if (info.ok() && !ids.insert(info->id).second) {
+        info = CorruptRecord(key, "has the id of another model");
+      }
+      if (info.ok()) {
+        const ModelReports model{.study = IdInKey(key),
+                                 .model = info->id,
+                                 .reports = info->model->certificate().reports};
+        const auto study = studies.find(model.study);
+        if (prefix == kJobModelsPrefix || study == studies.end() || outlived.Has(model)) return;
+        return CheckReports(std::string(key), model, study->second, findings);
+      }
+      findings.Add({.key = std::string(key),
+                    .what = ReasonOf(info.status(), key),
+                    .remedy = Remedy::kQuarantineRecord});
+    });
+  }
+  VisitRecords(
+      store, kEndpointPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+        ++findings.counts["endpoint"];
+        const absl::StatusOr<EndpointInfo> info = DecodeEndpoint(key, bytes);
+        if (info.ok() && ids.contains(info->versions.back().model)) return;
+        findings.Add(
+            {.key = std::string(key),
+             .what = info.ok() ? "serves a model that is not there" : ReasonOf(info.status(), key),
+             .remedy = Remedy::kQuarantineRecord});
+      });
+}
+
+void CheckKinds(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+  progress("all keys");
+  static const auto* const known = new std::set<std::string, std::less<>>{
+      "chunk", "count",      "dataset", "endpoint", "gone",     "hold",
+      "job",   "ledger",     "meta",    "model",    "outlived", "probe",
+      "rows",  "quarantine", "sums",    "spent",    "study",    "trained"};
+  std::map<std::string, uint64_t> unknown;
+  uint64_t aside = 0;
+  VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {
+    ++findings.counts["record"];
+    const std::string kind(key.substr(0, key.find('/')));
+    if (known->count(kind) == 0) ++unknown[kind];
+    if (absl::StartsWith(key, kQuarantinePrefix)) ++aside;
+  });
+  for (const auto& [kind, records] : unknown) {
+    findings.notes.push_back({.key = absl::StrCat(kind, "/"),
+                              .what = absl::StrCat(records,
+                                                   " records that this check does not "
+                                                   "look into")});
+  }
+  if (aside == 0) return;
+  findings.notes.push_back({.key = std::string(kQuarantinePrefix),
+                            .what = absl::StrCat(aside, " records that a repair put aside")});
+}
+
+}  // namespace
+
+void VisitRecords(const Store& store, absl::string_view prefix, Findings& findings,
+                  absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit) {
+  std::string last(prefix);
+  const absl::Status read = store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+    last = std::string(key);
+    visit(key, value);
+    return absl::OkStatus();
+  });
+  if (read.ok()) return;
+  findings.Add({.key = last,
+                .what = absl::StrCat("what follows it cannot be read: ", read.message()),
+                .remedy = Remedy::kSalvageFiles});
+}
+
+std::string IdInKey(absl::string_view key) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(key, '/');
+  return parts.size() < 2 ? "" : std::string(parts[1]);
+}
+
+bool IsInQuarantine(const Store& store, absl::string_view key) {
+  const auto found = store.Get(absl::StrCat(kQuarantinePrefix, key));
+  return found.ok() && found->has_value();
+}
+
+void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+  CheckFormat(store, findings);
+  CheckKinds(store, progress, findings);
+  const SoundStudies studies = CheckStudies(store, progress, findings);
+  CheckTombstones(store, findings);
+  CheckTicketKey(store, findings);
+  CheckManifestKey(store, findings);
+  CheckModels(store, studies, progress, findings);
+  CheckCentral(store, progress, findings);
+  NoteRestored(store, findings);
+}
+
+}  // namespace coppice

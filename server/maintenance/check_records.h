@@ -1,0 +1,33 @@
+// Reads every record of a store as the daemon would, by the daemon's own loaders, and goes on after
+// what is wrong.
+//
+// Privacy    findings hold keys and reasons, never a value.
+// Threads    one at a time; the store must not change meanwhile.
+
+#ifndef COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_
+#define COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_
+
+#include "server/maintenance/findings.h"
+#include "server/storage/store.h"
+
+namespace coppice {
+
+void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& findings);
+
+// A part of it: ledgers, datasets and jobs, which must fit together.
+void CheckCentral(const Store& store, const UpkeepProgress& progress, Findings& findings);
+
+// For these two: visits what starts with `prefix`, and notes it if reading ends before that does.
+void VisitRecords(const Store& store, absl::string_view prefix, Findings& findings,
+                  absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit);
+
+// The ID of a key "KIND/ID/...".
+std::string IdInKey(absl::string_view key);
+
+// Where a repair puts records aside.
+inline constexpr absl::string_view kQuarantinePrefix = "quarantine/";
+bool IsInQuarantine(const Store& store, absl::string_view key);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_

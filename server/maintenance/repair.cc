@@ -1,0 +1,224 @@
+#include "server/maintenance/repair.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/curator/studies/outlived_models.h"
+#include "server/curator/study/study_record.h"
+#include "server/ledger/ledger_record.h"
+#include "server/maintenance/check_records.h"
+#include "server/maintenance/check_store.h"
+#include "server/maintenance/restore.h"
+#include "server/models/model_record.h"
+#include "server/storage/rocksdb/database_files.h"
+#include "server/storage/rocksdb/rocksdb_store.h"
+#include "server/storage/store_format.h"
+
+namespace coppice {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsOfFiles(const Problem& problem) { return problem.remedy == Remedy::kSalvageFiles; }
+
+std::string StepOf(const Problem& problem) {
+  switch (problem.remedy) {
+    case Remedy::kNone:
+      return absl::StrCat("left as it is: ", problem.what);
+    case Remedy::kSalvageFiles:
+      return "what can be read of the files is put into new ones; the rest is lost, what was "
+             "deleted or replaced may be there again, and every ledger waits for an admin";
+    case Remedy::kQuarantineRecord:
+      return absl::StrCat("put into quarantine: ", problem.what);
+    case Remedy::kNoteOutlived:
+      return absl::StrCat("noted, so that it counts as no mismatch: ", problem.what);
+    case Remedy::kQuarantineStudy:
+      return absl::StrCat("study ", problem.id,
+                          " is put into quarantine, its reports are lost, its "
+                          "id stays taken; models that were made of it stay");
+    case Remedy::kReplaceTombstone:
+      return absl::StrCat("written anew: the id of the deleted study ", problem.id, " stays taken");
+    case Remedy::kCloseLedger:
+      return absl::StrCat("dataset ", problem.id,
+                          " is closed: nothing more is spent of its budget, "
+                          "and it can be deleted. Entries that are not sound go into quarantine");
+  }
+  return "";
+}
+
+// Moves what starts with `prefix`, from the key `from` on, into quarantine.
+absl::Status PutAside(const Store& store, absl::string_view prefix, absl::string_view from,
+                      StoreBatch& batch) {
+  return store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
+    if (key < from) return absl::OkStatus();
+    batch.Put(absl::StrCat(kQuarantinePrefix, key), std::string(value));
+    batch.Delete(key);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PutRecordAside(const Store& store, const std::string& key, StoreBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(key));
+  if (!value.has_value()) return absl::OkStatus();
+  batch.Put(absl::StrCat(kQuarantinePrefix, key), *value);
+  batch.Delete(key);
+  return absl::OkStatus();
+}
+
+// The request that made the study must not make another, if it can be told.
+std::string RequestOf(const Store& store, const std::string& study) {
+  const auto bytes = store.Get(StudyKey(study));
+  v1::StudyRecord record;
+  if (!bytes.ok() || !bytes->has_value() || !record.ParseFromString(**bytes)) return "";
+  return record.request_id();
+}
+
+absl::Status PutStudyAside(const Store& store, const std::string& study, int64_t now,
+                           StoreBatch& batch) {
+  for (const std::string& prefix :
+       {StudyKey(study), CountsKey(study), RowsKey(study), SumsPrefix(study), SpentPrefix(study)}) {
+    COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, "", batch));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone, store.Get(TombstoneKey(study)));
+  if (!gone.has_value()) {
+    batch.Put(TombstoneKey(study), EncodeTombstone(RequestOf(store, study), now));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoteOutlived(const Store& store, const Problem& problem, int64_t now,
+                          StoreBatch& batch) {
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
+  if (!bytes.has_value()) return absl::OkStatus();  // put aside meanwhile
+  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, DecodeModel(problem.key, *bytes));
+  const std::string counts_key = CountsKey(problem.id);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
+  COPPICE_ASSIGN_OR_RETURN(const Counts counts, DecodeCounts(counts_key, counted.value_or("")));
+  const ModelReports model{
+      .study = problem.id, .model = info.id, .reports = info.model->certificate().reports};
+  batch.Put(OutlivedKey(model.study, model.model),
+            EncodeOutlived(model, counts.of(ReportOutcome::kAccepted), now));
+  return absl::OkStatus();
+}
+
+absl::Status CloseLedger(const Store& store, const Problem& problem, int64_t now,
+                         StoreBatch& batch) {
+  const std::string prefix = absl::StrCat(kLedgerPrefix, problem.id, "/");
+  const bool within = absl::StartsWith(problem.key, prefix);
+  if (within) COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, problem.key, batch));
+  batch.Put(HoldKey(problem.id), EncodeHold({.reason = LedgerHold::kClosed, .unix_seconds = now}));
+  return absl::OkStatus();
+}
+
+absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, StoreBatch& batch) {
+  switch (problem.remedy) {
+    case Remedy::kNone:
+    case Remedy::kSalvageFiles:
+      return absl::OkStatus();
+    case Remedy::kQuarantineRecord:
+      return PutRecordAside(store, problem.key, batch);
+    case Remedy::kNoteOutlived:
+      return NoteOutlived(store, problem, now, batch);
+    case Remedy::kQuarantineStudy:
+      return PutStudyAside(store, problem.id, now, batch);
+    case Remedy::kReplaceTombstone:
+      COPPICE_RETURN_IF_ERROR(PutRecordAside(store, problem.key, batch));
+      batch.Put(TombstoneKey(problem.id), EncodeTombstone("", now));
+      return absl::OkStatus();
+    case Remedy::kCloseLedger:
+      return CloseLedger(store, problem, now, batch);
+  }
+  return absl::OkStatus();
+}
+
+// Opens what was salvaged, and puts every ledger on hold.
+absl::Status HoldAll(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
+  const absl::StatusOr<std::optional<uint32_t>> format = ReadFormat(*store);
+  if (!format.ok() || !format->has_value()) {
+    return absl::DataLossError(
+        "too little could be got back of the files to open the store again; nothing was changed: "
+        "restore a backup");
+  }
+  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+  StoreBatch batch;
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldLedgers(*store, now, batch));
+  for (const std::string& dataset : held) {
+    done.push_back({.key = HoldKey(dataset),
+                    .what = absl::StrCat("the ledger of dataset ", dataset,
+                                         " waits for an admin to confirm its head")});
+  }
+  return held.empty() ? absl::OkStatus() : store->Apply(batch);
+}
+
+// In a copy, so that nobody ever opens files that were mended and whose ledgers are not on hold.
+absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
+  const std::string staging = data_dir + "/repairing";
+  std::error_code error;
+  fs::remove_all(staging, error);
+  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
+  absl::Status status = CopyFiles(StoreFolder(data_dir), StoreFolder(staging));
+  if (status.ok()) status = SalvageFiles(StoreFolder(staging));
+  if (status.ok()) status = HoldAll(staging, now, done);
+  if (status.ok()) status = SwapIn(StoreFolder(staging), StoreFolder(data_dir));
+  fs::remove_all(staging, error);
+  return status;
+}
+
+}  // namespace
+
+std::vector<RepairStep> PlanRepair(const Findings& findings) {
+  std::vector<RepairStep> steps;
+  for (const Problem& problem : findings.problems) {
+    steps.push_back({.key = problem.key, .what = StepOf(problem)});
+  }
+  return steps;
+}
+
+absl::Status RepairRecords(Store& store, const Findings& findings, int64_t now,
+                           std::vector<RepairStep>& done) {
+  for (const Problem& problem : findings.problems) {
+    StoreBatch batch;
+    COPPICE_RETURN_IF_ERROR(Remedied(store, problem, now, batch));
+    if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
+    if (!IsOfFiles(problem)) done.push_back({.key = problem.key, .what = StepOf(problem)});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
+                                         int64_t now, const UpkeepProgress& progress) {
+  RepairResult result;
+  COPPICE_ASSIGN_OR_RETURN(Findings found, CheckStore(data_dir, progress));
+  result.left = found;
+  if (found.problems.empty()) return result;
+  progress("copying the files as they are");
+  COPPICE_RETURN_IF_ERROR(CopyFiles(StoreFolder(data_dir), keep));
+  if (std::any_of(found.problems.begin(), found.problems.end(), IsOfFiles)) {
+    progress("mending files");
+    result.done.push_back(
+        {.key = StoreFolder(data_dir),
+         .what = StepOf({.key = "", .what = "", .remedy = Remedy::kSalvageFiles})});
+    COPPICE_RETURN_IF_ERROR(Salvage(data_dir, now, result.done));
+    COPPICE_ASSIGN_OR_RETURN(found, CheckStore(data_dir, progress));
+  }
+  {
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
+    // An older version would not heed what this writes. Without a format, nothing can be told.
+    COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+    COPPICE_RETURN_IF_ERROR(RepairRecords(*store, found, now, result.done));
+  }
+  COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress));
+  return result;
+}
+
+}  // namespace coppice

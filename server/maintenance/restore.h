@@ -1,0 +1,61 @@
+// `coppiced restore`: a data directory from a backup.
+//
+// Whole      the store appears in its place when all of it is there. A restore that failed leaves
+//            nothing, one that was cut short what the next one removes.
+// Ledgers    a backup does not know what was spent after it was made. So every dataset's ledger is
+//            put on hold, in the batch that notes the restoring: jobs are refused until an admin
+//            has confirmed its head. docs/storage.md says what else an older copy forgets.
+// Errors     FailedPrecondition: the data directory holds a store already, or a newer version made
+//            the backup. NotFound, DataLoss: there is no such backup, or it is damaged.
+
+#ifndef COPPICE_SERVER_MAINTENANCE_RESTORE_H_
+#define COPPICE_SERVER_MAINTENANCE_RESTORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/maintenance/findings.h"
+#include "server/storage/store.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace coppice {
+
+inline constexpr absl::string_view kRestoredKey = "meta/restored";
+
+// Where a store came from.
+struct Restored {
+  int64_t unix_seconds = 0;
+  uint32_t backup_id = 0;
+  int64_t backup_unix_seconds = 0;
+};
+// None if it was never restored.
+absl::StatusOr<std::optional<Restored>> ReadRestored(const Store& store);
+
+struct RestoreResult {
+  StoreBackup backup;
+  std::vector<std::string> on_hold;  // datasets
+  Findings findings;                 // of the restored store
+};
+
+// `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h.
+absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
+                                           const std::string& data_dir, int64_t now,
+                                           const UpkeepProgress& progress,
+                                           rocksdb::Env* env = nullptr);
+
+// Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but
+// for closed ones.
+absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t now,
+                                                     StoreBatch& batch);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_MAINTENANCE_RESTORE_H_

@@ -1,0 +1,56 @@
+// How RocksDB is set up here, and what its words become. For the files of this folder only.
+
+#ifndef COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
+#define COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/options.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+using Database = std::shared_ptr<rocksdb::DB>;
+
+// Space that RocksDB needs to write out its buffers and to recover.
+inline constexpr size_t kReservedSpace = size_t{32} << 20;
+
+inline rocksdb::Slice ToSlice(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
+inline absl::string_view ToView(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+rocksdb::Options EngineOptions(rocksdb::Env* env = rocksdb::Env::Default());
+
+// ResourceExhausted, DataLoss or Unavailable, naming the folder.
+absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder);
+// FailedPrecondition too: another process has it.
+absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder);
+absl::Status FullDisk(const std::string& folder);
+
+// Keeps every other process from opening the database in a folder, for as long as it lives.
+class FolderLock {
+ public:
+  // FailedPrecondition if another process has it open. A folder without a lock file has none.
+  static absl::StatusOr<FolderLock> Take(const std::string& folder);
+
+  FolderLock(FolderLock&& other) noexcept;
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock();
+
+ private:
+  explicit FolderLock(rocksdb::FileLock* lock) : lock_(lock) {}
+
+  rocksdb::FileLock* lock_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_

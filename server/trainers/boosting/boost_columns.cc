@@ -1,0 +1,151 @@
+#include "server/trainers/boosting/boost_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kEvenCuts = 31;
+// In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
+// and no more sums, one an output, which are memory.
+constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
+constexpr uint64_t kMostFineBins = uint64_t{1} << 13;
+constexpr uint64_t kMostFineSums = uint64_t{1} << 15;
+constexpr int kHalvings = 8;
+constexpr uint32_t kObliqueBins = 64;
+constexpr size_t kOfEachSize = 32;  // pairs, and triples
+constexpr uint64_t kSeed = 20220914;
+
+// The least number above `cut`: "below it" is "at most the cut".
+double JustAbove(double cut) {
+  return std::nextafter(cut, std::numeric_limits<double>::infinity());
+}
+
+std::vector<double> NumericCuts(const Feature& feature, uint32_t even) {
+  const double low = feature.min, high = feature.max, span = high - low;
+  std::vector<double> cuts;
+  if (!(span > 0)) return cuts;
+  for (uint32_t i = 1; i <= even; ++i) cuts.push_back(low + span * i / (even + 1));
+  const double zero = low < 0 && high > 0 ? 0 : low;
+  cuts.push_back(zero);
+  for (int k = 1; k <= kHalvings; ++k) {
+    cuts.push_back(zero + std::ldexp(high - zero, -k));
+    cuts.push_back(zero - std::ldexp(zero - low, -k));
+  }
+  std::erase_if(cuts, [&](double cut) { return cut < low || cut >= high; });
+  for (double& cut : cuts) cut = JustAbove(cut);
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+FeatureBins Numeric(std::vector<double> cuts) {
+  FeatureBins bins{.type = FeatureType::kNumeric, .cuts = std::move(cuts)};
+  bins.known = static_cast<uint32_t>(bins.cuts.size() + 1);
+  return bins;
+}
+
+// SplitMix64 (Steele, Lea, Flood 2014): numbers that are fixed, and look as if they were not.
+uint64_t Scatter(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Signed sums of `size` of the features: the first has no minus.
+uint64_t NumberOf(uint64_t features, uint64_t size) {
+  if (features < size) return 0;
+  return size == 2 ? features * (features - 1) : features * (features - 1) * (features - 2) / 6 * 4;
+}
+
+void AddOblique(const std::vector<uint32_t>& numeric, size_t size,
+                std::vector<DerivedFeature>& derived) {
+  const uint64_t wanted = std::min<uint64_t>(kOfEachSize, NumberOf(numeric.size(), size));
+  std::set<std::vector<std::pair<uint32_t, bool>>> drawn;
+  uint64_t counter = kSeed + size;
+  while (drawn.size() < wanted) {
+    std::set<uint32_t> features;
+    while (features.size() < size) {
+      features.insert(numeric[Scatter(++counter) % numeric.size()]);
+    }
+    std::vector<std::pair<uint32_t, bool>> terms;
+    for (const uint32_t feature : features) {
+      terms.emplace_back(feature, !terms.empty() && Scatter(++counter) % 2 == 1);
+    }
+    if (!drawn.insert(terms).second) continue;
+    DerivedFeature& added = derived.emplace_back();
+    for (const auto& [feature, minus] : terms) {
+      added.push_back({.feature = feature, .minus = minus});
+    }
+  }
+}
+
+// The numeric features of a table that is mostly numeric; none of another, or if there is one
+// alone.
+std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
+  std::vector<uint32_t> numeric;
+  size_t categorical = 0;
+  for (uint32_t f = 0; f < schema.num_features(); ++f) {
+    const Feature& feature = schema.features()[f];
+    if (feature.type == FeatureType::kCategorical) ++categorical;
+    if (feature.type == FeatureType::kNumeric && feature.min < feature.max) numeric.push_back(f);
+  }
+  if (numeric.size() < std::max<size_t>(2 * categorical, 2)) numeric.clear();
+  return numeric;
+}
+
+uint32_t EvenCuts(const Schema& schema, uint64_t numeric) {
+  if (numeric == 0) return kEvenCuts;
+  const uint64_t classes = schema.target() ? 1 : schema.num_classes();
+  const uint64_t outputs = classes == 2 ? 1 : classes;
+  for (const uint32_t cuts : kFineCuts) {
+    const uint64_t bins = numeric * (cuts + 1);
+    if (bins <= kMostFineBins && bins * outputs <= kMostFineSums) return cuts;
+  }
+  return kEvenCuts;
+}
+
+std::vector<DerivedFeature> ObliqueFeatures(const std::vector<uint32_t>& numeric) {
+  std::vector<DerivedFeature> derived;
+  AddOblique(numeric, 2, derived);
+  AddOblique(numeric, 3, derived);
+  return derived;
+}
+
+FeatureBins ObliqueBins(const Feature& feature) {
+  std::vector<double> cuts;
+  const double span = feature.max - feature.min;
+  for (uint32_t i = 1; i < kObliqueBins; ++i) cuts.push_back(feature.min + span * i / kObliqueBins);
+  return Numeric(std::move(cuts));
+}
+
+}  // namespace
+
+absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema) {
+  BoostColumns columns;
+  COPPICE_ASSIGN_OR_RETURN(columns.bins, PublicBins(schema, /*cuts=*/1));
+  const std::vector<uint32_t> numeric = MostlyNumeric(schema);
+  const uint32_t even = EvenCuts(schema, numeric.size());
+  for (size_t f = 0; f < schema.num_features(); ++f) {
+    const Feature& feature = schema.features()[f];
+    if (feature.type == FeatureType::kNumeric) {
+      columns.bins[f] = Numeric(NumericCuts(feature, even));
+    }
+  }
+  columns.derived = ObliqueFeatures(numeric);
+  COPPICE_ASSIGN_OR_RETURN(const Schema extended, ExtendSchema(schema, columns.derived));
+  for (size_t f = schema.num_features(); f < extended.num_features(); ++f) {
+    columns.bins.push_back(ObliqueBins(extended.features()[f]));
+  }
+  return columns;
+}
+
+}  // namespace coppice

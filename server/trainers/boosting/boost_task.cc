@@ -1,0 +1,229 @@
+#include "server/trainers/boosting/boost_task.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "common/base/status_macros.h"
+#include "common/data/table.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/check_finite.h"
+
+namespace coppice {
+namespace {
+
+constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 standard deviations
+constexpr double kMostStep = 10;
+constexpr double kNumberStep = 0.4;
+
+// `x` is from 0 to 1.
+int32_t OnGrid(double x, int64_t unit) {
+  return static_cast<int32_t>(
+      std::min(static_cast<int64_t>(x * static_cast<double>(unit) + 0.5), unit));
+}
+
+// `x` held to [-most, most], as two sums of sizes, of which compilers make several at a time.
+// From 2^24 on, where no score is, rounding leaves less of it.
+float Held(float x, float most) { return (std::abs(x + most) - std::abs(x - most)) / 2; }
+
+// 1 / (1 + exp(-x)) to 10^-5, less than a step of residuals. No branch and no table, so that
+// compilers work on several rows at once: 2^t is the exponent of a float, and a few terms of
+// exp's series for what t has beside the nearest whole number.
+float Sigmoid(double x) {
+  constexpr float kReach = 16;
+  constexpr float kLog2OfE = 1.44269504f, kLogOf2 = 0.69314718f;
+  constexpr int kExponentOf1 = 127, kBitsBelowExponent = 23;
+  constexpr int kUp = 64;  // conversions round towards 0: down, for positive numbers
+  const float t = -kLog2OfE * Held(static_cast<float>(x), kReach);
+  const int whole = static_cast<int>(t + (kUp + 0.5f)) - kUp;
+  const float y = kLogOf2 * (t - static_cast<float>(whole));
+  const float series =
+      1 +
+      y * (1 + y * (1.0f / 2) * (1 + y * (1.0f / 3) * (1 + y * (1.0f / 4) * (1 + y * (1.0f / 5)))));
+  const auto power = std::bit_cast<float>((whole + kExponentOf1) << kBitsBelowExponent);
+  return 1 / (1 + power * series);
+}
+
+double LogRatio(double positive, double negative, double smoothing) {
+  return std::clamp(
+      std::log((std::max(positive, 0.0) + smoothing) / (std::max(negative, 0.0) + smoothing)),
+      -kMostStep, kMostStep);
+}
+
+// Without noise a little is added all the same, or an empty side would be infinitely sure.
+double Smoothing(const ChildSums& measured, int64_t unit) {
+  return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(unit) / 2;
+}
+
+// One score, the log-odds of the second class. |y - p|, at most 1/2.
+class TwoClasses final : public BoostTask {
+ public:
+  TwoClasses(absl::Span<const uint32_t> labels, int64_t unit) : BoostTask(1, labels.size(), unit) {
+    for (const uint32_t label : labels) {
+      label_.push_back(label == 1 ? 1.0f : 0.0f);
+      is_known_.push_back(label == kUnlabelled ? 0.0f : 1.0f);
+    }
+  }
+
+  ResidualKind kind() const override {
+    return {.range = halves(2),
+            .sensitivity = {.l1 = halves(1), .l2_squared = halves(1) * halves(1)},
+            .multiway = 1};
+  }
+  void Fill(Residuals& residuals) const override {
+    // Without a branch on the label, which would be mispredicted every other time.
+    const auto unit = static_cast<float>(unit_);
+    const auto most = static_cast<float>(half());
+    const double* const score = scores_[0].data();
+    int32_t* const residual = residuals[0].data();
+    for (size_t row = 0; row < label_.size(); ++row) {
+      const float lacks = (label_[row] - Sigmoid(score[row])) * is_known_[row];
+      const float steps = std::clamp(lacks * unit, -most, most);
+      residual[row] = static_cast<int32_t>(steps + std::copysign(0.5f, steps));
+    }
+  }
+  void Value(const ChildSums& measured, absl::Span<double> value) const override {
+    const double smoothing = Smoothing(measured, unit_);
+    value[0] = LogRatio(static_cast<double>(measured.positive[0]),
+                        static_cast<double>(measured.negative[0]), smoothing);
+  }
+  std::vector<double> Outputs(absl::Span<const double> scores) const override {
+    return {-scores[0] / 2, scores[0] / 2};
+  }
+
+ private:
+  std::vector<float> label_, is_known_;  // 0 or 1
+};
+
+// One score a class. The residuals' L1 norm is at most 1.
+class SeveralClasses final : public BoostTask {
+ public:
+  SeveralClasses(absl::Span<const uint32_t> labels, uint32_t classes, int64_t unit)
+      : BoostTask(classes, labels.size(), unit), labels_(labels), classes_(classes) {}
+
+  ResidualKind kind() const override {
+    return {.outputs = classes_,
+            .range = halves(4),
+            .sensitivity = {.l1 = halves(2), .l2_squared = 2 * halves(1) * halves(1)},
+            .multiway = 2};
+  }
+  void Fill(Residuals& residuals) const override {
+    std::vector<double> p(classes_);
+    for (size_t row = 0; row < labels_.size(); ++row) {
+      if (labels_[row] == kUnlabelled) {
+        for (auto& of_class : residuals) of_class[row] = 0;
+        continue;
+      }
+      Softmax(row, p);
+      const double others = 1 - p[labels_[row]];
+      const double scale = others > 0 ? std::min(1.0, 0.5 / others) : 1;
+      FillRow(row, p, scale, residuals);
+    }
+  }
+  void Value(const ChildSums& measured, absl::Span<double> value) const override {
+    const double smoothing = Smoothing(measured, unit_);
+    for (uint32_t k = 0; k < classes_; ++k) {
+      value[k] = (classes_ - 1.0) / classes_ *
+                 LogRatio(static_cast<double>(measured.positive[k]),
+                          static_cast<double>(measured.negative[k]), smoothing);
+    }
+  }
+  std::vector<double> Outputs(absl::Span<const double> scores) const override {
+    return {scores.begin(), scores.end()};
+  }
+
+ private:
+  void Softmax(size_t row, std::vector<double>& p) const {
+    double most = scores_[0][row];
+    for (uint32_t k = 1; k < classes_; ++k) most = std::max(most, scores_[k][row]);
+    double total = 0;
+    for (uint32_t k = 0; k < classes_; ++k) total += p[k] = std::exp(scores_[k][row] - most);
+    for (double& x : p) x /= total;
+  }
+
+  // The other classes' shares are rounded down and held at half a unit together; the row's own
+  // class gets their sum: the norm is a unit at most, whatever floating point did.
+  void FillRow(size_t row, const std::vector<double>& p, double scale, Residuals& residuals) const {
+    const uint32_t label = labels_[row];
+    int64_t sum = 0;
+    for (uint32_t k = 0; k < classes_; ++k) {
+      if (k == label) continue;
+      const auto wanted = static_cast<int64_t>(
+          std::floor(std::clamp(scale * p[k], 0.0, 0.5) * static_cast<double>(unit_)));
+      const int64_t share = std::min(wanted, half() - sum);
+      residuals[k][row] = static_cast<int32_t>(-share);
+      sum += share;
+    }
+    residuals[label][row] = static_cast<int32_t>(sum);
+  }
+
+  absl::Span<const uint32_t> labels_;
+  uint32_t classes_;
+};
+
+// A number, centred and scaled by released values: a score of 1 is a reach above the middle.
+class Numbers final : public BoostTask {
+ public:
+  // `middle` and `reach` in steps of the target's range.
+  Numbers(absl::Span<const uint32_t> targets, double middle, double reach, int64_t unit)
+      : BoostTask(1, targets.size(), unit), targets_(targets), middle_(middle), reach_(reach) {}
+
+  ResidualKind kind() const override {
+    return {.whole = unit_,
+            .range = halves(4),
+            .sensitivity = {.l1 = halves(2), .l2_squared = halves(2) * halves(2)},
+            .multiway = 1};
+  }
+  void Fill(Residuals& residuals) const override {
+    for (size_t row = 0; row < targets_.size(); ++row) {
+      const double wanted = std::clamp((targets_[row] - middle_) / reach_, -1.0, 1.0);
+      const double q = std::clamp((wanted - scores_[0][row]) / kNumberStep, -1.0, 1.0);
+      residuals[0][row] = q < 0 ? -OnGrid(-q, unit_) : OnGrid(q, unit_);
+    }
+  }
+  void Value(const ChildSums& measured, absl::Span<double> value) const override {
+    const auto positive = static_cast<double>(measured.positive[0]);
+    const auto negative = static_cast<double>(measured.negative[0]);
+    const double smoothing = 2 * kSmoothing * measured.scale + 1;
+    value[0] = kNumberStep *
+               std::clamp((positive - negative) / (std::max(positive + negative, 0.0) + smoothing),
+                          -1.0, 1.0);
+  }
+  std::vector<double> Outputs(absl::Span<const double> scores) const override {
+    const double place = scores[0] * reach_ / kTargetSteps;
+    return {-place, place};
+  }
+
+ private:
+  absl::Span<const uint32_t> targets_;
+  double middle_, reach_;
+};
+
+}  // namespace
+
+absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
+                            const std::vector<std::vector<double>>& values) {
+  for (const std::vector<double>& of_child : values) COPPICE_RETURN_IF_ERROR(CheckFinite(of_child));
+  std::vector<double> of_child(values.size());
+  for (size_t output = 0; output < scores_.size(); ++output) {
+    for (size_t child = 0; child < values.size(); ++child) of_child[child] = values[child][output];
+    double* const scores = scores_[output].data();
+    for (size_t row = 0; row < child_of_row.size(); ++row) {
+      scores[row] += of_child[child_of_row[row]];
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
+                                     int64_t unit) {
+  if (num_classes == 2) return std::make_unique<TwoClasses>(labels, unit);
+  return std::make_unique<SeveralClasses>(labels, num_classes, unit);
+}
+
+std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
+                                      double reach, int64_t unit) {
+  return std::make_unique<Numbers>(targets, middle, reach, unit);
+}
+
+}  // namespace coppice

@@ -1,0 +1,49 @@
+// One tree of a boosted model: grown on the records' residuals, with a value at every node.
+//
+// Split      chosen by boost_scores.h's score.
+// Measured   sums of the positive and of the negative parts of every child, so that the next level
+//            asks for what is left.
+// Guarantee  a level costs its shares: selection and measurement of its nodes (levels of a tree
+//            divide the rows; docs/mechanisms.md#levels).
+// Source     docs/mechanisms.md#boosting.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+#include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/boosting/joint_columns.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/releaser.h"
+
+namespace coppice {
+
+struct BoostTree {
+  Tree tree;
+  std::vector<std::vector<double>> scores;  // scores[leaf][output]: the values on its path, summed
+};
+
+struct LevelShares {
+  Share select;
+  Share measure;
+};
+
+// Grows one tree, with the shares of its levels, and adds what it answers to the task's scores,
+// level after level: these are what predictions will be. `tree_schema` has all of the rows'
+// columns.
+absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
+                                        absl::Span<const LevelShares> levels, BoostTask& task,
+                                        Releaser& releaser);
+
+// One measurement of all rows, without a tree: the values that every row's scores grow by.
+absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows, const Share& share,
+                                                    BoostTask& task, Releaser& releaser);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_

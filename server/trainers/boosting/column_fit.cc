@@ -1,0 +1,99 @@
+#include "server/trainers/boosting/column_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace coppice {
+namespace {
+
+constexpr double kPrior = 4;  // standard deviations of the noise
+constexpr double kMostWeight = 10;
+
+// The weights of one output.
+class Pooling {
+ public:
+  Pooling(const Measured& measured, uint32_t outputs, uint32_t output, int64_t unit)
+      : measured_(measured), outputs_(outputs), output_(output), unit_(unit) {}
+
+  // Of the sums from `first` to `end`, halved again and again; `share` is what is known of the
+  // part of them that is positive.
+  void Halve(uint32_t first, uint32_t end, double share, std::vector<double>& weights) const {
+    share = Share(first, end, share);
+    if (end - first == 1) {
+      weights[first] = std::clamp(std::log(share / (1 - share)), -kMostWeight, kMostWeight);
+      return;
+    }
+    const uint32_t middle = first + (end - first) / 2;
+    Halve(first, middle, share, weights);
+    Halve(middle, end, share, weights);
+  }
+
+ private:
+  double Share(uint32_t first, uint32_t end, double share) const {
+    double positive = 0, negative = 0;
+    for (uint32_t group = first; group < end; ++group) {
+      const size_t at = size_t{2} * group * outputs_ + output_;
+      positive += static_cast<double>(measured_.sums[at]);
+      negative += static_cast<double>(measured_.sums[at + outputs_]);
+    }
+    positive = std::max(positive, 0.0);
+    negative = std::max(negative, 0.0);
+    const double noise = measured_.scale * std::sqrt(2.0 * (end - first));
+    const double prior = kPrior * noise + static_cast<double>(unit_);
+    return (positive + prior * share) / (positive + negative + prior);
+  }
+
+  const Measured& measured_;
+  uint32_t outputs_, output_;
+  int64_t unit_;
+};
+
+}  // namespace
+
+BinGroups GroupBins(const FeatureBins& bins, uint32_t groups) {
+  BinGroups grouped;
+  const bool numeric = bins.type == FeatureType::kNumeric;
+  const uint32_t ordinary = bins.ordinary();
+  const uint32_t parts = numeric ? std::min(groups, ordinary) : ordinary;
+  for (uint32_t bin = 0; bin < ordinary; ++bin) grouped.of_bin.push_back(bin * parts / ordinary);
+  grouped.of_bin.push_back(parts);  // missing
+  grouped.ordered = numeric ? parts : 0;
+  grouped.count = parts + 1;
+  return grouped;
+}
+
+std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGroups& groups,
+                                const Residuals& residuals) {
+  const size_t outputs = residuals.size();
+  std::vector<int64_t> sums(groups.count * outputs * 2);
+  for (size_t output = 0; output < outputs; ++output) {
+    for (size_t row = 0; row < column.size(); ++row) {
+      const int32_t residual = residuals[output][row];
+      const size_t positive = groups.of_bin[column[row]] * outputs * 2 + output;
+      sums[positive + (residual < 0 ? outputs : 0)] += std::abs(residual);
+    }
+  }
+  return sums;
+}
+
+std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGroups& groups,
+                                           uint32_t outputs, int64_t unit) {
+  std::vector<std::vector<double>> weights(groups.of_bin.size(), std::vector<double>(outputs));
+  // A step of softmax moves all classes, of which each is against the others.
+  const double step = outputs == 1 ? 1 : (outputs - 1.0) / outputs;
+  std::vector<double> of_group(groups.count);
+  for (uint32_t output = 0; output < outputs; ++output) {
+    const Pooling pooling(measured, outputs, output, unit);
+    if (groups.ordered > 0) pooling.Halve(0, groups.ordered, 0.5, of_group);
+    for (uint32_t group = groups.ordered; group < groups.count; ++group) {
+      pooling.Halve(group, group + 1, 0.5, of_group);
+    }
+    for (size_t bin = 0; bin < weights.size(); ++bin) {
+      weights[bin][output] = step * of_group[groups.of_bin[bin]];
+    }
+  }
+  return weights;
+}
+
+}  // namespace coppice

@@ -1,0 +1,43 @@
+// Weights for the bins of one column, from what rows still lack: a step of logistic regression on
+// one-hot features, one feature after the other.
+//
+// Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
+//            in one group and moves no other.
+// Pooled     numbers: the bins of a noisy sum are smoothed by those around them, down from the
+//            whole column by halves. All of it is made from released sums.
+// Threads    plain values.
+// Source     docs/mechanisms.md#logistic.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/trainers/boosting/boost_scores.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/releaser.h"
+
+namespace coppice {
+
+// Which sum each bin of a column counts to. Numbers: `groups` of neighbouring bins, at most as many
+// as there are; missing ones have the last. Categories: one a bin.
+struct BinGroups {
+  std::vector<uint32_t> of_bin;
+  uint32_t ordered = 0;  // the first so many sums are neighbours in turn
+  uint32_t count = 0;
+};
+BinGroups GroupBins(const FeatureBins& bins, uint32_t groups);
+
+// Positive parts of a group's outputs, then the negative ones, group after group.
+std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGroups& groups,
+                                const Residuals& residuals);
+
+// weights[bin][output]; `unit` is what residuals count 1 as.
+std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGroups& groups,
+                                           uint32_t outputs, int64_t unit);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_

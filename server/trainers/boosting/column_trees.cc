@@ -1,0 +1,118 @@
+#include "server/trainers/boosting/column_trees.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+using Weights = std::vector<std::vector<double>>;
+
+class Planting {
+ public:
+  Planting(uint32_t feature, const FeatureBins& bins, const Weights& weights)
+      : feature_(feature), bins_(bins), weights_(weights) {}
+
+  absl::StatusOr<ColumnTree> Numeric(const Schema& schema) {
+    const uint32_t root = AskIfMissing(weights_[bins_.missing()]);
+    nodes_[root].right = Between(0, bins_.ordinary());
+    return Finish(schema);
+  }
+
+  // Of the categories from `first` to `end`. The first tree has the weights of all other values,
+  // from which those of the others' categories are counted.
+  absl::StatusOr<ColumnTree> Categories(uint32_t first, uint32_t end, const Schema& schema) {
+    const std::vector<double>& other = weights_[bins_.known];
+    const std::vector<double> nothing(other.size());
+    uint32_t parent = AskIfMissing(first == 0 ? weights_[bins_.missing()] : nothing);
+    for (uint32_t category = first; category < end; ++category) {
+      std::vector<double> weight = weights_[category];
+      for (size_t i = 0; first > 0 && i < weight.size(); ++i) weight[i] -= other[i];
+      const uint32_t question = Ask(SplitKind::kCategory, category);
+      nodes_[parent].right = question;
+      nodes_[question].left = Leaf(std::move(weight));
+      parent = question;
+    }
+    nodes_[parent].right = Leaf(first == 0 ? other : nothing);
+    return Finish(schema);
+  }
+
+ private:
+  uint32_t Ask(SplitKind kind, double threshold) {
+    nodes_.push_back({.kind = kind, .feature = feature_, .threshold = threshold});
+    return static_cast<uint32_t>(nodes_.size() - 1);
+  }
+  uint32_t AskIfMissing(std::vector<double> weight) {
+    const uint32_t root = Ask(SplitKind::kMissing, 0);
+    nodes_[root].left = Leaf(std::move(weight));
+    return root;
+  }
+  // Leaves are made from left to right, which is how they are numbered.
+  uint32_t Leaf(std::vector<double> weight) {
+    nodes_.emplace_back();
+    leaves_.push_back(std::move(weight));
+    return static_cast<uint32_t>(nodes_.size() - 1);
+  }
+  uint32_t Between(uint32_t first, uint32_t end) {
+    if (end - first == 1) return Leaf(weights_[first]);
+    const uint32_t middle = first + (end - first) / 2;
+    const uint32_t question = Ask(SplitKind::kNumeric, bins_.cuts[middle - 1]);
+    const uint32_t left = Between(first, middle);
+    const uint32_t right = Between(middle, end);
+    nodes_[question].left = left;
+    nodes_[question].right = right;
+    return question;
+  }
+  absl::StatusOr<ColumnTree> Finish(const Schema& schema) {
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes_), schema));
+    return ColumnTree{.tree = std::move(tree), .weights = std::move(leaves_)};
+  }
+
+  uint32_t feature_;
+  const FeatureBins& bins_;
+  const Weights& weights_;
+  std::vector<Node> nodes_;
+  Weights leaves_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32_t feature,
+                                                    const FeatureBins& bins,
+                                                    const Weights& weights) {
+  std::vector<ColumnTree> trees;
+  if (bins.type == FeatureType::kNumeric) {
+    COPPICE_ASSIGN_OR_RETURN(ColumnTree tree, Planting(feature, bins, weights).Numeric(schema));
+    trees.push_back(std::move(tree));
+    return trees;
+  }
+  uint32_t first = 0;
+  do {
+    const uint32_t end = std::min(first + kCategoriesOfATree, bins.known);
+    COPPICE_ASSIGN_OR_RETURN(ColumnTree tree,
+                             Planting(feature, bins, weights).Categories(first, end, schema));
+    trees.push_back(std::move(tree));
+    first = end;
+  } while (first < bins.known);
+  return trees;
+}
+
+absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                            const Weights& weights, const BoostTask& task,
+                            std::vector<TrainedTree>& trees) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<ColumnTree> of_column,
+                           ColumnTrees(schema, feature, bins, weights));
+  for (ColumnTree& tree : of_column) {
+    TrainedTree& trained = trees.emplace_back();
+    for (uint32_t leaf = 0; leaf < tree.weights.size(); ++leaf) {
+      trained.leaves.push_back(
+          ScoreLeaf(task.Outputs(tree.weights[leaf]), tree.tree.leaf_node(leaf)));
+    }
+    trained.tree = std::move(tree.tree);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice

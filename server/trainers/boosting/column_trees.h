@@ -1,0 +1,43 @@
+// A weight for each bin of a column, as trees that ask about this column alone.
+//
+// Public     the shape follows from the bins: missing values first, then the cuts, halved, or the
+//            categories one by one; more than kCategoriesOfATree of them take several trees, of
+//            which a row's weights add up.
+// Threads    plain values.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_TREES_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_TREES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+#include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/ensemble.h"
+
+namespace coppice {
+
+inline constexpr uint32_t kCategoriesOfATree = 256;
+
+struct ColumnTree {
+  Tree tree;
+  std::vector<std::vector<double>> weights;  // weights[leaf][output]
+};
+
+// `weights[bin][output]`.
+absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(
+    const Schema& schema, uint32_t feature, const FeatureBins& bins,
+    const std::vector<std::vector<double>>& weights);
+
+// Adds them to `trees`, with the task's outputs in their leaves.
+absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
+                            const std::vector<std::vector<double>>& weights, const BoostTask& task,
+                            std::vector<TrainedTree>& trees);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_TREES_H_

@@ -1,0 +1,320 @@
+// logistic: a weight for every bin of every column, summed to a row's log-odds.
+//
+// Source     docs/mechanisms.md#logistic. The baseline of the thesis "Private Boosted Decision
+//            Trees via Smooth Re-Weighting" is logistic regression on one-hot bins by objective
+//            perturbation (Chaudhuri, Monteleoni, Sarwate 2011), which has its guarantee at the
+//            exact minimum, with real-valued noise. Here gradients are released instead.
+// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Noisy moments
+//            and gradients of straight lines through the numeric columns, where the noisy number of
+//            rows says that noise leaves enough of them; then the residuals of each bin, column
+//            after column. All of them are sums of whole numbers over rows, held to a bound row by
+//            row; shares add up.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/boosting/boosting.h"
+#include "server/trainers/boosting/column_fit.h"
+#include "server/trainers/boosting/column_trees.h"
+#include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/resolving_trainer.h"
+#include "server/trainers/core/shares.h"
+
+namespace coppice {
+namespace {
+
+constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
+constexpr uint32_t kCuts = 127;
+constexpr double kCountShare = 0.01;
+constexpr double kMostMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
+constexpr char kTooSmall[] =
+    "epsilon is too small for so many features: take a larger one, or fewer features";
+constexpr uint32_t kFewestGroups = 8, kMostGroups = 64;
+constexpr double kGroupInformation = 5;  // of the root of rows per row of noise
+
+Sensitivity ResidualSensitivity(uint32_t classes) {
+  return ClassTask({}, classes, kUnit)->kind().sensitivity;
+}
+
+struct Resolved {
+  uint32_t classes = 2;
+  std::vector<FeatureBins> bins{};
+  std::vector<Line> lines{};               // none if they are out of the question
+  uint32_t steps = 0;                      // of lines
+  std::optional<uint32_t> groups{};        // if they were set
+  std::optional<Share> count{};            // unset where nothing follows from the number of rows
+  Share billed = Share::WithoutPrivacy();  // of the weights, in epsilon
+  Share fit = Share::WithoutPrivacy();     // the same, or rho that follows from it and the delta
+  double line_share = 0;
+  uint64_t delta_atto = 0;
+
+  uint64_t terms() const { return lines.size() + 1; }
+  absl::StatusOr<Share> OfColumn(const Share& columns) const {
+    return EqualShare(columns, bins.size());
+  }
+  absl::StatusOr<LineShares> SharesOfLines(const Share& of_lines) const {
+    return DivideForLines(of_lines, steps, ResidualSensitivity(classes), terms());
+  }
+};
+
+// Whether lines can be paid for at all: a matter of the schema and the budget.
+bool CanPayForLines(const Resolved& resolved) {
+  const absl::StatusOr<TwoShares> parts = Divide(resolved.fit, resolved.line_share);
+  return parts.ok() && resolved.OfColumn(parts->rest).ok() &&
+         resolved.SharesOfLines(parts->part).ok();
+}
+
+absl::StatusOr<double> ColumnScale(const Resolved& resolved, const Share& columns) {
+  COPPICE_ASSIGN_OR_RETURN(const Share column, resolved.OfColumn(columns));
+  return NoiseScale(ResidualSensitivity(resolved.classes), column);
+}
+
+// What the delta is worth follows from it, epsilon and the number of columns.
+Share InRhoIfThatIsLess(const Resolved& resolved, double scale) {
+  if (!resolved.fit.is_private() || resolved.delta_atto == 0) return resolved.fit;
+  const absl::StatusOr<Rho> rho = Rho::Implying(resolved.fit.budget(), resolved.delta_atto);
+  if (!rho.ok()) return resolved.fit;
+  const absl::StatusOr<double> in_rho = ColumnScale(resolved, Share(*rho));
+  return in_rho.ok() && *in_rho < scale ? Share(*rho) : resolved.fit;
+}
+
+// What was decided from the number of rows as released.
+struct Choice {
+  bool lines = false;
+  Share columns = Share::WithoutPrivacy();  // of all of them
+  uint32_t groups = 1;
+
+  std::string InWords(const Resolved& resolved) const {
+    return absl::StrCat(lines ? absl::StrCat(resolved.lines.size(), " lines, then ") : "",
+                        "each column in at most ", groups, " bins, ",
+                        !resolved.fit.is_private()       ? "without noise"
+                        : resolved.fit.is_concentrated() ? "with Gaussian noise"
+                                                         : "with Laplace noise");
+  }
+};
+
+// As many as each hold enough rows to be seen beside the noise of their sums.
+uint32_t GroupsFor(double rows, double scale) {
+  if (scale == 0) return kMostGroups;
+  const double noise = scale / static_cast<double>(kUnit);
+  const double groups = std::sqrt(std::max(rows, 0.0) / noise / 2) / kGroupInformation;
+  const double power = std::exp2(std::round(std::log2(std::max(groups, 1.0))));
+  return static_cast<uint32_t>(std::clamp<double>(power, kFewestGroups, kMostGroups));
+}
+
+absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
+  Choice choice{.columns = resolved.fit};
+  if (!resolved.lines.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
+    COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, resolved.terms()));
+    choice.lines = noise < kMostMomentNoise * rows;
+    if (choice.lines) choice.columns = parts.rest;
+  }
+  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, choice.columns));
+  choice.groups = resolved.groups.value_or(GroupsFor(rows, scale));
+  return choice;
+}
+
+// The weights of one model, as they are found.
+class Fitting {
+ public:
+  Fitting(const BinnedRows& rows, Releaser& releaser)
+      : rows_(rows),
+        task_(ClassTask(rows.labels(), rows.num_classes(), kUnit)),
+        kind_(task_->kind()),
+        releaser_(releaser),
+        residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
+        constant_(kind_.outputs),
+        bin_of_(rows.num_rows()) {
+    for (const FeatureBins& bins : rows.bins()) {
+      weights_.emplace_back(bins.size(), std::vector<double>(kind_.outputs));
+    }
+  }
+
+  absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
+    COPPICE_ASSIGN_OR_RETURN(const FittedLines fitted,
+                             coppice::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
+    constant_ = fitted.constant;
+    for (size_t i = 0; i < lines.size(); ++i) Count(lines[i].column, fitted.weights[i]);
+    return absl::OkStatus();
+  }
+
+  absl::Status FitColumn(uint32_t column, uint32_t groups, const Share& share) {
+    task_->Fill(residuals_);
+    const BinGroups grouped = GroupBins(rows_.bins()[column], groups);
+    COPPICE_ASSIGN_OR_RETURN(
+        const Measured measured,
+        releaser_.Measure(SumByGroup(rows_.column(column), grouped, residuals_), kind_.sensitivity,
+                          share));
+    return Add(column, WeightsOf(measured, grouped, kind_.outputs, kUnit));
+  }
+
+  absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema) const {
+    std::vector<TrainedTree> trees = {{.leaves = {ScoreLeaf(task_->Outputs(constant_), 0)}}};
+    for (uint32_t column = 0; column < weights_.size(); ++column) {
+      COPPICE_RETURN_IF_ERROR(
+          AddColumnTrees(schema, column, rows_.bins()[column], weights_[column], *task_, trees));
+    }
+    return trees;
+  }
+
+ private:
+  using BinWeights = std::vector<std::vector<double>>;  // [bin][output]
+
+  absl::Status Add(uint32_t column, const BinWeights& added) {
+    const absl::Span<const uint16_t> bins = rows_.column(column);
+    std::copy(bins.begin(), bins.end(), bin_of_.begin());
+    Count(column, added);
+    return task_->Add(bin_of_, added);
+  }
+
+  void Count(uint32_t column, const BinWeights& added) {
+    for (size_t bin = 0; bin < added.size(); ++bin) {
+      for (size_t output = 0; output < kind_.outputs; ++output) {
+        weights_[column][bin][output] += added[bin][output];
+      }
+    }
+  }
+
+  const BinnedRows& rows_;
+  std::unique_ptr<BoostTask> task_;
+  const ResidualKind kind_;
+  Releaser& releaser_;
+  Residuals residuals_;
+  std::vector<double> constant_;     // [output]
+  std::vector<BinWeights> weights_;  // of every column
+  std::vector<uint32_t> bin_of_;     // scratch
+};
+
+class LogisticTrainer final : public ResolvingTrainer<Resolved> {
+ public:
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override;
+  // A rule of thumb: a column that says something sets a tenth of the rows apart, in a few bins,
+  // and that has to be more than the noise.
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+    constexpr double kRowsOfNoise = 20, kFew = 300;
+    if (!resolved.fit.is_private()) return std::vector<std::string>();
+    COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
+    const double rows = kRowsOfNoise * scale / static_cast<double>(kUnit);
+    if (rows < kFew) return std::vector<std::string>();
+    return std::vector<std::string>{absl::StrCat(
+        "below about ", std::llround(rows),
+        " rows noise hides what a column says: expect little more than the accuracy of always "
+        "giving the most frequent answer. More epsilon, or fewer features, help")};
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override;
+
+  std::vector<Release> PlanOf(const Resolved& resolved) const override {
+    Releases releases(EnsembleOptions{.trees = 1, .groups = false});
+    if (resolved.count) releases.Add("the number of rows", kDiscreteLaplace, *resolved.count);
+    releases.Add(resolved.lines.empty()
+                     ? "residuals by bin, column after column"
+                     : "moments and gradients of lines, where the number of rows is enough for "
+                       "them, and residuals by bin, column after column",
+                 resolved.fit.is_concentrated() ? "discrete_gaussian" : kDiscreteLaplace,
+                 resolved.billed, /*times=*/1, resolved.delta_atto);
+    return std::move(releases).Take();
+  }
+
+  AlgorithmInfo info_ = {
+      .name = "logistic",
+      .summary = "logistic regression on binned features: a weight a bin, which can be read",
+      .source = "docs/mechanisms.md, logistic; in place of Chaudhuri, Monteleoni, Sarwate 2011",
+      .delta = true,
+      .parameters = {
+          RealParameter("lines", 0, 0.9, "0.4",
+                        "part of epsilon that first fits straight lines through all numeric "
+                        "features at once, where rows are enough for that; 0: none. The rest fits "
+                        "a weight for each bin, feature after feature"),
+          IntegerParameter("steps", 1, 100, "8",
+                           "gradient steps of the lines. More come closer to the best lines, with "
+                           "more noise in each"),
+          IntegerParameter("bins", 1, 128, "",
+                           "of each numeric feature, that weights are measured of. More of them "
+                           "follow a curve more closely, with more noise. By default 8 to 64, by a "
+                           "noisy number of rows, for a hundredth of epsilon")}};
+};
+
+absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
+                                                  const CheckedSettings& settings,
+                                                  const TrainOptions& options) const {
+  Resolved resolved{.classes = schema.num_classes(),
+                    .steps = static_cast<uint32_t>(settings.Integer("steps")),
+                    .line_share = settings.Real("lines"),
+                    .delta_atto = options.delta_atto};
+  if (settings.Has("bins")) resolved.groups = static_cast<uint32_t>(settings.Integer("bins"));
+  COPPICE_ASSIGN_OR_RETURN(resolved.bins, PublicBins(schema, kCuts));
+  std::vector<Line> lines = PublicLines(schema, resolved.bins);
+  const bool may_fit_lines =
+      resolved.line_share > 0 && !lines.empty() && lines.size() <= kMostLines;
+  resolved.fit = Share::Of(options.epsilon);
+  if (may_fit_lines || (!lines.empty() && !resolved.groups)) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(resolved.fit, kCountShare));
+    resolved.count = shares.part;
+    resolved.fit = shares.rest;
+  }
+  resolved.billed = resolved.fit;
+  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
+  if (!(scale < kMostScale)) return absl::InvalidArgumentError(kTooSmall);
+  resolved.fit = InRhoIfThatIsLess(resolved, scale);
+  if (may_fit_lines) {
+    resolved.lines = std::move(lines);
+    if (!CanPayForLines(resolved)) resolved.lines.clear();
+  }
+  return resolved;
+}
+
+absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+                                               const TrainOptions& options, PrivateRandom& random,
+                                               const TrainProgress& progress) const {
+  const Schema& schema = rows.schema();
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  int64_t counted = 0;
+  if (resolved.count) {
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::vector<int64_t> noisy,
+        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, *resolved.count));
+    counted = noisy[0];
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Choice choice, Choose(static_cast<double>(counted), resolved));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
+  Fitting fitting(binned, releaser);
+  COPPICE_RETURN_IF_ERROR(progress(0));
+  if (choice.lines) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
+    COPPICE_RETURN_IF_ERROR(fitting.FitLines(resolved.lines, shares));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Share column, resolved.OfColumn(choice.columns));
+  const auto columns = static_cast<uint32_t>(binned.num_features());
+  for (uint32_t f = 0; f < columns; ++f) {
+    COPPICE_RETURN_IF_ERROR(progress(f / static_cast<double>(columns)));
+    COPPICE_RETURN_IF_ERROR(fitting.FitColumn(f, choice.groups, column));
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, fitting.Trees(schema));
+  return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
+                   PlanOf(resolved), choice.InWords(resolved));
+}
+
+}  // namespace
+
+const Trainer& Logistic() {
+  static const LogisticTrainer kTrainer;
+  return kTrainer;
+}
+
+}  // namespace coppice

@@ -1,0 +1,132 @@
+#include "server/trainers/boosting/number_scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/shares.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint32_t kMiddles = 512;  // steps of the grid of medians
+constexpr uint32_t kReaches = 64;   // of the geometric grid of distances
+constexpr double kLeastReach = 1.0 / 512;
+// Noise scales of the last step's two sums that are not yet taken for a bias.
+constexpr double kLastThreshold = 6;
+
+std::vector<double> MiddleGrid() {
+  std::vector<double> grid;
+  for (uint32_t i = 0; i <= kMiddles; ++i) {
+    grid.push_back(static_cast<double>(kTargetSteps) * i / kMiddles);
+  }
+  return grid;
+}
+
+std::vector<double> ReachGrid() {
+  std::vector<double> grid;
+  for (uint32_t i = 0; i < kReaches; ++i) {
+    grid.push_back(kTargetSteps * std::pow(kLeastReach, 1 - i / (kReaches - 1.0)));
+  }
+  return grid;
+}
+
+struct Fraction {
+  int64_t part = 1;
+  int64_t whole = 2;
+};
+uint64_t RangeOf(const Fraction& quantile) {
+  return static_cast<uint64_t>(2 * std::max(quantile.part, quantile.whole - quantile.part));
+}
+
+constexpr Fraction kMedian = {.part = 1, .whole = 2};
+constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
+
+// The cut of `grid` nearest to a quantile of `values`. Each cut is worth `preference` less than the
+// one before: a public number.
+absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
+                                const Fraction& quantile, int64_t preference, const Share& share,
+                                Releaser& releaser) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<int64_t> scores;
+  for (const double cut : grid) {
+    const int64_t rank = std::upper_bound(values.begin(), values.end(), cut) - values.begin();
+    const auto place = static_cast<int64_t>(scores.size());
+    scores.push_back(-std::abs(quantile.whole * rank - quantile.part * count) - place * preference);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const size_t chosen, releaser.Select(scores, share, RangeOf(quantile)));
+  return grid[chosen];
+}
+
+// Beyond the largest distance all reaches score alike, and there can be many of them: a smaller one
+// is preferred, by so much that noise hardly makes up for a few steps; but never by more than a
+// part of what tells the quantile from nothing, which grows with the rows.
+int64_t PreferenceForSmall(const Share& share, double rows) {
+  constexpr double kNats = 0.3;  // a step
+  constexpr double kMostOfEvidence = 0.25;
+  if (!share.is_private()) return 1;
+  const Budget epsilon = share.is_concentrated() ? share.rho().ForSelection() : share.budget();
+  const double by_noise = kNats * static_cast<double>(RangeOf(kReachQuantile)) / epsilon.epsilon();
+  const double by_rows = kMostOfEvidence * kReachQuantile.part * std::max(rows, 0.0) / kReaches;
+  return std::llround(std::min(by_noise, by_rows));
+}
+
+}  // namespace
+
+absl::StatusOr<NumberShares> DivideForNumbers(const Share& whole) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares middle, Divide(whole, 0.05));
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares reach, Divide(middle.rest, 0.05 / 0.95));
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares last, Divide(reach.rest, 0.03 / 0.90));
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares first, Divide(last.rest, 0.01));
+  return NumberShares{.middle = middle.part,
+                      .reach = reach.part,
+                      .first = first.part,
+                      .trees = first.rest,
+                      .last = last.part};
+}
+
+absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
+                                               const Share& middle, const Share& reach,
+                                               Releaser& releaser) {
+  NumberScale scale;
+  std::vector<double> values(targets.begin(), targets.end());
+  COPPICE_ASSIGN_OR_RETURN(scale.middle,
+                           Quantile(values, MiddleGrid(), kMedian, 0, middle, releaser));
+  for (double& value : values) value = std::abs(value - scale.middle);
+  COPPICE_ASSIGN_OR_RETURN(scale.reach, Quantile(std::move(values), ReachGrid(), kReachQuantile,
+                                                 PreferenceForSmall(reach, rows), reach, releaser));
+  scale.reach = std::max(scale.reach, 2 * kLeastReach * kTargetSteps);
+  return scale;
+}
+
+absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
+                                       absl::Span<const double> scores, const NumberScale& scale,
+                                       const Share& share, Releaser& releaser) {
+  std::vector<int64_t> sums(2);
+  for (size_t row = 0; row < targets.size(); ++row) {
+    const double predicted =
+        std::clamp(scale.middle + scale.reach * scores[row], 0.0, 1.0 * kTargetSteps);
+    const double off = std::clamp((targets[row] - predicted) / (2 * scale.reach), -1.0, 1.0);
+    const int64_t above = std::llround((1 + off) / 2 * kResidualUnit);
+    sums[0] += above;
+    sums[1] += kResidualUnit - above;
+  }
+  COPPICE_ASSIGN_OR_RETURN(
+      const Measured measured,
+      releaser.Measure(sums, {.l1 = kResidualUnit, .l2_squared = kResidualUnit * kResidualUnit},
+                       share));
+  const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);
+  if (!(all > 0)) return 0;
+  const double bias =
+      (static_cast<double>(measured.sums[0]) - static_cast<double>(measured.sums[1])) / all;
+  const double sure = std::min(std::abs(bias), 1.0) - kLastThreshold * measured.scale / all;
+  return 2 * scale.reach * std::copysign(std::max(sure, 0.0), bias);
+}
+
+}  // namespace coppice

@@ -1,0 +1,81 @@
+// Rows in bins between public cuts: all that a trainer looks at.
+//
+// Public     the cuts come from the schema alone: a numeric feature has evenly spaced ones between
+//            its bounds, and some that halve the distance to zero (or to its lower bound, if zero
+//            is not inside), because amounts and durations crowd there. A value is in bin b if b
+//            cuts are at most it, so "x < cut j" is "bin <= j". A categorical feature has one bin a
+//            value and one for "other". A missing value has a bin of its own, the last.
+// Labels     a class, or kUnlabelled. Numbers to predict are whole steps from 0 to kTargetSteps of
+//            their public range, rounded to the nearest, row by row.
+// Errors     InvalidArgument for a feature of more than kMaxBins bins.
+// Threads    immutable once made.
+// Source     docs/mechanisms.md#public-cuts.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_BINS_H_
+#define COPPICE_SERVER_TRAINERS_CORE_BINS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "common/schema/derived.h"
+#include "common/schema/schema.h"
+
+namespace coppice {
+
+inline constexpr uint32_t kMaxBins = 1u << 15;
+inline constexpr uint32_t kTargetSteps = 1u << 16;
+
+struct FeatureBins {
+  FeatureType type = FeatureType::kNumeric;
+  std::vector<double> cuts{};  // numeric: increasing, within the bounds
+  uint32_t known = 1;          // numeric: cuts + 1. Categorical: the vocabulary
+  // Bins of values that are there: the known, and "other".
+  uint32_t ordinary() const { return type == FeatureType::kNumeric ? known : known + 1; }
+  uint32_t missing() const { return ordinary(); }
+  uint32_t size() const { return ordinary() + 1; }
+};
+
+// `cuts` is how many a numeric feature has, at most.
+absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
+
+class BinnedRows {
+ public:
+  BinnedRows() = default;  // no row
+  static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins);
+  // With columns of derived features after the table's own; `bins` has those of all.
+  static absl::StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
+                                           absl::Span<const DerivedFeature> derived);
+
+  const std::vector<FeatureBins>& bins() const { return bins_; }
+  size_t num_rows() const { return num_rows_; }
+  size_t num_features() const { return bins_.size(); }
+  absl::Span<const uint16_t> column(size_t feature) const { return columns_[feature]; }
+  // Classes; empty for regression.
+  absl::Span<const uint32_t> labels() const { return labels_; }
+  // Steps; empty for classification.
+  absl::Span<const uint32_t> targets() const { return targets_; }
+  uint32_t num_classes() const { return num_classes_; }
+  bool regression() const { return num_classes_ == 0; }
+
+  // The rows at `positions`, in that order, side by side: what one tree sees fits the cache then.
+  BinnedRows Select(absl::Span<const uint32_t> positions) const;
+
+  // Answers with `labels` instead of its own, one a row.
+  void Relabel(std::vector<uint32_t> labels) { labels_ = std::move(labels); }
+
+ private:
+  std::vector<FeatureBins> bins_;
+  std::vector<std::vector<uint16_t>> columns_;
+  std::vector<uint32_t> labels_;
+  std::vector<uint32_t> targets_;
+  uint32_t num_classes_ = 0;
+  size_t num_rows_ = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_BINS_H_

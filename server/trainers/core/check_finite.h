@@ -1,0 +1,24 @@
+// Whether values may be added to the scores that residuals are computed from.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_
+#define COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+// Internal if a value is infinite or no number: nothing would bound what rows then ask for, and
+// noise is made for a bound. Values are released, so the error tells nothing about rows.
+inline absl::Status CheckFinite(absl::Span<const double> values) {
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  if (std::all_of(values.begin(), values.end(), is_finite)) return absl::OkStatus();
+  return absl::InternalError("a tree's value is not a finite number: report this as a bug");
+}
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_

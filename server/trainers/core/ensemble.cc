@@ -1,0 +1,265 @@
+#include "server/trainers/core/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/core/shares.h"
+
+namespace coppice {
+namespace {
+
+constexpr absl::string_view kAll = "all";
+constexpr absl::string_view kMean = "mean";
+constexpr absl::string_view kExponential = "exponential";
+
+std::string InWords(Neighbours neighbours) {
+  return neighbours == Neighbours::kAddOrRemoveRow ? "one row more or less"
+                                                   : "the label of one row; features are public";
+}
+
+}  // namespace
+
+std::vector<Parameter> EnsembleParameters(const EnsembleDefaults& defaults) {
+  std::vector<Parameter> parameters = {
+      IntegerParameter("trees", 1, 1024, defaults.trees,
+                       "number of trees. With rows=groups more trees see fewer rows each"),
+      ChoiceParameter("rows", {"groups", std::string(kAll)}, defaults.rows,
+                      "groups: each row is in one tree, so every tree may spend all of epsilon; "
+                      "all: every tree sees all rows and spends an equal share of it"),
+      ChoiceParameter("vote", {"pooled", std::string(kMean)}, defaults.vote,
+                      "pooled: noisy counts are summed over the trees; mean: each tree's own "
+                      "probabilities are averaged"),
+      IntegerParameter(
+          "cuts", 1, 4096, defaults.cuts,
+          "public cut points of a numeric feature, from its declared bounds. More find "
+          "narrow peaks, and make each selection a little noisier and slower")};
+  if (defaults.selects) {
+    parameters.push_back(ChoiceParameter(
+        "selection", {"permute_and_flip", std::string(kExponential)}, "permute_and_flip",
+        "how a split is chosen; permute_and_flip is never worse at the same epsilon"));
+  }
+  return parameters;
+}
+
+EnsembleOptions ReadEnsemble(const CheckedSettings& settings) {
+  EnsembleOptions options{.trees = static_cast<uint32_t>(settings.Integer("trees")),
+                          .groups = settings.Choice("rows") != kAll,
+                          .average = settings.Choice("vote") == kMean,
+                          .cuts = static_cast<uint32_t>(settings.Integer("cuts"))};
+  if (settings.HasParameter("selection") && settings.Choice("selection") == kExponential) {
+    options.selection = SelectionRule::kExponential;
+  }
+  return options;
+}
+
+Parameter DepthParameter(std::string default_value, std::string description) {
+  return IntegerParameter("depth", 0, kMaxTrainedDepth, std::move(default_value),
+                          std::move(description));
+}
+
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema) {
+  if (settings.Has("depth")) return static_cast<uint32_t>(settings.Integer("depth"));
+  return static_cast<uint32_t>(std::min<size_t>(schema.num_features(), kMaxTrainedDepth));
+}
+
+Parameter StructureParameter(std::string default_value) {
+  return RealParameter("structure", 0.01, 0.99, std::move(default_value),
+                       "part of a tree's epsilon that goes to its splits; the rest goes to the "
+                       "leaves");
+}
+
+Parameter ScoreParameter(std::string default_value) {
+  return ChoiceParameter(
+      "score", {"gini", "miscount"}, std::move(default_value),
+      "what a good split has little of, for classes: Gini impurity, or rows that "
+      "are not of their side's largest class. Numbers: squared error");
+}
+
+absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema) {
+  if (schema.target()) return SplitScore::kSquaredError;
+  return settings.Choice("score") == "gini" ? SplitScore::kGini : SplitScore::kMiscount;
+}
+
+absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
+  if (schema.target() ? !info.regression : !info.classification) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        info.name, schema.target() ? " predicts classes, and the schema has a number to predict"
+                                   : " predicts numbers, and the schema has classes"));
+  }
+  return PublicBins(schema, /*cuts=*/1).status();
+}
+
+absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
+  constexpr uint64_t kMostLeaves = uint64_t{1} << 22;
+  if (uint64_t{options.trees} << depth <= kMostLeaves) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.trees, " trees of ", depth, " levels would have up to ",
+                   uint64_t{options.trees} << depth, " leaves; at most ", kMostLeaves,
+                   " fit: take fewer trees or a smaller depth"));
+}
+
+std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
+                                     const Share& leaves) {
+  constexpr double kFew = 300;
+  if (!leaves.is_private()) return {};
+  // A row is answered by one leaf of each tree; with groups all of them together saw as many rows
+  // as one leaf of a tree that sees all, and trees that see all count the same rows again.
+  const double noise = std::sqrt(2.0 * options.trees) / leaves.budget().epsilon() /
+                       (options.groups ? 1 : options.trees);
+  const double rows = std::ldexp(noise, static_cast<int>(depth)) / 6;
+  if (rows < kFew) return {};
+  return {absl::StrCat("below about ", std::llround(rows),
+                       " rows noise hides what the leaves say: expect little more than the "
+                       "accuracy of always giving the most frequent answer. More epsilon, or fewer "
+                       "levels, help")};
+}
+
+absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole) {
+  return options.groups ? whole : EqualShare(whole, options.trees);
+}
+
+Releases::Releases(const EnsembleOptions& options) : Releases(options, "rows") {}
+
+Releases::Releases(const EnsembleOptions& options, absl::string_view rows)
+    : trees_(options.groups ? 1 : options.trees) {
+  if (options.groups && options.trees > 1) {
+    part_ = absl::StrCat("each of ", options.trees, " groups of the ", rows);
+  } else if (rows != "rows") {
+    part_ = absl::StrCat("the ", rows);
+  }
+}
+
+void Releases::Add(std::string what, absl::string_view mechanism, const Share& share,
+                   uint64_t times, uint64_t delta_atto) {
+  if (!share.is_private()) return;
+  releases_.push_back({.what = std::move(what),
+                       .mechanism = std::string(mechanism),
+                       .epsilon_nanos = share.amount(),
+                       .delta_atto = delta_atto,
+                       .times = times * trees_,
+                       .part = part_});
+}
+
+absl::string_view SelectionName(SelectionRule rule) {
+  return rule == SelectionRule::kExponential ? "exponential" : "permute_and_flip";
+}
+
+void AddMedians(const std::vector<Share>& levels, SelectionRule rule, Releases& releases) {
+  for (size_t level = 0; level < levels.size(); ++level) {
+    releases.Add(absl::StrCat("a median at every node of level ", level), SelectionName(rule),
+                 levels[level]);
+  }
+}
+
+absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
+                                                              const EnsembleOptions& options,
+                                                              Releaser& releaser) {
+  if (!options.groups) return std::vector<std::vector<uint32_t>>(options.trees, rows);
+  std::vector<std::vector<uint32_t>> groups(options.trees);
+  for (const uint32_t row : rows) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t group, releaser.Below(options.trees));
+    groups[group].push_back(row);
+  }
+  return groups;
+}
+
+std::vector<uint32_t> AllRows(size_t count) {
+  std::vector<uint32_t> rows(count);
+  std::iota(rows.begin(), rows.end(), 0u);
+  return rows;
+}
+
+LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node) {
+  const auto largest = std::max_element(outputs.begin(), outputs.end());
+  const auto label = static_cast<uint32_t>(largest - outputs.begin());
+  return {.probabilities = std::move(outputs),
+          .standard_error = 0,
+          .label = label,
+          .source_node = node};
+}
+
+absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
+                                        Neighbours neighbours, const Share& share,
+                                        Releaser& releaser) {
+  const int64_t unit = LeafUnit(rows);
+  COPPICE_ASSIGN_OR_RETURN(const LeafSums sums, ReleaseLeaves(SumLeaves(rows, grown), unit,
+                                                              neighbours, share, releaser));
+  return TrainedTree{.tree = grown.tree,
+                     .leaves = ToWeights(grown.tree, sums, unit,
+                                         WeightError(unit, NumOutputs(rows), neighbours, share))};
+}
+
+absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+                                    const AlgorithmInfo& info, const TrainOptions& options,
+                                    const Share& leaves, std::vector<Release> releases,
+                                    const GrowOne& grow, PrivateRandom& random,
+                                    const TrainProgress& progress) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), ensemble.cuts));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+  Releaser releaser(ensemble.selection, random);
+  COPPICE_ASSIGN_OR_RETURN(const auto groups,
+                           DrawGroups(AllRows(binned.num_rows()), ensemble, releaser));
+  std::vector<TrainedTree> trees;
+  for (const std::vector<uint32_t>& group : groups) {
+    COPPICE_RETURN_IF_ERROR(
+        progress(static_cast<double>(trees.size()) / static_cast<double>(groups.size())));
+    // A group's rows are drawn together; where every tree sees all rows they are already.
+    const bool apart = ensemble.groups && ensemble.trees > 1;
+    const BinnedRows own = apart ? binned.Select(group) : BinnedRows();
+    const BinnedRows& seen = apart ? own : binned;
+    COPPICE_ASSIGN_OR_RETURN(const GrownTree grown, grow(seen, AllRows(seen.num_rows()), releaser));
+    COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
+                             TrainLeaves(seen, grown, info.neighbours, leaves, releaser));
+  }
+  return MakeModel(rows.schema(), std::move(trees), ensemble.average, info, options,
+                   std::move(releases));
+}
+
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases) {
+  if (average) {
+    for (TrainedTree& tree : trees) tree.leaves = ToProbabilities(std::move(tree.leaves));
+  }
+  return MakeModel(schema, std::move(trees),
+                   average ? LeafKind::kProbabilities : LeafKind::kWeights, /*derived=*/{}, info,
+                   options, std::move(releases), /*chosen=*/"");
+}
+
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
+                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases, std::string chosen) {
+  Forest forest;
+  std::vector<std::vector<LeafPrediction>> leaves;
+  for (TrainedTree& tree : trees) {
+    forest.push_back(std::move(tree.tree));
+    leaves.push_back(std::move(tree.leaves));
+  }
+  Certificate certificate;
+  certificate.releases = std::move(releases);
+  certificate.mechanism = info.name;
+  certificate.neighbouring =
+      options.epsilon ? InWords(info.neighbours) : "none: trained without privacy";
+  certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
+                               "the algorithm and its settings"};
+  certificate.estimator =
+      absl::StrCat(info.name, options.settings.empty() ? "" : " ",
+                   absl::StrJoin(options.settings, " ", absl::PairFormatter("=")));
+  certificate.diagnosis = std::move(chosen);
+  certificate.code_version = COPPICE_VERSION;
+  if (info.neighbours == Neighbours::kChangeLabel) {
+    certificate.public_inputs.push_back("the features of all rows, and which rows have a label");
+  }
+  COPPICE_ASSIGN_OR_RETURN(certificate.epsilon_nanos, TotalCost(certificate.releases));
+  COPPICE_ASSIGN_OR_RETURN(certificate.delta_atto, TotalDelta(certificate.releases));
+  return Model::Create(schema, std::move(forest), std::move(leaves), std::move(certificate),
+                       leaf_kind, std::move(derived));
+}
+
+}  // namespace coppice

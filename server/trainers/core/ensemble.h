@@ -1,0 +1,145 @@
+// What trainers of several trees share: their parameters, who sees which rows, and the certificate.
+//
+// Groups     with rows=groups each row is in one tree, drawn by itself and uniformly, whatever the
+//            other rows are: all trees together then cost what one costs
+//            (docs/mechanisms.md#groups; groups of fixed sizes would cost more). With rows=all each
+//            tree sees all rows and gets an equal share of epsilon.
+// Threads    plain values.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_ENSEMBLE_H_
+#define COPPICE_SERVER_TRAINERS_CORE_ENSEMBLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/grower.h"
+#include "server/trainers/core/leaves.h"
+#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/settings.h"
+#include "server/trainers/core/split_sums.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice {
+
+struct EnsembleOptions {
+  uint32_t trees = 1;
+  bool groups = true;
+  bool average = false;  // trees vote by their leaves' probabilities instead of their weights
+  uint32_t cuts = 0;
+  SelectionRule selection = SelectionRule::kPermuteAndFlip;
+};
+
+// What a trainer takes where nothing is set.
+struct EnsembleDefaults {
+  const char* trees = "10";
+  const char* rows = "groups";
+  const char* vote = "pooled";
+  const char* cuts = "255";
+  bool selects = true;  // has a parameter for the rule of selections
+};
+
+// trees, rows, vote, cuts and selection.
+std::vector<Parameter> EnsembleParameters(const EnsembleDefaults& defaults);
+EnsembleOptions ReadEnsemble(const CheckedSettings& settings);
+
+// depth; the default is chosen from the schema if `default_value` is empty.
+Parameter DepthParameter(std::string default_value, std::string description);
+// structure: the part of a tree's epsilon that goes to its splits; the rest goes to the leaves.
+Parameter StructureParameter(std::string default_value);
+// score: what a good split is, for classes.
+Parameter ScoreParameter(std::string default_value);
+absl::StatusOr<SplitScore> ScoreOf(const CheckedSettings& settings, const Schema& schema);
+
+// As many levels as there are features, at most kMaxTrainedDepth, if none is set.
+uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
+
+// InvalidArgument if the algorithm does not do what the schema asks for, or a feature has too many
+// categories.
+absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
+
+// InvalidArgument if so many trees of so many levels would not fit into memory.
+absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
+
+// Below how many rows noise leaves little of the leaves, and what to expect then; empty if that is
+// few. A rule of thumb: an average leaf, summed over the trees that see different rows, holds fewer
+// rows than a sixth of the noise's deviation.
+std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
+                                     const Share& leaves);
+
+// What one tree may spend.
+absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole);
+
+// Collects what every tree of an ensemble releases.
+class Releases {
+ public:
+  explicit Releases(const EnsembleOptions& options);
+  // `rows` names the rows that are seen ("rows"), of which each tree has a group or all.
+  Releases(const EnsembleOptions& options, absl::string_view rows);
+
+  // Nothing without privacy. `times` is for one tree. `share` is of epsilon.
+  void Add(std::string what, absl::string_view mechanism, const Share& share, uint64_t times = 1,
+           uint64_t delta_atto = 0);
+  std::vector<Release> Take() && { return std::move(releases_); }
+
+ private:
+  uint64_t trees_;  // that see the same rows
+  std::string part_;
+  std::vector<Release> releases_;
+};
+absl::string_view SelectionName(SelectionRule rule);
+
+inline constexpr char kDiscreteLaplace[] = "discrete_laplace";
+inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in every leaf";
+// A median at every node of a level, one release a level.
+void AddMedians(const std::vector<Share>& levels, SelectionRule rule, Releases& releases);
+
+// The positions that each tree sees, of `rows`.
+absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
+                                                              const EnsembleOptions& options,
+                                                              Releaser& releaser);
+std::vector<uint32_t> AllRows(size_t count);
+
+// A trained tree.
+struct TrainedTree {
+  Tree tree = Tree::SingleLeaf();
+  std::vector<LeafPrediction> leaves;  // weights
+};
+
+// A leaf of a model of summed scores (LeafKind::kScores); the label is that of the largest output.
+LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node);
+
+// Releases the leaves of a grown tree.
+absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
+                                        Neighbours neighbours, const Share& share,
+                                        Releaser& releaser);
+
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases);
+// Leaves as they are.
+// `chosen` says what the algorithm decided from what it released, in words.
+absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
+                                LeafKind leaf_kind, std::vector<DerivedFeature> derived,
+                                const AlgorithmInfo& info, const TrainOptions& options,
+                                std::vector<Release> releases, std::string chosen = "");
+
+// The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
+// model. `grow` grows one tree on the rows it is given.
+using GrowOne = std::function<absl::StatusOr<GrownTree>(
+    const BinnedRows& binned, const std::vector<uint32_t>& group, Releaser& releaser)>;
+absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
+                                    const AlgorithmInfo& info, const TrainOptions& options,
+                                    const Share& leaves, std::vector<Release> releases,
+                                    const GrowOne& grow, PrivateRandom& random,
+                                    const TrainProgress& progress);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_ENSEMBLE_H_

@@ -1,0 +1,69 @@
+// Grows a tree level by level over rows in bins, by whatever rule chooses its splits.
+//
+// Guarantee  the nodes of a level divide the rows by released splits, so that adding or removing a
+//            row is seen by one node a level: a level costs what one Choose() costs, and levels add
+//            up (docs/mechanisms.md#levels). Every node is grown to the last level, also an empty
+//            one; where it ends earlier, its cell has no split left, which is public.
+// Errors     what the rule returns.
+// Threads    not safe to share.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_GROWER_H_
+#define COPPICE_SERVER_TRAINERS_CORE_GROWER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/cell.h"
+
+namespace coppice {
+
+// A node that is to be split: its cell is public, its rows are private.
+struct NodeRows {
+  const Cell& cell;
+  const BinnedRows& all;
+  absl::Span<const uint32_t> rows;  // positions in `all`
+};
+
+// How nodes are split.
+class SplitChooser {
+ public:
+  virtual ~SplitChooser() = default;
+  // Unset: a leaf, because the cell has no split; nothing else may make one.
+  virtual absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) = 0;
+};
+
+// Trees of more levels would have too many leaves.
+inline constexpr uint32_t kMaxTrainedDepth = 16;
+
+struct GrownTree {
+  Tree tree;
+  // The rows of each leaf, in leaf order: rows[begin[l]] to rows[begin[l + 1]].
+  std::vector<uint32_t> rows;
+  std::vector<size_t> begin;
+
+  absl::Span<const uint32_t> LeafRows(uint32_t leaf) const {
+    return absl::MakeConstSpan(rows).subspan(begin[leaf], begin[leaf + 1] - begin[leaf]);
+  }
+};
+
+// `rows` are the positions that this tree sees; `depth` at most kMaxTrainedDepth.
+absl::StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
+                                   std::vector<uint32_t> rows, uint32_t depth,
+                                   SplitChooser& chooser);
+
+// Divides `rows` among the leaves of a tree that was grown on other rows.
+absl::StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
+                                   std::vector<uint32_t> rows);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_GROWER_H_

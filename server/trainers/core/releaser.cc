@@ -1,0 +1,85 @@
+#include "server/trainers/core/releaser.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/status_macros.h"
+#include "common/privacy/noisy_sums.h"
+#include "common/privacy/selection.h"
+
+namespace coppice {
+namespace {
+
+absl::StatusOr<size_t> OneOfTheBest(absl::Span<const int64_t> scores, PrivateRandom& random) {
+  if (scores.empty()) return absl::InvalidArgumentError("a selection needs candidates");
+  const int64_t best = *std::max_element(scores.begin(), scores.end());
+  std::vector<size_t> places;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] == best) places.push_back(i);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t place, random.UniformBelow(places.size()));
+  return places[place];
+}
+
+}  // namespace
+
+absl::StatusOr<Share> Share::WithAmount(uint64_t amount) const {
+  switch (kind_) {
+    case Kind::kNone:
+      return *this;
+    case Kind::kEpsilon: {
+      COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromNanos(amount));
+      return Share(budget);
+    }
+    case Kind::kRho: {
+      COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::FromPicos(amount));
+      return Share(rho);
+    }
+  }
+  return absl::InternalError("a share of no kind");
+}
+
+absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& share) {
+  if (!share.is_private()) return 0.0;
+  if (!share.is_concentrated()) {
+    return static_cast<double>(sensitivity.l1) / share.budget().epsilon();
+  }
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t deviation,
+                           share.rho().DeviationFor(sensitivity.l2_squared));
+  return static_cast<double>(deviation) / std::sqrt(2.0);
+}
+
+absl::StatusOr<size_t> Releaser::Select(absl::Span<const int64_t> scores, const Share& share,
+                                        uint64_t range) {
+  if (!share.is_private()) return OneOfTheBest(scores, random_);
+  if (share.is_concentrated()) {
+    return ExponentialMechanism(scores, share.rho().ForSelection(), range, random_);
+  }
+  return rule_ == SelectionRule::kPermuteAndFlip
+             ? PermuteAndFlip(scores, share.budget(), range, random_)
+             : ExponentialMechanism(scores, share.budget(), range, random_);
+}
+
+absl::StatusOr<std::vector<int64_t>> Releaser::Sums(absl::Span<const int64_t> sums,
+                                                    uint64_t sensitivity, const Share& share) {
+  if (!share.is_private()) return std::vector<int64_t>(sums.begin(), sums.end());
+  if (share.is_concentrated()) {
+    return absl::InternalError("a share of rho needs a sensitivity in L2: Measure()");
+  }
+  return ReleaseSums(sums, sensitivity, share.budget(), random_);
+}
+
+absl::StatusOr<Measured> Releaser::Measure(absl::Span<const int64_t> sums,
+                                           const Sensitivity& sensitivity, const Share& share) {
+  Measured measured;
+  COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
+  if (share.is_concentrated()) {
+    COPPICE_ASSIGN_OR_RETURN(measured.sums,
+                             ReleaseSums(sums, sensitivity.l2_squared, share.rho(), random_));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(measured.sums, Sums(sums, sensitivity.l1, share));
+  }
+  return measured;
+}
+
+}  // namespace coppice

@@ -1,0 +1,103 @@
+// The one way from private rows to released values in a trainer: with noise for a share of the
+// budget, or exactly where there is no budget (coppice-lab's comparison without privacy).
+//
+// Guarantee  each call costs its share, if `range` or `sensitivity` are what common/privacy's
+//            selection.h and noisy_sums.h ask for. Without a share nothing is protected.
+// Errors     as of these; Unavailable if the random source fails.
+// Threads    not safe to share.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_
+#define COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/concentrated.h"
+#include "common/privacy/private_random.h"
+
+namespace coppice {
+
+// A part of a job's budget: of epsilon, or of rho where the job has a delta; or the wish to go
+// without privacy, which has to be said.
+class Share {
+ public:
+  explicit Share(const Budget& budget) : kind_(Kind::kEpsilon), amount_(budget.nanos()) {}
+  explicit Share(const Rho& rho) : kind_(Kind::kRho), amount_(rho.picos()) {}
+  static Share WithoutPrivacy() { return Share(); }
+  // Of a whole job: without privacy if `epsilon` is unset.
+  static Share Of(const std::optional<Budget>& epsilon) {
+    return epsilon ? Share(*epsilon) : WithoutPrivacy();
+  }
+
+  bool is_private() const { return kind_ != Kind::kNone; }
+  bool is_concentrated() const { return kind_ == Kind::kRho; }
+  // Only of one of epsilon.
+  Budget budget() const { return *Budget::FromNanos(amount_); }
+  // Only of one of rho.
+  Rho rho() const { return *Rho::FromPicos(amount_); }
+
+  // Nano-epsilons, or pico-rhos; 0 without privacy.
+  uint64_t amount() const { return amount_; }
+  // `amount` of the same kind. InvalidArgument if that is nothing.
+  absl::StatusOr<Share> WithAmount(uint64_t amount) const;
+
+ private:
+  enum class Kind : uint8_t { kNone, kEpsilon, kRho };
+
+  Share() = default;
+
+  Kind kind_ = Kind::kNone;
+  uint64_t amount_ = 0;
+};
+
+// How far one step between neighbours moves sums, all together: the sum of the absolute changes,
+// and that of their squares.
+struct Sensitivity {
+  uint64_t l1 = 0;
+  uint64_t l2_squared = 0;
+};
+
+// Sums with noise, and how much: the scale of Laplace noise, or of Laplace noise with the same
+// deviation. A public number; 0 without privacy.
+struct Measured {
+  std::vector<int64_t> sums;
+  double scale = 0;
+};
+// Beyond it nothing can be said, and it cannot be drawn in rho.
+inline constexpr double kMostScale = 0x1p40;
+absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& share);
+
+enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
+
+class Releaser {
+ public:
+  Releaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}
+
+  // The place of the chosen candidate; without a share one of the best, each as likely. A share of
+  // rho is spent by the exponential mechanism, whatever the rule: permute and flip costs more
+  // there.
+  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const Share& share,
+                                uint64_t range);
+  // Only for a share of epsilon, or none: `sensitivity` is in L1.
+  absl::StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
+                                            const Share& share);
+  absl::StatusOr<Measured> Measure(absl::Span<const int64_t> sums, const Sensitivity& sensitivity,
+                                   const Share& share);
+  // A coin that costs nothing, because it does not depend on rows.
+  absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
+
+  PrivateRandom& random() { return random_; }
+
+ private:
+  SelectionRule rule_;
+  PrivateRandom& random_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_

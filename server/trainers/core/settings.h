@@ -1,0 +1,64 @@
+// The parameters that an algorithm states, and the values that a job gives them.
+//
+// Errors     InvalidArgument for a name that is not stated, with those that are, and for a value
+//            that is not of its type or range, with what it wants.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_
+#define COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace coppice {
+
+// The numbers are those of the wire.
+enum class ParameterType : uint8_t { kInteger = 1, kReal = 2, kChoice = 3 };
+
+struct Parameter {
+  std::string name;
+  ParameterType type = ParameterType::kInteger;
+  double min = 0;  // of numbers, both ends allowed
+  double max = 0;
+  std::vector<std::string> choices{};
+  std::string default_value;  // empty: chosen from the schema and epsilon, as described
+  std::string description;    // what it does, to accuracy and to what the budget is spent on
+};
+
+Parameter IntegerParameter(std::string name, int64_t min, int64_t max, std::string default_value,
+                           std::string description);
+Parameter RealParameter(std::string name, double min, double max, std::string default_value,
+                        std::string description);
+Parameter ChoiceParameter(std::string name, std::vector<std::string> choices,
+                          std::string default_value, std::string description);
+
+// By name, as text.
+using Settings = absl::btree_map<std::string, std::string>;
+
+// Settings that were checked against the parameters; those not given have their defaults. What is
+// read must be stated, have a value, and be of the type it is read as.
+class CheckedSettings {
+ public:
+  static absl::StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,
+                                                const Settings& settings);
+
+  int64_t Integer(absl::string_view name) const;
+  double Real(absl::string_view name) const;
+  const std::string& Choice(absl::string_view name) const;
+  // Whether it has a value: it was given, or its default is not empty.
+  bool Has(absl::string_view name) const;
+  bool HasParameter(absl::string_view name) const { return values_.contains(name); }
+
+ private:
+  Settings values_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_

@@ -1,0 +1,93 @@
+#include "server/trainers/core/shares.h"
+
+#include <cmath>
+
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// Below 2^64: a product of one of these and an amount fits 128 bits.
+absl::StatusOr<uint64_t> Power(uint64_t base, uint32_t exponent) {
+  absl::uint128 power = 1;
+  for (uint32_t i = 0; i < exponent; ++i) {
+    power *= base;
+    if (absl::Uint128High64(power) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("epsilon cannot be divided among ", exponent,
+                                                     " growing levels: take fewer levels"));
+    }
+  }
+  return absl::Uint128Low64(power);
+}
+
+absl::StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights) {
+  absl::uint128 all = 0;
+  for (const uint64_t weight : weights) all += weight;  // fewer than 2^64 of them
+  if (absl::Uint128High64(all) == 0) return absl::Uint128Low64(all);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the weights of ", weights.size(),
+                   " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
+}
+
+absl::StatusOr<Share> PartOf(const Share& whole, absl::uint128 amount) {
+  const absl::StatusOr<Share> part = whole.WithAmount(absl::Uint128Low64(amount));
+  if (part.ok()) return part;
+  return absl::InvalidArgumentError(
+      "epsilon is too small to be divided this often: take a larger one, or fewer levels");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
+                                                   Growth growth) {
+  if (!whole.is_private()) return std::vector<Share>(levels, Share::WithoutPrivacy());
+  std::vector<Share> shares;
+  // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels, which each part is below.
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t most, Power(growth.to, levels));
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t least, Power(growth.from, levels));
+  const uint64_t all = (most - least) / (growth.to - growth.from);
+  for (uint32_t i = 0; i < levels; ++i) {
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t above, Power(growth.to, i));
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t below, Power(growth.from, levels - 1 - i));
+    const absl::uint128 part = absl::uint128(above) * below;
+    COPPICE_ASSIGN_OR_RETURN(const Share share, PartOf(whole, whole.amount() * part / all));
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts) {
+  if (!whole.is_private()) return whole;
+  return PartOf(whole, whole.amount() / parts);
+}
+
+absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
+                                                      absl::Span<const uint64_t> weights) {
+  if (!whole.is_private()) return std::vector<Share>(weights.size(), Share::WithoutPrivacy());
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t all, SumOfWeights(weights));
+  std::vector<Share> shares;
+  for (const uint64_t weight : weights) {
+    COPPICE_ASSIGN_OR_RETURN(const Share share,
+                             PartOf(whole, absl::uint128(whole.amount()) * weight / all));
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {
+  if (!whole.is_private()) return TwoShares{whole, whole};
+  if (!(share > 0 && share < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a part of the budget must lie between 0 and 1, not be ", share));
+  }
+  constexpr uint64_t kMillion = 1'000'000;
+  const auto millionths = static_cast<uint64_t>(std::floor(share * kMillion));
+  const absl::uint128 amount = absl::uint128(whole.amount()) * millionths / kMillion;
+  COPPICE_ASSIGN_OR_RETURN(const Share part, PartOf(whole, amount));
+  COPPICE_ASSIGN_OR_RETURN(const Share rest, PartOf(whole, whole.amount() - amount));
+  return TwoShares{part, rest};
+}
+
+}  // namespace coppice

@@ -1,0 +1,48 @@
+// How a budget is divided, among the levels of a tree for one.
+//
+// Guarantee  the shares never sum to more than the whole; each is rounded down to whole
+//            nano-epsilons, or pico-rhos. Without privacy all shares are without.
+// Errors     InvalidArgument if a share would be zero, or for weights that do not fit 64 bits
+//            together.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_SHARES_H_
+#define COPPICE_SERVER_TRAINERS_CORE_SHARES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/trainers/core/releaser.h"
+
+namespace coppice {
+
+// Each share is to / from of the one above it.
+struct Growth {
+  uint64_t to = 3;  // half as much again: SPE, section 4.2
+  uint64_t from = 2;
+};
+// `levels` shares that grow; none for no levels. InvalidArgument for more than 40 levels with a
+// growth of 3 / 2, or 27 with 5 / 4.
+absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
+                                                   Growth growth = {});
+
+// One of `parts` shares of the same size.
+absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts);
+
+// A share a weight, in proportion to it; weights are above 0. InvalidArgument if they add up to
+// 2^64 or more.
+absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
+                                                      absl::Span<const uint64_t> weights);
+
+// The part `share` of `whole`, in millionths, and what is left. InvalidArgument unless
+// 0 < share < 1.
+struct TwoShares {
+  Share part;
+  Share rest;
+};
+absl::StatusOr<TwoShares> Divide(const Share& whole, double share);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_SHARES_H_

@@ -1,0 +1,85 @@
+// What every central trainer is: a table in, a model out, and the exact list of what was released.
+//
+// Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is what
+//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon; with a
+//            delta, (epsilon, delta)-DP. The plan
+//            follows from the schema and the options alone, so a job's cost is known before it
+//            runs; the model's certificate lists just these releases.
+// Privacy    control flow depends on private rows through released values only: no count, range or
+//            label of theirs decides what is done next. How long Train() takes is not protected.
+// No epsilon the same algorithm without noise, which always takes the best candidate: for
+//            comparison, in coppice-lab alone. Its certificate lists no release.
+// Errors     InvalidArgument for a schema, an epsilon or a setting that the algorithm cannot use,
+//            with what to change; what `progress` returns (a cancelled job); what the PrivateRandom
+//            returns. Then nothing was released.
+// Threads    immutable; Train() may run on several threads, each with its own random source.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
+#define COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/neighbours.h"
+#include "common/privacy/private_random.h"
+#include "common/schema/schema.h"
+#include "common/tree/certificate.h"
+#include "common/tree/model.h"
+#include "server/trainers/core/settings.h"
+
+namespace coppice {
+
+struct AlgorithmInfo {
+  std::string name;     // "spe"
+  std::string summary;  // one line
+  std::string source;   // paper and section
+  Neighbours neighbours = Neighbours::kAddOrRemoveRow;
+  bool delta = false;      // can make use of one
+  bool is_private = true;  // false: a reference that takes no epsilon, for coppice-lab alone
+  bool classification = true;
+  bool regression = false;
+  std::vector<Parameter> parameters;
+};
+
+struct TrainOptions {
+  std::optional<Budget> epsilon;  // of everything; unset: no privacy
+  uint64_t delta_atto = 0;        // in 1e-18; 0: pure epsilon-DP
+  Settings settings{};            // those that are not given have their defaults
+};
+
+// Called now and then with the share that is done, 0 to 1; an error ends the training with it.
+using TrainProgress = std::function<absl::Status(double done)>;
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  virtual const AlgorithmInfo& info() const = 0;
+
+  // Everything that Train() would release. Checks the schema and the settings.
+  virtual absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                                    const TrainOptions& options) const = 0;
+
+  // What whoever asks for this should know first, such as that epsilon is too small to be of use.
+  // Follows from the schema and the options alone, as the plan does.
+  virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                            const TrainOptions& options) const = 0;
+
+  // `rows` may be empty. Rows that are kUnlabelled count for what does not need a label.
+  virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
+                                      PrivateRandom& random,
+                                      const TrainProgress& progress) const = 0;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_

@@ -1,0 +1,45 @@
+// Which part each record is in, drawn by itself from public odds: what may be released of each part
+// for all of epsilon (docs/mechanisms.md#composition).
+//
+// Guarantee  a record's part depends on no other record and on nothing of the record's own. Parts
+//            have random sizes; sizes that follow from the number of records would not do.
+// Exact      odds are whole numbers.
+// Errors     what the releaser returns.
+
+#ifndef COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_
+#define COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "server/trainers/core/releaser.h"
+
+namespace coppice {
+
+// Odds of `parts` parts, each `ratio` of the one before, 0 < ratio <= 1, and none 0. At most 2^20
+// parts.
+std::vector<uint64_t> GeometricOdds(size_t parts, double ratio);
+
+// The rows 0 to count - 1, those of a part together and in order: part p has rows[begin[p]] to
+// rows[begin[p + 1]].
+struct Assignment {
+  std::vector<uint32_t> rows;
+  std::vector<size_t> begin;
+
+  absl::Span<const uint32_t> Part(size_t part) const {
+    return absl::MakeConstSpan(rows).subspan(begin[part], begin[part + 1] - begin[part]);
+  }
+  // Those of all later parts.
+  absl::Span<const uint32_t> After(size_t part) const {
+    return absl::MakeConstSpan(rows).subspan(begin[part + 1]);
+  }
+};
+absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
+                                      Releaser& releaser);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_

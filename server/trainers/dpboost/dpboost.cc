@@ -1,0 +1,343 @@
+// DPBoost: gradient boosting whose trees see different rows, and the two ways of spending epsilon
+// that it was compared with.
+//
+// Source     Li, Wu, Wen, He, "Privacy-Preserving Gradient Boosting Decision Trees" (2020),
+//            Algorithms 1 and 2; PARA after Zhao and others (2018), SEQ after Liu and others
+//            (2018), as described in its section 4.
+// Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Of one
+//            ensemble each row is in one tree, so it costs what one tree does; ensembles add up
+//            (docs/mechanisms.md#dpboost).
+// Deviates   the gain's range is 4 g*^2, as Lemma 1 is false; rows are drawn into trees one by one,
+//            as fixed sizes cost more; bins, bounds, the start and the depth are public, and
+//            nothing stops early; leaves get the leaves' share, as half sums.
+
+#include "server/trainers/dpboost/dpboost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/resolving_trainer.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/dpboost/assignment.h"
+#include "server/trainers/dpboost/gradient_leaves.h"
+#include "server/trainers/dpboost/gradient_tree.h"
+#include "server/trainers/dpboost/gradients.h"
+
+namespace coppice {
+namespace {
+
+enum class Scheme : uint8_t { kEnsembles, kSequential, kParallel };
+
+// PARA: each tree sees half of the rows that no tree has seen.
+constexpr double kParallelRatio = 0.5;
+constexpr uint32_t kLambdaSteps = 1000;
+constexpr char kNoFiltering[] = "none";
+
+struct Resolved {
+  Scheme scheme = Scheme::kEnsembles;
+  uint32_t trees = 1;
+  uint32_t ensembles = 1;
+  uint32_t cuts = 1;
+  double rate = 1;
+  bool clips = true;
+  BoostLoss loss = BoostLoss::kLogistic;
+  Filtering filtering = Filtering::kClamp;
+  SelectionRule selection = SelectionRule::kPermuteAndFlip;
+  GradientTreeOptions tree{};
+  GradientLeafOptions leaf{};
+  std::vector<Release> releases{};
+
+  // Trees of an ensemble: the first ones have one more if they do not divide.
+  uint32_t TreesOf(uint32_t ensemble) const {
+    return trees / ensembles + (ensemble < trees % ensembles ? 1 : 0);
+  }
+  bool all_rows() const { return scheme == Scheme::kSequential; }
+};
+
+std::vector<Parameter> Parameters() {
+  std::vector<Parameter> parameters = {
+      IntegerParameter("trees", 1, 1024, "50", "number of trees, of all ensembles together"),
+      DepthParameter("6", "levels of each tree"),
+      IntegerParameter("ensembles", 1, 1024, "1",
+                       "rounds in which all rows are divided among trees anew: each spends an "
+                       "equal share of epsilon. Worth it where epsilon is large"),
+      ChoiceParameter("scheme", {"dpboost", "seq", "para"}, "dpboost",
+                      "dpboost: later trees of an ensemble see fewer rows, and each may spend all "
+                      "of the ensemble's share; seq: every tree sees all rows and spends an equal "
+                      "share of epsilon; para: each tree sees half of the rows not yet seen"),
+      ChoiceParameter("loss", {"square", "logistic"}, "",
+                      "what the trees lessen: logistic for classes and square for numbers if not "
+                      "set; square also does two classes, as in the paper"),
+      RealParameter("learning_rate", 0.001, 1, "0.5",
+                    "part of a tree's values that is added. The larger, the more rows the first "
+                    "trees see, and the less the later ones count"),
+      RealParameter("lambda", 0, 1000, "0.1", "regularization of gains and leaf values, in rows"),
+      ChoiceParameter("clipping", {"geometric", "none"}, "geometric",
+                      "leaf values of tree t of an ensemble are cut to (1 - learning_rate)^(t - 1) "
+                      "of the largest gradient; seq and para never do"),
+      ChoiceParameter("filtering", {"drop", "clamp", kNoFiltering}, "clamp",
+                      "rows with a larger gradient than any at the start: left out of the tree, or "
+                      "counted with that of the start; none: counted as they are, and no leaf "
+                      "is clipped, which only a run without privacy can do"),
+      StructureParameter("0.5"),
+      IntegerParameter("cuts", 1, 4096, "31",
+                       "public cut points of a numeric feature, from its declared bounds")};
+  parameters.push_back(ChoiceParameter(
+      "selection", {"permute_and_flip", "exponential"}, "permute_and_flip",
+      "how a split is chosen; permute_and_flip is never worse at the same epsilon"));
+  return parameters;
+}
+
+absl::StatusOr<BoostLoss> LossOf(const CheckedSettings& settings, const Schema& schema) {
+  const bool square =
+      settings.Has("loss") ? settings.Choice("loss") == "square" : schema.target().has_value();
+  if (schema.target() && !square) {
+    return absl::InvalidArgumentError("loss: logistic is for classes; take square for numbers");
+  }
+  if (square && schema.num_classes() > 2) {
+    return absl::InvalidArgumentError(
+        "loss: square is for numbers and for two classes; take logistic for more");
+  }
+  return square ? BoostLoss::kSquare : BoostLoss::kLogistic;
+}
+
+Filtering FilteringOf(const std::string& name) {
+  if (name == kNoFiltering) return Filtering::kNone;
+  return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
+}
+
+absl::StatusOr<Resolved> Read(const CheckedSettings& settings, const Schema& schema) {
+  const std::string& scheme = settings.Choice("scheme");
+  Resolved resolved{.scheme = scheme == "seq"    ? Scheme::kSequential
+                              : scheme == "para" ? Scheme::kParallel
+                                                 : Scheme::kEnsembles,
+                    .trees = static_cast<uint32_t>(settings.Integer("trees")),
+                    .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
+                    .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
+                    .rate = settings.Real("learning_rate"),
+                    .filtering = FilteringOf(settings.Choice("filtering")),
+                    .selection = settings.Choice("selection") == "exponential"
+                                     ? SelectionRule::kExponential
+                                     : SelectionRule::kPermuteAndFlip};
+  if (resolved.ensembles > resolved.trees) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ensembles: at most as many as there are trees, ", resolved.trees));
+  }
+  if (resolved.ensembles > 1 && resolved.all_rows()) {
+    return absl::InvalidArgumentError("ensembles: with scheme=seq there are none; leave it out");
+  }
+  resolved.clips = resolved.scheme == Scheme::kEnsembles &&
+                   resolved.filtering != Filtering::kNone &&
+                   settings.Choice("clipping") == "geometric";
+  COPPICE_ASSIGN_OR_RETURN(resolved.loss, LossOf(settings, schema));
+  const Lambda lambda{
+      .numerator = static_cast<uint32_t>(std::lround(settings.Real("lambda") * kLambdaSteps)),
+      .denominator = kLambdaSteps};
+  resolved.tree.depth = static_cast<uint32_t>(settings.Integer("depth"));
+  resolved.tree.lambda = resolved.leaf.lambda = lambda;
+  return resolved;
+}
+
+// How trees see rows, for what the other trainers share: all trees see all rows, or those of an
+// ensemble see different ones.
+EnsembleOptions ViewOf(const Resolved& resolved) {
+  return {.trees = resolved.all_rows() ? resolved.trees : resolved.TreesOf(0),
+          .groups = !resolved.all_rows(),
+          .cuts = resolved.cuts};
+}
+
+std::vector<Release> ReleasesOf(const Resolved& resolved) {
+  std::vector<Release> releases;
+  const uint32_t depth = resolved.tree.depth;
+  const EnsembleOptions view = ViewOf(resolved);
+  const uint64_t times = resolved.all_rows() ? resolved.trees : resolved.ensembles;
+  std::string part;
+  if (view.groups && view.trees > 1) {
+    part = absl::StrCat("each of ", view.trees, " groups of the rows",
+                        resolved.ensembles > 1 ? ", drawn anew for each ensemble" : "");
+  }
+  if (depth > 0) {
+    releases.push_back({.what = "a split at every node of a level",
+                        .mechanism = std::string(SelectionName(resolved.selection)),
+                        .epsilon_nanos = resolved.tree.split.amount(),
+                        .times = depth * times,
+                        .part = part});
+  }
+  releases.push_back({.what = "number of rows and sum of residuals in every leaf",
+                      .mechanism = kDiscreteLaplace,
+                      .epsilon_nanos = resolved.leaf.share.amount(),
+                      .times = times,
+                      .part = part});
+  return releases;
+}
+
+class Boosting {
+ public:
+  Boosting(const Schema& schema, const BinnedRows& rows, const Resolved& resolved,
+           Releaser& releaser, const TrainProgress& progress)
+      : schema_(schema),
+        rows_(rows),
+        resolved_(resolved),
+        releaser_(releaser),
+        progress_(progress),
+        histograms_(rows),
+        gradients_(rows, resolved.loss, resolved.filtering),
+        tree_options_(resolved.tree) {
+    tree_options_.squared_norm = gradients_.squared_norm();
+  }
+
+  absl::StatusOr<std::vector<TrainedTree>> Train() {
+    COPPICE_RETURN_IF_ERROR(progress_(0));
+    const std::vector<uint32_t> all = AllRows(rows_.num_rows());
+    if (resolved_.all_rows()) {
+      for (uint32_t t = 0; t < resolved_.trees; ++t) {
+        COPPICE_RETURN_IF_ERROR(AddTree(all, all, 1));
+      }
+    }
+    for (uint32_t e = 0; e < resolved_.ensembles && !resolved_.all_rows(); ++e) {
+      const uint32_t trees = resolved_.TreesOf(e);
+      COPPICE_ASSIGN_OR_RETURN(const Assignment assignment,
+                               AssignRows(rows_.num_rows(), OddsOf(trees), releaser_));
+      const bool last = e + 1 == resolved_.ensembles;
+      for (uint32_t t = 0; t < trees; ++t) {
+        const double clip = resolved_.clips ? std::pow(1 - resolved_.rate, t) : 1;
+        COPPICE_RETURN_IF_ERROR(
+            AddTree(assignment.Part(t), last ? assignment.After(t) : all, clip));
+      }
+    }
+    return std::move(trees_);
+  }
+
+ private:
+  std::vector<uint64_t> OddsOf(uint32_t trees) const {
+    if (resolved_.scheme == Scheme::kEnsembles) return GeometricOdds(trees, 1 - resolved_.rate);
+    return GeometricOdds(trees, kParallelRatio);
+  }
+
+  // Grows a tree on `group`; `later` are the rows whose scores are still asked for.
+  absl::Status AddTree(absl::Span<const uint32_t> group, absl::Span<const uint32_t> later,
+                       double clip) {
+    COPPICE_RETURN_IF_ERROR(progress_(static_cast<double>(trees_.size()) / resolved_.trees));
+    COPPICE_ASSIGN_OR_RETURN(const GradientTree tree,
+                             GrowGradientTree(schema_, rows_, histograms_, gradients_.Of(group),
+                                              tree_options_, releaser_));
+    GradientLeafOptions leaf = resolved_.leaf;
+    leaf.clip = clip;
+    COPPICE_ASSIGN_OR_RETURN(std::vector<std::vector<double>> values,
+                             ReleaseGradientLeaves(tree, leaf, releaser_));
+    for (std::vector<double>& value : values) {
+      for (double& of_output : value) of_output *= resolved_.rate;
+    }
+    COPPICE_RETURN_IF_ERROR(AddScores(tree.grown, values, later));
+    trees_.push_back(ToTrained(tree.grown.tree, values));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddScores(const GrownTree& grown, const std::vector<std::vector<double>>& values,
+                         absl::Span<const uint32_t> rows) {
+    if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no tree asks for them
+    // A tree that saw all rows knows their leaves: that saves time, and adds the same.
+    if (grown.rows.size() == rows_.num_rows()) {
+      return AddLeaves(grown, values);
+    }
+    COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
+                             FillTree(schema_, grown.tree, rows_, {rows.begin(), rows.end()}));
+    return AddLeaves(filled, values);
+  }
+
+  absl::Status AddLeaves(const GrownTree& filled, const std::vector<std::vector<double>>& values) {
+    for (uint32_t leaf = 0; leaf < filled.tree.num_leaves(); ++leaf) {
+      COPPICE_RETURN_IF_ERROR(gradients_.Add(filled.LeafRows(leaf), values[leaf]));
+    }
+    return absl::OkStatus();
+  }
+
+  TrainedTree ToTrained(Tree tree, const std::vector<std::vector<double>>& values) const {
+    TrainedTree trained;
+    for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+      std::vector<double> outputs = gradients_.ToOutputs(values[leaf]);
+      if (rows_.regression() && trees_.empty()) {
+        // Scores start in the middle of the range.
+        for (double& output : outputs) output += 0.5;
+      }
+      trained.leaves.push_back(ScoreLeaf(std::move(outputs), tree.leaf_node(leaf)));
+    }
+    trained.tree = std::move(tree);
+    return trained;
+  }
+
+  const Schema& schema_;
+  const BinnedRows& rows_;
+  const Resolved& resolved_;
+  Releaser& releaser_;
+  const TrainProgress& progress_;
+  HistogramBuilder histograms_;
+  Gradients gradients_;
+  GradientTreeOptions tree_options_;
+  std::vector<TrainedTree> trees_;
+};
+
+class DpBoostTrainer final : public ResolvingTrainer<Resolved> {
+ public:
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Read(settings, schema));
+    if (options.epsilon && resolved.filtering == Filtering::kNone) {
+      return absl::InvalidArgumentError(
+          "filtering=none: noise is for gradients that are held to a bound; take clamp or drop");
+    }
+    const uint32_t depth = resolved.tree.depth;
+    COPPICE_RETURN_IF_ERROR(CheckSize({.trees = resolved.trees}, depth));
+    COPPICE_ASSIGN_OR_RETURN(const Share of_tree,
+                             EqualShare(Share::Of(options.epsilon),
+                                        resolved.all_rows() ? resolved.trees : resolved.ensembles));
+    resolved.leaf.share = of_tree;
+    if (depth > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(of_tree, settings.Real("structure")));
+      COPPICE_ASSIGN_OR_RETURN(resolved.tree.split, EqualShare(shares.part, depth));
+      resolved.leaf.share = shares.rest;
+    }
+    if (options.epsilon) resolved.releases = ReleasesOf(resolved);
+    return resolved;
+  }
+
+  std::vector<Release> PlanOf(const Resolved& resolved) const override { return resolved.releases; }
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+    return WarnOfNoise(ViewOf(resolved), resolved.tree.depth, resolved.leaf.share);
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
+                             PublicBins(rows.schema(), resolved.cuts));
+    COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+    Releaser releaser(resolved.selection, random);
+    Boosting boosting(rows.schema(), binned, resolved, releaser, progress);
+    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
+    return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
+                     options, resolved.releases);
+  }
+
+  AlgorithmInfo info_ = {.name = "dpboost",
+                         .summary = "gradient boosting whose trees see different rows",
+                         .source = "Li, Wu, Wen, He 2020, Algorithms 1 and 2",
+                         .regression = true,
+                         .parameters = Parameters()};
+};
+
+}  // namespace
+
+const Trainer& DpBoost() {
+  static const DpBoostTrainer kTrainer;
+  return kTrainer;
+}
+
+}  // namespace coppice

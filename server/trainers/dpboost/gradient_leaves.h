@@ -1,0 +1,44 @@
+// The leaf values of a tree of gradient boosting, released.
+//
+// Released   one output: n + S and n - S of the residuals' sum S and their number n, in steps (the
+//            half-sum encoding): a record moves them by U + r and U - r, |r| <= U = kGradientSteps,
+//            so 2U in L1. Several: n and every output's S, with a record moving n by U steps and
+//            the sums by 2U in L1, so 3U (gradients.h has the bounds).
+// Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
+//            one. Values are post-processing of what is released.
+// Value      S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if n + lambda is 0.
+// Source     DPBoost, section 3.1 (geometric leaf clipping); docs/mechanisms.md#dpboost.
+
+#ifndef COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_LEAVES_H_
+#define COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_LEAVES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/trainers/core/releaser.h"
+#include "server/trainers/dpboost/gradient_tree.h"
+
+namespace coppice {
+
+// By how much one record moves what is released of the leaves, in L1.
+constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
+  return (outputs > 1 ? 3 : 2) * uint64_t{kGradientSteps};
+}
+
+// One row of numbers a leaf, before noise: what ReleaseGradientLeaves() adds it to.
+std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree);
+
+struct GradientLeafOptions {
+  Share share = Share::WithoutPrivacy();
+  Lambda lambda;
+  double clip = 1;  // in units of g*
+};
+
+// values[leaf][output], in units of g*.
+absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
+    const GradientTree& tree, const GradientLeafOptions& options, Releaser& releaser);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_LEAVES_H_

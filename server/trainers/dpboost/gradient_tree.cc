@@ -1,0 +1,209 @@
+#include "server/trainers/dpboost/gradient_tree.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+namespace {
+
+// Rows [begin, end) of the tree's rows, as they are ordered by then.
+struct Range {
+  size_t begin = 0, end = 0;
+  size_t size() const { return end - begin; }
+};
+
+class Growing {
+ public:
+  Growing(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
+          const GradientTreeOptions& options, Releaser& releaser)
+      : all_(all),
+        seen_(std::move(seen)),
+        options_(options),
+        releaser_(releaser),
+        builder_(histograms),
+        row_scratch_(seen_.rows.size()),
+        value_scratch_(seen_.rows.size()) {}
+
+  absl::Status Grow() {
+    const Range everything{.begin = 0, .end = seen_.rows.size()};
+    std::optional<Histogram> histogram;
+    if (options_.depth > 0) histogram = Build(everything);
+    return GrowNode(Cell(all_.bins()), everything, 0, std::move(histogram)).status();
+  }
+
+  absl::StatusOr<GradientTree> Finish(const Schema& schema) && {
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes_), schema));
+    begin_.push_back(seen_.rows.size());
+    return GradientTree{.grown = {.tree = std::move(tree),
+                                  .rows = std::move(seen_.rows),
+                                  .begin = std::move(begin_)},
+                        .residuals = std::move(seen_.values)};
+  }
+
+ private:
+  struct Children {
+    std::optional<Histogram> left{}, right{};
+  };
+
+  // The new node's position. `histogram` is of the node's rows, unless it is a leaf.
+  absl::StatusOr<uint32_t> GrowNode(const Cell& cell, Range rows, uint32_t level,
+                                    std::optional<Histogram> histogram) {
+    const auto node = static_cast<uint32_t>(nodes_.size());
+    nodes_.emplace_back();
+    std::optional<BinSplit> split;
+    if (level < options_.depth) {
+      COPPICE_ASSIGN_OR_RETURN(split, Choose(cell, *histogram));
+    }
+    if (!split) {
+      begin_.push_back(rows.begin);
+      return node;
+    }
+    const size_t middle = Divide(rows, *split);
+    const Range left{.begin = rows.begin, .end = middle}, right{.begin = middle, .end = rows.end};
+    Children children;
+    if (level + 1 < options_.depth) children = HistogramsOf(left, right, std::move(*histogram));
+    histogram.reset();
+    nodes_[node] = split->ToNode(all_.bins());
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t of_left, GrowNode(cell.Left(*split), left, level + 1,
+                                                              std::move(children.left)));
+    COPPICE_ASSIGN_OR_RETURN(const uint32_t of_right, GrowNode(cell.Right(*split), right, level + 1,
+                                                               std::move(children.right)));
+    nodes_[node].left = of_left;
+    nodes_[node].right = of_right;
+    return node;
+  }
+
+  Histogram Build(Range range) {
+    ResidualSpans residuals;
+    for (const std::vector<int32_t>& values : seen_.values) {
+      residuals.push_back(absl::MakeConstSpan(values).subspan(range.begin, range.size()));
+    }
+    return builder_.Build(absl::MakeConstSpan(seen_.rows).subspan(range.begin, range.size()),
+                          residuals);
+  }
+
+  // Looks at the rows of the smaller child only, to save time.
+  Children HistogramsOf(Range left, Range right, Histogram parent) {
+    const bool left_is_smaller = left.size() <= right.size();
+    Histogram smaller = Build(left_is_smaller ? left : right);
+    parent.Subtract(smaller);
+    if (left_is_smaller) return {.left = std::move(smaller), .right = std::move(parent)};
+    return {.left = std::move(parent), .right = std::move(smaller)};
+  }
+
+  // Unset: no split is left in the cell.
+  absl::StatusOr<std::optional<BinSplit>> Choose(const Cell& cell, const Histogram& histogram) {
+    candidates_.clear();
+    scores_.clear();
+    for (const uint32_t feature : cell.SplittableFeatures()) {
+      const std::vector<BinSplit> splits = cell.Splits(feature);
+      candidates_.insert(candidates_.end(), splits.begin(), splits.end());
+      ScoreSplits(splits, histogram, feature);
+    }
+    if (candidates_.empty()) return std::nullopt;
+    COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
+                             releaser_.Select(scores_, options_.split, kGainRange));
+    return candidates_[chosen];
+  }
+
+  // `splits` are of one feature, those of numbers in the order of their bins.
+  void ScoreSplits(absl::Span<const BinSplit> splits, const Histogram& histogram,
+                   uint32_t feature) {
+    const size_t begin = builder_.begin(feature), bins = all_.bins()[feature].size();
+    const absl::Span<const int64_t> counts =
+        absl::MakeConstSpan(histogram.counts).subspan(begin, bins);
+    left_.assign(histogram.sums.size(), 0);
+    total_.assign(histogram.sums.size(), 0);
+    right_.resize(histogram.sums.size());
+    for (size_t k = 0; k < total_.size(); ++k) {
+      const int64_t* const sums = &histogram.sums[k][begin];
+      total_[k] = std::accumulate(sums, sums + bins, int64_t{0});
+    }
+    const int64_t count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    int64_t left_count = 0;
+    size_t next = 0;  // of the bins that are added up in left_
+    for (const BinSplit& split : splits) {
+      if (split.kind != SplitKind::kNumeric) {  // one bin alone, and after it no run of bins
+        left_.assign(left_.size(), 0);
+        left_count = 0;
+        next = split.bin;
+      } else if (next > 0 && next == split.bin && counts[next] == 0) {
+        // The same rows on either side as before. That saves time, and changes nothing else.
+        scores_.push_back(scores_.back());
+        ++next;
+        continue;
+      }
+      for (; next <= split.bin; ++next) {
+        left_count += counts[next];
+        for (size_t k = 0; k < left_.size(); ++k) left_[k] += histogram.sums[k][begin + next];
+      }
+      for (size_t k = 0; k < left_.size(); ++k) right_[k] = total_[k] - left_[k];
+      scores_.push_back(GainOf(left_count, left_) + GainOf(count - left_count, right_));
+    }
+  }
+
+  int64_t GainOf(int64_t count, const std::vector<int64_t>& sums) const {
+    return sums.size() == 1 ? GainTerm(count, sums[0], options_.lambda)
+                            : GainTerm(count, sums, options_.squared_norm, options_.lambda);
+  }
+
+  // Moves the rows that go left to the front, in order; returns where the others begin.
+  size_t Divide(Range range, const BinSplit& split) {
+    const absl::Span<const uint16_t> column = all_.column(split.feature);
+    goes_left_.resize(range.size());
+    // Both kinds of splits are runs of bins; one comparison tells.
+    const uint32_t first = split.kind == SplitKind::kNumeric ? 0 : split.bin;
+    const uint32_t reach = split.bin - first;
+    const uint32_t* const rows = seen_.rows.data() + range.begin;
+    for (size_t i = 0; i < range.size(); ++i) {
+      goes_left_[i] = column[rows[i]] - first <= reach ? 1 : 0;
+    }
+    for (std::vector<int32_t>& values : seen_.values) Reorder(range, values, value_scratch_);
+    return Reorder(range, seen_.rows, row_scratch_);
+  }
+
+  template <typename T>
+  size_t Reorder(Range range, std::vector<T>& values, std::vector<T>& scratch) const {
+    size_t left = range.begin, right = 0;
+    for (size_t i = 0; i < range.size(); ++i) {
+      const T value = values[range.begin + i];
+      values[left] = value;
+      scratch[right] = value;
+      left += goes_left_[i];
+      right += 1u - goes_left_[i];
+    }
+    std::copy_n(scratch.begin(), right, values.begin() + static_cast<std::ptrdiff_t>(left));
+    return left;
+  }
+
+  const BinnedRows& all_;
+  RowResiduals seen_;
+  const GradientTreeOptions& options_;
+  Releaser& releaser_;
+  HistogramBuilder& builder_;
+  std::vector<uint32_t> row_scratch_;
+  std::vector<int32_t> value_scratch_;
+  std::vector<uint8_t> goes_left_;
+  std::vector<BinSplit> candidates_;
+  std::vector<int64_t> scores_;
+  std::vector<int64_t> total_, left_, right_;  // of a split's rows
+  std::vector<Node> nodes_;
+  std::vector<size_t> begin_;  // of each leaf's rows
+};
+
+}  // namespace
+
+absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
+                                              HistogramBuilder& histograms, RowResiduals seen,
+                                              const GradientTreeOptions& options,
+                                              Releaser& releaser) {
+  Growing growing(all, histograms, std::move(seen), options, releaser);
+  COPPICE_RETURN_IF_ERROR(growing.Grow());
+  return std::move(growing).Finish(schema);
+}
+
+}  // namespace coppice

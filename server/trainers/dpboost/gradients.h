@@ -1,0 +1,70 @@
+// What each record asks of the next tree of a boosted model, and the scores that trees add up to.
+//
+// Residuals  minus the loss' gradient at the record's score, in units of g*, the largest at the
+//            start, on a grid of kGradientSteps: a function of the record and of released values
+//            alone. One output, or one a class if there are more than two.
+//            square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
+//            logistic   1{y = k} - p_k of the classes' probabilities p
+// Bound      |residual| <= kGradientSteps with one output. With several, those of the classes that
+//            the record is not of are not above 0, and the one that it is of is minus their sum, at
+//            most kGradientSteps: the L1 norm is at most twice that, the squared Euclidean norm
+//            twice its square.
+// Filtering  a record whose residual exceeds g* is left out of the tree, or counts with g*. Either
+//            looks at the record alone, after it was assigned to the tree. Where nothing is private
+//            there need be none: then g* is so large that none exceeds it, and boosting is
+//            what it is elsewhere.
+// Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
+// Threads    not safe to share.
+// Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
+
+#ifndef COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
+#define COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/dpboost/gradient_tree.h"
+
+namespace coppice {
+
+enum class BoostLoss : uint8_t { kSquare, kLogistic };
+enum class Filtering : uint8_t { kDrop, kClamp, kNone };
+
+class Gradients {
+ public:
+  // All scores are 0. kSquare is for two classes and for numbers, kLogistic for classes. `rows`
+  // must outlive the object.
+  Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering);
+
+  uint32_t outputs() const { return static_cast<uint32_t>(scores_.size()); }
+  // Of a record's residuals, in squared steps.
+  uint32_t squared_norm() const { return outputs() > 1 ? 2 : 1; }
+
+  // Of those of `rows` that have a label and are not left out.
+  RowResiduals Of(absl::Span<const uint32_t> rows) const;
+
+  // Moves the scores of `rows` by `value`, a mean residual of each output in units of g*.
+  absl::Status Add(absl::Span<const uint32_t> rows, absl::Span<const double> value);
+
+  // What that adds to a model's outputs (LeafKind::kScores).
+  std::vector<double> ToOutputs(absl::Span<const double> value) const;
+
+ private:
+  // False if the record is left out.
+  bool FillOne(uint32_t row, int32_t& residual) const;
+  bool FillClasses(uint32_t row, absl::Span<int32_t> residuals) const;
+
+  const BinnedRows& rows_;
+  BoostLoss loss_;
+  Filtering filtering_;
+  double bound_ = 1;                         // g*
+  double step_ = 1;                          // by which a mean residual of g* moves a score
+  std::vector<std::vector<double>> scores_;  // scores_[output][row]
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_

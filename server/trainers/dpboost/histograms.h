@@ -1,0 +1,62 @@
+// How many rows of a node are in each bin of each column, and the sums of their residuals: all that
+// the scores of a node's splits depend on.
+//
+// Residuals  whole numbers of at most kGradientSteps (split_scores.h) in size, one or more an
+//            output. Sums are exact, in 64 bits, so that the order of rows does not matter.
+// Subtract   the histogram of a child is its parent's less its sibling's, because residuals do not
+//            change while a tree grows. Which child is counted row by row affects time alone.
+// Speed      the bins of a row lie side by side, so a node of few rows reads what it needs and no
+//            more, however its rows are scattered. A row's residual and the one that it counts for
+//            are added in one 64-bit word.
+// Threads    a builder is not safe to share; histograms are plain values.
+
+#ifndef COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_
+#define COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/trainers/core/bins.h"
+
+namespace coppice {
+
+// residuals[output][i] is of the i-th row that is looked at.
+using ResidualSpans = std::vector<absl::Span<const int32_t>>;
+
+// Bins of all columns one after the other.
+struct Histogram {
+  std::vector<int64_t> counts;
+  std::vector<std::vector<int64_t>> sums;  // sums[output]
+
+  // Less the rows of `part`, which are some of these.
+  void Subtract(const Histogram& part);
+};
+
+class HistogramBuilder {
+ public:
+  // Copies the rows' bins: 2 bytes each, 4 if all columns together have more than 2^16 bins.
+  explicit HistogramBuilder(const BinnedRows& rows);
+
+  // Of `rows`, with as many outputs as `residuals` has.
+  Histogram Build(absl::Span<const uint32_t> rows, const ResidualSpans& residuals);
+
+  // Where a column's bins begin in a histogram.
+  size_t begin(size_t column) const { return begin_[column]; }
+
+ private:
+  void Add(absl::Span<const uint32_t> rows, absl::Span<const int32_t> residuals);
+  void Unpack(Histogram& histogram, size_t output);
+
+  size_t columns_;
+  std::vector<size_t> begin_;  // one a column, and the end
+  // Place in a histogram of row r's bin of column c, at r * columns_ + c. One of them is used.
+  std::vector<uint16_t> places_;
+  std::vector<uint32_t> wide_places_;
+  std::vector<uint64_t> packed_;  // counts and sums of a block of rows
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_

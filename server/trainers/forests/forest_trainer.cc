@@ -1,0 +1,16 @@
+#include "server/trainers/forests/forest_trainer.h"
+
+#include "common/base/status_macros.h"
+
+namespace coppice {
+
+absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const CheckedSettings& settings,
+                                             const TrainOptions& options) {
+  const EnsembleOptions ensemble = ReadEnsemble(settings);
+  const uint32_t depth = DepthOf(settings, schema);
+  COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
+  COPPICE_ASSIGN_OR_RETURN(const Share tree, ShareOfTree(ensemble, Share::Of(options.epsilon)));
+  return ResolvedForest{.ensemble = ensemble, .depth = depth, .leaves = tree, .releases = {}};
+}
+
+}  // namespace coppice

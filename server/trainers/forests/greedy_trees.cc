@@ -1,0 +1,96 @@
+// Greedy trees: at each node a private choice among all splits of all (or some) features.
+//
+// Source     maxtree: Liu, Li, Li, Chen, "Differentially private classification with decision tree
+//            ensemble" (2018): splits by the number of rows in their side's largest class. dpdf:
+//            Fletcher, Islam, "A differentially private decision forest" (2015): splits by the Gini
+//            impurity.
+// Guarantee  epsilon-DP, add or remove one row. A level costs its share, by scores whose range is
+//            proved in split_scores.h, and the leaves theirs.
+// Deviates   global ranges instead of local sensitivities, whose size shows rows; numeric features
+//            on public cuts; no pruning by exact counts.
+
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/forests/forest_trainer.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/forests/split_choosers.h"
+
+namespace coppice {
+namespace {
+
+struct Resolved : ResolvedForest {
+  GreedyChooser::Options split;
+};
+
+class GreedyTrainer final : public ForestTrainer<Resolved> {
+ public:
+  explicit GreedyTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
+
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
+    Resolved resolved{forest,
+                      {.features = static_cast<size_t>(settings.Integer("features")),
+                       .score = score,
+                       .share = forest.leaves}};
+    Releases releases(forest.ensemble);
+    if (forest.depth > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                               Divide(forest.leaves, settings.Real("structure")));
+      COPPICE_ASSIGN_OR_RETURN(resolved.split.share, EqualShare(shares.part, forest.depth));
+      resolved.leaves = shares.rest;
+      releases.Add("a split at every node of a level", SelectionName(forest.ensemble.selection),
+                   resolved.split.share, forest.depth);
+    }
+    releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
+    resolved.releases = std::move(releases).Take();
+    return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const auto make_chooser = [&](Releaser& releaser) {
+      return GreedyChooser(resolved.split, releaser);
+    };
+    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+  }
+
+  AlgorithmInfo info_;
+};
+
+std::vector<Parameter> Parameters(const EnsembleDefaults& defaults, std::string score) {
+  std::vector<Parameter> parameters = EnsembleParameters(defaults);
+  parameters.push_back(DepthParameter("5", "levels of each tree"));
+  parameters.push_back(StructureParameter("0.5"));
+  parameters.push_back(IntegerParameter("features", 0, 1'000'000, "0",
+                                        "random features that a node chooses from; 0: all"));
+  parameters.push_back(ScoreParameter(std::move(score)));
+  return parameters;
+}
+
+}  // namespace
+
+const Trainer& MaxTree() {
+  static const GreedyTrainer kTrainer({.name = "maxtree",
+                                       .summary = "greedy trees by the rows of the largest classes",
+                                       .source = "Liu, Li, Li, Chen 2018",
+                                       .parameters = Parameters({.cuts = "31"}, "miscount")});
+  return kTrainer;
+}
+
+const Trainer& Dpdf() {
+  static const GreedyTrainer kTrainer(
+      {.name = "dpdf",
+       .summary = "greedy trees by Gini impurity, numbers in five bins",
+       .source = "Fletcher, Islam 2015",
+       .parameters = Parameters({.vote = "mean", .cuts = "4"}, "gini")});
+  return kTrainer;
+}
+
+}  // namespace coppice

@@ -1,0 +1,183 @@
+// SSPE, second setting, and PTE: only labels are private.
+//
+// Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (II), and Algorithm 4.
+// Guarantee  epsilon-DP for a change of one row's label. Features, and which rows have a label, are
+//            public: trees are grown on the features of all rows with exact medians, and may stop
+//            at small nodes. A labelled row fills the leaves of one tree; a change of its label
+//            moves two counts by 1, which the noise covers (with two classes one count alone is
+//            released). PTE's second ensemble is fitted to what the first predicts for the public
+//            features of the unlabelled rows: post-processing, which costs nothing.
+// Deviates   the paper's noise covers one count, and would cost twice the epsilon; its PTE is said
+//            to be for private features, where its trees, which share all rows, would cost epsilon
+//            each (docs/mechanisms.md#sspe).
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/forests/forest_trainer.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/forests/semi_supervised.h"
+#include "server/trainers/forests/split_choosers.h"
+
+namespace coppice {
+namespace {
+
+struct Resolved : ResolvedForest {
+  std::optional<size_t> min_leaf{};  // unset: chosen from what is public
+  double labelled = 0;
+  uint32_t second_trees = 0;  // of PTE's second ensemble; 0 for SSPE
+};
+
+class PublicMedianTrainer final : public ForestTrainer<Resolved> {
+ public:
+  explicit PublicMedianTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
+
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  // Leaves of so many rows that a tree's share of their labels is three deviations of the noise
+  // that the lead of one class has. How many rows have labels is public here.
+  static size_t MinLeaf(const Resolved& resolved, const Sides& sides) {
+    constexpr size_t kLeast = 10;  // the paper's
+    if (resolved.min_leaf) return *resolved.min_leaf;
+    const auto labelled = static_cast<double>(sides.labelled.size());
+    if (!resolved.leaves.is_private() || labelled == 0) return kLeast;
+    const double rows = labelled + static_cast<double>(sides.unlabelled.size());
+    const double lead = 3 * 2 * std::sqrt(2.0) / resolved.leaves.budget().epsilon();
+    const double share = labelled / rows / resolved.ensemble.trees;
+    return std::max(kLeast, static_cast<size_t>(std::min(lead / share, rows)));
+  }
+
+  // Grown on the features of all rows, filled from the labels of `group`.
+  absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
+                                          const std::vector<uint32_t>& group,
+                                          const Resolved& resolved, size_t min_leaf,
+                                          const Share& share, Releaser& releaser) const {
+    PublicMedianChooser chooser(min_leaf, releaser);
+    COPPICE_ASSIGN_OR_RETURN(
+        const GrownTree grown,
+        GrowTree(schema, binned, AllRows(binned.num_rows()), resolved.depth, chooser));
+    COPPICE_ASSIGN_OR_RETURN(const GrownTree filled, FillTree(schema, grown.tree, binned, group));
+    return TrainLeaves(binned, filled, info_.neighbours, share, releaser);
+  }
+
+  // The unlabelled rows get the labels that the released trees predict; the labelled ones lose
+  // theirs, so that nothing after this sees a private label.
+  static absl::Status Relabel(const Table& rows, const Sides& sides,
+                              const std::vector<TrainedTree>& trees, BinnedRows& binned) {
+    Forest forest;
+    std::vector<std::vector<LeafPrediction>> leaves;
+    for (const TrainedTree& tree : trees) {
+      forest.push_back(tree.tree);
+      leaves.push_back(tree.leaves);
+    }
+    COPPICE_ASSIGN_OR_RETURN(
+        const Model model,
+        Model::Create(rows.schema(), std::move(forest), std::move(leaves), {}, LeafKind::kWeights));
+    std::vector<uint32_t> labels(binned.num_rows(), kUnlabelled);
+    Row row;
+    for (const uint32_t r : sides.unlabelled) {
+      rows.CopyRow(r, row);
+      labels[r] = model.Predict(row).label;
+    }
+    binned.Relabel(std::move(labels));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(ResolvedForest forest, ResolveForest(schema, settings, options));
+    Releases releases(forest.ensemble, "labelled rows");
+    releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
+    forest.releases = std::move(releases).Take();
+    Resolved resolved{std::move(forest)};
+    resolved.labelled = settings.Real("labelled");
+    if (settings.Has("min_leaf")) {
+      resolved.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
+    }
+    if (settings.HasParameter("second_trees")) {
+      resolved.second_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
+    }
+    return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
+                             PublicBins(rows.schema(), resolved.ensemble.cuts));
+    COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+    Releaser releaser(resolved.ensemble.selection, random);
+    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
+    COPPICE_ASSIGN_OR_RETURN(const auto groups,
+                             DrawGroups(sides.labelled, resolved.ensemble, releaser));
+    const size_t min_leaf = MinLeaf(resolved, sides);
+    const double all = resolved.ensemble.trees + resolved.second_trees;
+    std::vector<TrainedTree> trees;
+    for (const std::vector<uint32_t>& group : groups) {
+      COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
+      COPPICE_ASSIGN_OR_RETURN(
+          trees.emplace_back(),
+          GrowAndFill(rows.schema(), binned, group, resolved, min_leaf, resolved.leaves, releaser));
+    }
+    if (resolved.second_trees > 0) {
+      COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
+      for (uint32_t t = 0; t < resolved.second_trees; ++t) {
+        COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
+        COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
+                                 GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
+                                             min_leaf, Share::WithoutPrivacy(), releaser));
+      }
+    }
+    return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,
+                     resolved.releases);
+  }
+
+  AlgorithmInfo info_;
+};
+
+std::vector<Parameter> Parameters() {
+  std::vector<Parameter> parameters = EnsembleParameters({.selects = false});
+  parameters.push_back(
+      DepthParameter("", "most levels of each tree, as many as there are features if not set"));
+  parameters.push_back(
+      IntegerParameter("min_leaf", 0, 1'000'000'000, "",
+                       "nodes of at most so many rows are leaves, which is public. If not set, as "
+                       "many as it takes for "
+                       "the labels of a leaf to stand out of the noise, and 10 at least"));
+  parameters.push_back(LabelledParameter());
+  return parameters;
+}
+
+}  // namespace
+
+const Trainer& Sspe2() {
+  static const PublicMedianTrainer kTrainer(
+      {.name = "sspe2",
+       .summary = "median trees on public features, filled from private labels",
+       .source = "Huang, Lei, Kaban 2022, Algorithm 3, setting (II)",
+       .neighbours = Neighbours::kChangeLabel,
+       .parameters = Parameters()});
+  return kTrainer;
+}
+
+const Trainer& Pte() {
+  static const PublicMedianTrainer kTrainer = [] {
+    AlgorithmInfo info{.name = "pte",
+                       .summary = "as sspe2, then a second forest on what the first predicts",
+                       .source = "Huang, Lei, Kaban 2022, Algorithm 4",
+                       .neighbours = Neighbours::kChangeLabel,
+                       .parameters = Parameters()};
+    info.parameters.push_back(IntegerParameter(
+        "second_trees", 0, 1024, "20",
+        "trees of the second forest, which costs nothing: it sees predictions alone"));
+    return PublicMedianTrainer(std::move(info));
+  }();
+  return kTrainer;
+}
+
+}  // namespace coppice

@@ -1,0 +1,114 @@
+// What forests do without privacy, to compare with: random forests and extremely randomized trees.
+//
+// Source     Breiman, "Random forests" (2001); Geurts, Ernst, Wehenkel, "Extremely randomized
+//            trees" (2006). Median trees without privacy are spe or diprime with epsilon inf.
+// Guarantee  none at all. They take no epsilon, and the daemon does not offer them.
+
+#include <cmath>
+
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/forests/split_choosers.h"
+
+namespace coppice {
+namespace {
+
+class ReferenceTrainer final : public Trainer {
+ public:
+  ReferenceTrainer(AlgorithmInfo info, bool bootstrap, bool one_split)
+      : info_(std::move(info)), bootstrap_(bootstrap), one_split_(one_split) {}
+
+  const AlgorithmInfo& info() const override { return info_; }
+
+  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                            const TrainOptions& options) const override {
+    COPPICE_RETURN_IF_ERROR(Settings(schema, options).status());
+    return std::vector<Release>();
+  }
+
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
+                                                    const TrainOptions&) const override {
+    return std::vector<std::string>();
+  }
+
+  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                              const TrainProgress& progress) const override {
+    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings, Settings(rows.schema(), options));
+    const EnsembleOptions ensemble{.trees = static_cast<uint32_t>(settings.Integer("trees")),
+                                   .groups = false,
+                                   .average = true,
+                                   .cuts = static_cast<uint32_t>(settings.Integer("cuts"))};
+    const auto square_root = static_cast<size_t>(
+        std::lround(std::sqrt(static_cast<double>(rows.schema().num_features()))));
+    const bool regression = rows.schema().target().has_value();
+    const GreedyChooser::Options split{
+        .features = regression && !one_split_ ? 0 : square_root,
+        .one_split = one_split_,
+        .score = regression ? SplitScore::kSquaredError : SplitScore::kGini,
+        .share = Share::WithoutPrivacy(),
+        .min_rows = regression ? size_t{5} : size_t{2}};
+    const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& all,
+                          Releaser& releaser) -> absl::StatusOr<GrownTree> {
+      std::vector<uint32_t> drawn = all;
+      if (bootstrap_) {
+        for (uint32_t& row : drawn) {
+          COPPICE_ASSIGN_OR_RETURN(const uint64_t place, releaser.Below(all.size()));
+          row = all[place];
+        }
+      }
+      GreedyChooser chooser(split, releaser);
+      return GrowTree(rows.schema(), binned, std::move(drawn),
+                      static_cast<uint32_t>(settings.Integer("depth")), chooser);
+    };
+    return TrainEnsemble(rows, ensemble, info_, options, Share::WithoutPrivacy(), {}, grow, random,
+                         progress);
+  }
+
+ private:
+  absl::StatusOr<CheckedSettings> Settings(const Schema& schema,
+                                           const TrainOptions& options) const {
+    if (options.epsilon) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(info_.name, " is not private: it takes no epsilon but inf"));
+    }
+    COPPICE_RETURN_IF_ERROR(CheckTask(info_, schema));
+    return CheckedSettings::Create(info_.parameters, options.settings);
+  }
+
+  AlgorithmInfo info_;
+  bool bootstrap_;
+  bool one_split_;
+};
+
+std::vector<Parameter> Parameters() {
+  return {IntegerParameter("trees", 1, 1024, "100", "number of trees"),
+          DepthParameter("16", "most levels of each tree"),
+          IntegerParameter("cuts", 1, 4096, "255", "public cut points of a numeric feature")};
+}
+
+}  // namespace
+
+const Trainer& RandomForest() {
+  static const ReferenceTrainer kTrainer({.name = "random_forest",
+                                          .summary = "not private: random forest",
+                                          .source = "Breiman 2001",
+                                          .is_private = false,
+                                          .regression = true,
+                                          .parameters = Parameters()},
+                                         /*bootstrap=*/true, /*one_split=*/false);
+  return kTrainer;
+}
+
+const Trainer& ExtraTrees() {
+  static const ReferenceTrainer kTrainer({.name = "extra_trees",
+                                          .summary = "not private: extremely randomized trees",
+                                          .source = "Geurts, Ernst, Wehenkel 2006",
+                                          .is_private = false,
+                                          .regression = true,
+                                          .parameters = Parameters()},
+                                         /*bootstrap=*/false, /*one_split=*/true);
+  return kTrainer;
+}
+
+}  // namespace coppice

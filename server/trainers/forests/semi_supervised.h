@@ -1,0 +1,29 @@
+// Rows with labels and rows without, for the semi-supervised trainers.
+
+#ifndef COPPICE_SERVER_TRAINERS_FORESTS_SEMI_SUPERVISED_H_
+#define COPPICE_SERVER_TRAINERS_FORESTS_SEMI_SUPERVISED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/settings.h"
+
+namespace coppice {
+
+// labelled: of the rows that have a label, the share whose label is used.
+Parameter LabelledParameter();
+
+struct Sides {
+  std::vector<uint32_t> labelled, unlabelled;  // positions
+};
+
+// A row without a label is unlabelled; one with a label is labelled with probability `share`, by a
+// coin of its own, whatever the other rows are.
+absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, Releaser& releaser);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_FORESTS_SEMI_SUPERVISED_H_

@@ -1,0 +1,79 @@
+// SPE, the supervised private ensemble of median trees.
+//
+// Source     Huang, Lei, Kaban, "Noise-efficient learning of differentially private partitioning
+//            machine ensembles" (2022), Algorithms 1 and 2, geometric shares of section 4.2.
+// Guarantee  epsilon-DP, add or remove one row. A level costs its share (a median of each node by
+//            scores of range 2), the leaves theirs; the groups are drawn row by row.
+// Deviates   medians are chosen on public cuts instead of between the node's own extremes, every
+//            tree is grown to its public depth instead of stopping at ten rows, and groups have
+//            random sizes: as printed, each of these shows rows (docs/mechanisms.md#spe).
+
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/forests/forest_trainer.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/forests/split_choosers.h"
+
+namespace coppice {
+namespace {
+
+struct Resolved : ResolvedForest {
+  std::vector<Share> levels;
+};
+
+class SpeTrainer final : public ForestTrainer<Resolved> {
+ public:
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    Resolved resolved{forest, /*levels=*/{}};
+    Releases releases(forest.ensemble);
+    if (forest.depth > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                               Divide(forest.leaves, settings.Real("structure")));
+      COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(shares.part, forest.depth));
+      resolved.leaves = shares.rest;
+    }
+    AddMedians(resolved.levels, forest.ensemble.selection, releases);
+    releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
+    resolved.releases = std::move(releases).Take();
+    return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const auto make_chooser = [&](Releaser& releaser) {
+      return MedianChooser(resolved.levels, releaser);
+    };
+    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+  }
+
+  AlgorithmInfo info_ = {
+      .name = "spe",
+      .summary = "forest of median trees on random features",
+      .source = "Huang, Lei, Kaban 2022, Algorithms 1 and 2",
+      .regression = true,
+      .parameters = [] {
+        std::vector<Parameter> parameters = EnsembleParameters({});
+        parameters.push_back(DepthParameter(
+            "",
+            "levels of each tree, as many as there are features if not set. Deeper trees tell "
+            "more rows apart, and have fewer rows and noisier splits in each node"));
+        parameters.push_back(StructureParameter("0.5"));
+        return parameters;
+      }()};
+};
+
+}  // namespace
+
+const Trainer& Spe() {
+  static const SpeTrainer kTrainer;
+  return kTrainer;
+}
+
+}  // namespace coppice

@@ -1,0 +1,97 @@
+// The ways in which trainers choose the split of a node.
+//
+// Guarantee  each choice costs what its class says, one level's share at a time. Which features are
+//            looked at is drawn from those the cell can still split: public coins, no cost.
+// Source     docs/mechanisms.md#split-choice; the papers at each class.
+
+#ifndef COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_
+#define COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "server/trainers/core/grower.h"
+#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/split_sums.h"
+
+namespace coppice {
+
+// A random feature, split near its median (SPE, Algorithm 1). Costs the level's share.
+class MedianChooser final : public SplitChooser {
+ public:
+  // One share a level.
+  MedianChooser(std::vector<Share> shares, Releaser& releaser)
+      : shares_(std::move(shares)), releaser_(releaser) {}
+  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+
+ private:
+  std::vector<Share> shares_;
+  Releaser& releaser_;
+};
+
+// As MedianChooser without noise, and a leaf where at most `min_leaf` rows are: for features that
+// are public (SSPE-2, PTE).
+class PublicMedianChooser final : public SplitChooser {
+ public:
+  PublicMedianChooser(size_t min_leaf, Releaser& releaser)
+      : min_leaf_(min_leaf), releaser_(releaser) {}
+  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+
+ private:
+  size_t min_leaf_;
+  Releaser& releaser_;
+};
+
+// The best of the medians of K random features (DiPriMe, Algorithm 1). Costs K median shares and
+// one choice share; with one feature the median's alone.
+class BestMedianChooser final : public SplitChooser {
+ public:
+  struct Options {
+    uint32_t features = 1;  // K
+    SplitScore score = SplitScore::kGini;
+    Share median;
+    Share choice;  // not spent if K is 1
+  };
+  BestMedianChooser(const Options& options, Releaser& releaser)
+      : options_(options), releaser_(releaser) {}
+  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+
+ private:
+  Options options_;
+  Releaser& releaser_;
+};
+
+// A random feature and a random split of it: rows are not looked at, so it costs nothing.
+class RandomChooser final : public SplitChooser {
+ public:
+  explicit RandomChooser(Releaser& releaser) : releaser_(releaser) {}
+  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+
+ private:
+  Releaser& releaser_;
+};
+
+// The best of all splits of some random features. Costs the share at every level.
+class GreedyChooser final : public SplitChooser {
+ public:
+  struct Options {
+    size_t features = 0;     // 0: all
+    bool one_split = false;  // of each feature a random split only (extremely randomized trees)
+    SplitScore score = SplitScore::kGini;
+    Share share;
+    size_t min_rows = 0;  // without privacy only: nodes of fewer rows, or of one class, are leaves
+  };
+  GreedyChooser(const Options& options, Releaser& releaser)
+      : options_(options), releaser_(releaser) {}
+  absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
+
+ private:
+  Options options_;
+  Releaser& releaser_;
+};
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_

@@ -1,0 +1,96 @@
+// SSPE, first setting: trees grown on rows without labels, leaves filled from rows with labels, the
+// features and the labels of both private.
+//
+// Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (I).
+// Guarantee  epsilon-DP, add or remove one row, labelled or not: a row is in one group and either
+//            grows a tree or fills its leaves, never both, and which of them is its own matter (it
+//            has a label or it has not) or a coin of its own. So each side may spend all of
+//            epsilon.
+// Deviates   as SPE does (spe.cc); groups and sides are drawn row by row.
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/forests/forest_trainer.h"
+#include "server/trainers/forests/forests.h"
+#include "server/trainers/forests/semi_supervised.h"
+#include "server/trainers/forests/split_choosers.h"
+
+namespace coppice {
+namespace {
+
+struct Resolved : ResolvedForest {
+  double labelled;
+  std::vector<Share> levels;
+};
+
+class Sspe1Trainer final : public ForestTrainer<Resolved> {
+ public:
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override {
+    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    Resolved resolved{forest, settings.Real("labelled"), /*levels=*/{}};
+    COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(forest.leaves, forest.depth));
+    Releases growing(forest.ensemble, "rows that grow trees");
+    Releases filling(forest.ensemble, "rows that fill leaves");
+    AddMedians(resolved.levels, forest.ensemble.selection, growing);
+    filling.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
+    resolved.releases = std::move(growing).Take();
+    for (Release& release : std::move(filling).Take()) {
+      resolved.releases.push_back(std::move(release));
+    }
+    return resolved;
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override {
+    const EnsembleOptions& ensemble = resolved.ensemble;
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
+                             PublicBins(rows.schema(), ensemble.cuts));
+    COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
+    Releaser releaser(ensemble.selection, random);
+    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
+    COPPICE_ASSIGN_OR_RETURN(const auto growing, DrawGroups(sides.unlabelled, ensemble, releaser));
+    COPPICE_ASSIGN_OR_RETURN(const auto filling, DrawGroups(sides.labelled, ensemble, releaser));
+    std::vector<TrainedTree> trees;
+    for (uint32_t t = 0; t < ensemble.trees; ++t) {
+      COPPICE_RETURN_IF_ERROR(progress(t / static_cast<double>(ensemble.trees)));
+      MedianChooser chooser(resolved.levels, releaser);
+      COPPICE_ASSIGN_OR_RETURN(const GrownTree grown, GrowTree(rows.schema(), binned, growing[t],
+                                                               resolved.depth, chooser));
+      COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
+                               FillTree(rows.schema(), grown.tree, binned, filling[t]));
+      COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(), TrainLeaves(binned, filled, info_.neighbours,
+                                                                 resolved.leaves, releaser));
+    }
+    return MakeModel(rows.schema(), std::move(trees), ensemble.average, info_, options,
+                     resolved.releases);
+  }
+
+  AlgorithmInfo info_ = {
+      .name = "sspe1",
+      .summary = "median trees grown on rows without labels, filled from rows with labels",
+      .source = "Huang, Lei, Kaban 2022, Algorithm 3, setting (I)",
+      .regression = false,
+      .parameters = [] {
+        std::vector<Parameter> parameters = EnsembleParameters({});
+        parameters.push_back(
+            DepthParameter("", "levels of each tree, as many as there are features if not set"));
+        parameters.push_back(LabelledParameter());
+        return parameters;
+      }()};
+};
+
+}  // namespace
+
+const Trainer& Sspe1() {
+  static const Sspe1Trainer kTrainer;
+  return kTrainer;
+}
+
+}  // namespace coppice

@@ -1,0 +1,136 @@
+#include "server/trainers/lazybb/composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/concentrated.h"
+#include "common/privacy/delta.h"
+#include "server/trainers/core/shares.h"
+
+namespace coppice {
+namespace {
+
+constexpr uint64_t kMostParts = uint64_t{1} << 14;  // of all releases together
+constexpr uint64_t kFinest = 256;                   // parts of the largest weight
+constexpr uint64_t kConcentratedParts = uint64_t{1} << 20;
+
+// Weights as whole numbers, of which the largest has `fineness`, rounded up.
+std::vector<uint64_t> PartsOf(absl::Span<const uint64_t> weights, uint64_t fineness) {
+  const absl::uint128 largest = *std::max_element(weights.begin(), weights.end());
+  std::vector<uint64_t> parts;
+  for (const uint64_t weight : weights) {
+    parts.push_back(absl::Uint128Low64((absl::uint128(weight) * fineness + largest - 1) / largest));
+  }
+  return parts;
+}
+
+absl::uint128 Sum(absl::Span<const uint64_t> parts) {
+  return std::accumulate(parts.begin(), parts.end(), absl::uint128(0));
+}
+
+// A probability, rounded down.
+double Delta(uint64_t atto) { return static_cast<double>(atto) / kDeltaOne * (1 - 0x1p-50); }
+
+// The largest step that epsilon and delta allow, but for a few thousandths of it.
+uint64_t LargestStep(absl::Span<const uint64_t> parts, const Budget& epsilon, double delta) {
+  const auto fits = [&](uint64_t step) { return ComposedDelta(parts, step, epsilon) <= delta; };
+  uint64_t low = absl::Uint128Low64(epsilon.nanos() / Sum(parts));
+  uint64_t high = 2 * low + 1;
+  for (; fits(high); high *= 2) low = high;
+  constexpr uint64_t kPrecision = 4096;
+  while (high - low > 1 + low / kPrecision) {
+    const uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+uint64_t Largest(absl::Span<const Share> shares) {
+  uint64_t largest = 0;
+  for (const Share& share : shares) largest = std::max(largest, share.amount());
+  return largest;
+}
+
+}  // namespace
+
+// A response lies with probability 1 / (1 + e^epsilon_i), which takes its part off the log-ratio
+// twice; if nobody lies that is `all` parts. Only what leaves it above epsilon has a term.
+double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budget& epsilon) {
+  constexpr absl::uint128 kMostNanos = uint64_t{1} << 53;  // exact as a double
+  const absl::uint128 loss = Sum(parts) * step;
+  if (loss >= kMostNanos) return 1;
+  if (loss <= epsilon.nanos()) return 0;
+  const uint64_t all = absl::Uint128Low64(loss) / step;
+  const auto in_nats = [](uint64_t nanos) {
+    return static_cast<double>(nanos) / Budget::kNanosPerEpsilon;
+  };
+  // lies[l]: the probability that those who lie have l parts in all.
+  std::vector<double> lies((all - epsilon.nanos() / step - 1) / 2 + 1);
+  lies[0] = 1;
+  for (const uint64_t part : parts) {
+    const double truth = 1 / (1 + std::exp(-in_nats(part * step)));
+    const double lie = 1 / (1 + std::exp(in_nats(part * step)));
+    for (size_t l = lies.size(); l-- > 0;) {
+      lies[l] = truth * lies[l] + (l >= part ? lie * lies[l - part] : 0);
+    }
+  }
+  double delta = 0;
+  for (size_t l = 0; l < lies.size(); ++l) {
+    delta += lies[l] * -std::expm1(-in_nats((all - 2 * l) * step - epsilon.nanos()));
+  }
+  // All terms are positive, so relative errors of 2^-53 add up: at most ten for each release that a
+  // term went through, one for each nat of an exponent, one for each term. Twice that; and what was
+  // too small for a double, which is less than 1e-300.
+  const double roundings = 10.0 * static_cast<double>(parts.size()) + in_nats(all * step) +
+                           static_cast<double>(lies.size()) + 10;
+  return delta * (1 + 0x1p-52 * roundings) + 1e-300;
+}
+
+absl::StatusOr<std::vector<Share>> PureShares(const Share& whole, uint64_t delta_atto,
+                                              absl::Span<const uint64_t> weights) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> basic, ProportionalShares(whole, weights));
+  if (!whole.is_private() || delta_atto == 0 || weights.size() > kMostComposed) return basic;
+  const uint64_t fineness = std::min(kFinest, kMostParts / weights.size());
+  const uint64_t largest =
+      fineness * LargestStep(PartsOf(weights, fineness), whole.budget(), Delta(delta_atto));
+  if (largest <= Largest(basic)) return basic;
+  std::vector<Share> advanced;
+  const absl::uint128 most = *std::max_element(weights.begin(), weights.end());
+  for (const uint64_t weight : weights) {
+    // At least basic composition's, but for the last few nanos: above 0.
+    const absl::uint128 amount = absl::uint128(largest) * weight / most;
+    COPPICE_ASSIGN_OR_RETURN(const Share share, whole.WithAmount(absl::Uint128Low64(amount)));
+    advanced.push_back(share);
+  }
+  return advanced;
+}
+
+absl::StatusOr<std::vector<Share>> ConcentratedShares(const Share& whole, uint64_t delta_atto,
+                                                      absl::Span<const uint64_t> weights) {
+  COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::Implying(whole.budget(), delta_atto));
+  std::vector<uint64_t> squares = PartsOf(weights, kConcentratedParts);
+  for (uint64_t& square : squares) square *= square;
+  return ProportionalShares(Share(rho), squares);
+}
+
+absl::StatusOr<std::vector<Share>> SelectionShares(const Share& whole, uint64_t delta_atto,
+                                                   absl::Span<const uint64_t> weights,
+                                                   uint32_t selections) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> pure, PureShares(whole, delta_atto, weights));
+  if (!whole.is_private() || delta_atto == 0) return pure;
+  absl::StatusOr<std::vector<Share>> concentrated = ConcentratedShares(whole, delta_atto, weights);
+  if (!concentrated.ok()) return pure;
+  const absl::StatusOr<Share> of_one =
+      EqualShare(Share(*Rho::FromPicos(Largest(*concentrated))), selections);
+  if (!of_one.ok()) return pure;
+  const double needed = kWorthOfPermuteAndFlip * static_cast<double>(Largest(pure)) / selections;
+  return static_cast<double>(of_one->rho().ForSelection().nanos()) > needed
+             ? *std::move(concentrated)
+             : pure;
+}
+
+}  // namespace coppice

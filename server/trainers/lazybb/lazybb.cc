@@ -1,0 +1,352 @@
+// lazybb: boosting by smooth re-weighting (lazy Bregman boosting).
+//
+// Source     the thesis "Private Boosted Decision Trees via Smooth Re-Weighting", Algorithms 1 to
+//            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
+//            boosting" (COLT 2020). docs/mechanisms.md#lazybb.
+// Guarantee  epsilon-DP, or (epsilon, delta)-DP with a delta; add or remove one row. Each round a
+//            weak learner sees the rows by a measure that follows from their labels and the votes
+//            released before, and releases a rule; how far a row moves the measure is proved in
+//            smooth_measure.h, what a rule costs in weak_learners.h. Rounds add up as in
+//            composition.h. How many there are follows from a noisy number of rows for a hundredth
+//            of epsilon, unless it is set.
+// Classes    with more than two, each against the rest, in turn: all of them share epsilon.
+// Deviates   constants as corrected there; by masses instead of a distribution, so no noise is
+//            scaled by how many rows there are; permute and flip; rounds get epsilon by how far a
+//            row can move their measure, which is less in the first two.
+
+#include "server/trainers/lazybb/lazybb.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/resolving_trainer.h"
+#include "server/trainers/core/shares.h"
+#include "server/trainers/lazybb/composition.h"
+#include "server/trainers/lazybb/smooth_measure.h"
+#include "server/trainers/lazybb/weak_learners.h"
+
+namespace coppice {
+namespace {
+
+constexpr double kCountShare = 0.01;
+constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), a round of a literal
+constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
+constexpr uint32_t kFewestRounds = 3, kMostRounds = 99;
+// kappa, in thousandths; below so much n * epsilon the one for little.
+constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
+constexpr double kLittle = 500;
+
+constexpr char kOneRule[] = "one_rule";
+constexpr char kTopDown[] = "top_down";
+constexpr char kBins[] = "bins";
+
+struct Resolved {
+  std::optional<uint32_t> rounds;   // if they were set
+  std::optional<uint32_t> density;  // kappa, in thousandths, likewise
+  uint32_t problems = 1;            // a class against the rest; one of two classes
+  double information = 0;           // that a round takes: see SizeFor()
+  double rate = 0;                  // lambda
+  Share count = Share::WithoutPrivacy();
+  Share votes = Share::WithoutPrivacy();
+  uint64_t delta_atto = 0;  // of the votes
+  uint32_t selections = 1;  // of a round
+  std::vector<FeatureBins> bins;
+  std::unique_ptr<WeakLearner> learner;
+  std::string rule;  // in words
+};
+
+struct Size {
+  uint32_t rounds = 0;
+  uint32_t density = 0;
+};
+
+// Rounds are worth it while what rows say in one still grows with them: `information` is how much
+// of that there is beside the noise. With a delta it is the noise of rho, where that is less.
+double RoundsFor(double rows, double information, const Resolved& resolved) {
+  const double pure = std::sqrt(information) / resolved.information;
+  if (resolved.delta_atto == 0 || !resolved.votes.is_private()) return pure;
+  const absl::StatusOr<Rho> rho = Rho::Implying(resolved.votes.budget(), resolved.delta_atto);
+  if (!rho.ok()) return pure;
+  const double of_one = rho->ForSelection().epsilon() / kWorthOfPermuteAndFlip *
+                        std::sqrt(resolved.selections / static_cast<double>(resolved.problems));
+  const double concentrated =
+      std::pow(rows * of_one / (resolved.information * resolved.information), 2.0 / 3);
+  return std::max(pure, concentrated);
+}
+
+// What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
+Size SizeFor(double rows, const Resolved& resolved) {
+  const Share& votes = resolved.votes;
+  rows = std::max(rows, 0.0);
+  // Without privacy as with an epsilon that noise can no longer be seen at.
+  const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
+  const double information = rows * epsilon / resolved.problems;
+  const double rounds = std::min<double>(RoundsFor(rows, information, resolved), kMostRounds);
+  const double odd = 2 * std::round((rounds - 1) / 2) + 1;
+  return {
+      .rounds = resolved.rounds.value_or(
+          static_cast<uint32_t>(std::clamp<double>(odd, kFewestRounds, kMostRounds))),
+      .density = resolved.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
+}
+
+// How far a row can move the measure of each round of every class: what noise has to be for.
+std::vector<uint64_t> MassChanges(const Resolved& resolved, const SmoothMeasure& measure) {
+  std::vector<uint64_t> changes;
+  for (uint32_t p = 0; p < resolved.problems; ++p) {
+    for (uint32_t t = 0; t < measure.rounds(); ++t) changes.push_back(measure.MassChange(t));
+  }
+  return changes;
+}
+
+// What each of the rounds may spend, the same for every class: the less a row can move a round's
+// measure, the less it needs, so that noise is the same in all.
+absl::StatusOr<std::vector<Share>> SharesOfRounds(const Resolved& resolved,
+                                                  const SmoothMeasure& measure) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares,
+                           SelectionShares(resolved.votes, resolved.delta_atto,
+                                           MassChanges(resolved, measure), resolved.selections));
+  shares.erase(shares.begin() + measure.rounds(), shares.end());
+  return shares;
+}
+
+// Whether rounds can pay, however shares are made of epsilon and delta.
+absl::Status CheckShares(const Resolved& resolved, const SmoothMeasure& measure) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares, SharesOfRounds(resolved, measure));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> pure,
+                           ProportionalShares(resolved.votes, MassChanges(resolved, measure)));
+  shares.insert(shares.end(), pure.begin(), pure.end());
+  for (const Share& share : shares) COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
+  return absl::OkStatus();
+}
+
+// Of a selection that spends all of a share.
+double EpsilonOf(const Share& share) {
+  return (share.is_concentrated() ? share.rho().ForSelection() : share.budget()).epsilon();
+}
+
+// One class against the rest: the rows' margins, and the rules so far.
+class Problem {
+ public:
+  Problem(absl::Span<const uint32_t> labels, uint32_t about, const SmoothMeasure& measure)
+      : labels_(labels), about_(about), measure_(measure), sums_(labels.size()) {}
+
+  absl::StatusOr<WeakRule> Boost(const BinnedRows& rows, const WeakLearner& learner, uint32_t round,
+                                 const Share& share, Releaser& releaser) {
+    const std::vector<int64_t> masses = Masses();
+    COPPICE_ASSIGN_OR_RETURN(
+        WeakRule rule, learner.Learn({.rows = rows, .masses = masses}, measure_.MassChange(round),
+                                     share, releaser));
+    for (size_t row = 0; row < sums_.size(); ++row) sums_[row] += rule.row_votes[row];
+    return rule;
+  }
+
+ private:
+  size_t PlaceOf(size_t row) const {
+    const int64_t margin = labels_[row] == about_ ? sums_[row] : -sums_[row];
+    return static_cast<size_t>(margin + measure_.rounds());
+  }
+
+  // With the sign of whether the row is of the class. Rows without a label count nothing.
+  std::vector<int64_t> Masses() const {
+    std::vector<uint64_t> counts(2 * size_t{measure_.rounds()} + 1);
+    for (size_t row = 0; row < labels_.size(); ++row) {
+      if (labels_[row] != kUnlabelled) ++counts[PlaceOf(row)];
+    }
+    const std::vector<int64_t> by_margin = measure_.MassByMargin(counts);
+    std::vector<int64_t> masses(labels_.size());
+    for (size_t row = 0; row < labels_.size(); ++row) {
+      if (labels_[row] == kUnlabelled) continue;
+      const int64_t mass = by_margin[PlaceOf(row)];
+      masses[row] = labels_[row] == about_ ? mass : -mass;
+    }
+    return masses;
+  }
+
+  absl::Span<const uint32_t> labels_;
+  uint32_t about_;
+  const SmoothMeasure& measure_;
+  std::vector<int32_t> sums_;  // of the votes
+};
+
+// A vote for the class that is asked about is one against the other, if there is one other.
+TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes) {
+  TrainedTree trained;
+  for (uint32_t leaf = 0; leaf < rule.leaf_votes.size(); ++leaf) {
+    const double vote = rule.leaf_votes[leaf];
+    std::vector<double> scores(classes);
+    scores[about] = vote;
+    if (classes == 2) scores[1 - about] = -vote;
+    trained.leaves.push_back(ScoreLeaf(std::move(scores), rule.tree.leaf_node(leaf)));
+  }
+  trained.tree = std::move(rule.tree);
+  return trained;
+}
+
+class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
+ public:
+  const AlgorithmInfo& info() const override { return info_; }
+
+ private:
+  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+                                   const TrainOptions& options) const override;
+  std::vector<Release> PlanOf(const Resolved& resolved) const override {
+    return ReleasesOf(resolved, resolved.rounds);
+  }
+  // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
+  // has to be more than the noise.
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+    constexpr double kEdge = 0.3, kFew = 300;
+    if (!resolved.votes.is_private()) return std::vector<std::string>();
+    const uint32_t density = resolved.density.value_or(kDensity);
+    const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kFewestRounds));
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
+    const double noise =
+        static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
+    const double rows = noise / (kEdge * density / kDensityUnit);
+    if (rows < kFew) return std::vector<std::string>();
+    return std::vector<std::string>{absl::StrCat(
+        "below about ", std::llround(rows),
+        " rows noise hides which rule is best: expect little more than the accuracy of always "
+        "giving the most frequent answer. More epsilon, or fewer rounds, help")};
+  }
+
+  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainProgress& progress) const override;
+
+  // `rounds` is unset in a plan that does not know them. They cost the same, however many.
+  static std::vector<Release> ReleasesOf(const Resolved& resolved, std::optional<uint32_t> rounds) {
+    Releases releases(EnsembleOptions{.trees = 1, .groups = false});
+    releases.Add("the number of rows", kDiscreteLaplace, resolved.count);
+    const std::string classes =
+        resolved.problems == 1 ? "" : absl::StrCat(" for each of ", resolved.problems, " classes");
+    releases.Add(rounds ? absl::StrCat(*rounds, " rounds", classes, ", each ", resolved.rule)
+                        : absl::StrCat("the rounds", classes, ", at most, each ", resolved.rule,
+                                       ": how many follows from the noisy number"),
+                 resolved.delta_atto == 0 ? "permute_and_flip" : "permute_and_flip or exponential",
+                 resolved.votes, /*times=*/1, resolved.delta_atto);
+    return std::move(releases).Take();
+  }
+
+  AlgorithmInfo info_ = {
+      .name = "lazybb",
+      .summary = "smooth boosting: a vote of a few simple rules, which can be read",
+      .source = "Private Boosted Decision Trees via Smooth Re-Weighting, Algorithms 1 to 3",
+      .delta = true,
+      .parameters = {
+          ChoiceParameter("learner", {kOneRule, kTopDown}, kOneRule,
+                          "one_rule: each round adds one question about one feature; top_down: a "
+                          "small tree, which divides the round's epsilon among its splits"),
+          IntegerParameter("rounds", 1, 999, "",
+                           "how many rules vote, for each class if there are more than two. More "
+                           "rules say more, and each has less of epsilon. By default as many as a "
+                           "noisy number of rows and epsilon bear, for a hundredth of epsilon"),
+          RealParameter("kappa", 0.001, 1, "",
+                        "smoothness: the part of the rows that a round looks at, at least. Less "
+                        "looks harder at the rows that are wrong so far, with more noise. By "
+                        "default 0.35, or 0.5 where rows times epsilon are few"),
+          RealParameter(
+              "lambda", 0.001, 10, "0.35",
+              "learning rate: how much less a row counts once the vote is right about it"),
+          ChoiceParameter("literals", {"cuts", kBins}, "cuts",
+                          "what one_rule asks of a number: whether it is below a cut, or in a bin"),
+          IntegerParameter("cuts", 1, 4096, "31",
+                           "public cut points of a numeric feature, from its declared bounds"),
+          IntegerParameter("splits", 1, 64, "3", "of each tree of top_down"),
+          RealParameter("structure", 0.01, 0.99, "0.75",
+                        "part of a round's epsilon that goes to the splits of top_down; the rest "
+                        "goes to the votes of its leaves")}};
+};
+
+absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
+                                                const CheckedSettings& settings,
+                                                const TrainOptions& options) const {
+  Resolved resolved;
+  resolved.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
+  resolved.rate = settings.Real("lambda");
+  if (settings.Has("kappa")) {
+    resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
+  }
+  resolved.votes = Share::Of(options.epsilon);
+  resolved.delta_atto = options.delta_atto;
+  if (settings.Has("rounds")) {
+    resolved.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(resolved.votes, kCountShare));
+    resolved.count = shares.part;
+    resolved.votes = shares.rest;
+  }
+  COPPICE_ASSIGN_OR_RETURN(resolved.bins,
+                           PublicBins(schema, static_cast<uint32_t>(settings.Integer("cuts"))));
+  if (settings.Choice("learner") == kOneRule) {
+    resolved.rule = "a literal";
+    resolved.information = kInformation;
+    resolved.learner = MakeOneRule(
+        schema, resolved.bins,
+        settings.Choice("literals") == kBins ? NumericLiterals::kBins : NumericLiterals::kCuts);
+  } else {
+    const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),
+                              .structure = settings.Real("structure")};
+    resolved.information = kTreeInformation;
+    resolved.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
+    resolved.selections = tree.splits + 1;
+    resolved.learner = MakeTopDown(schema, resolved.bins, tree);
+  }
+  // As many rounds as there may be have to be able to pay. The first has the least, and less of it
+  // the smaller kappa is.
+  const SmoothMeasure most(resolved.rate, resolved.density.value_or(kDensity),
+                           resolved.rounds.value_or(kMostRounds));
+  COPPICE_RETURN_IF_ERROR(CheckShares(resolved, most));
+  return resolved;
+}
+
+absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+                                             const TrainOptions& options, PrivateRandom& random,
+                                             const TrainProgress& progress) const {
+  const Schema& schema = rows.schema();
+  if (rows.num_rows() > kMostRows) {
+    return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMostRows, " rows"));
+  }
+  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  Size size{.rounds = resolved.rounds.value_or(0), .density = resolved.density.value_or(kDensity)};
+  if (!resolved.rounds) {
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::vector<int64_t> counted,
+        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, resolved.count));
+    size = SizeFor(static_cast<double>(counted[0]), resolved);
+  }
+  const SmoothMeasure measure(resolved.rate, size.density, size.rounds);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
+  std::vector<Problem> problems;
+  const uint32_t first = resolved.problems == 1 ? 1 : 0;  // of two classes the second
+  for (uint32_t p = 0; p < resolved.problems; ++p) {
+    problems.emplace_back(binned.labels(), first + p, measure);
+  }
+  std::vector<TrainedTree> trees;
+  for (uint32_t round = 0; round < size.rounds; ++round) {
+    COPPICE_RETURN_IF_ERROR(progress(round / static_cast<double>(size.rounds)));
+    for (uint32_t p = 0; p < resolved.problems; ++p) {
+      COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *resolved.learner, round,
+                                                                shares[round], releaser));
+      trees.push_back(ToTrained(std::move(rule), first + p, schema.num_classes()));
+    }
+  }
+  return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
+                   ReleasesOf(resolved, size.rounds));
+}
+
+}  // namespace
+
+const Trainer& LazyBb() {
+  static const LazyBbTrainer kTrainer;
+  return kTrainer;
+}
+
+}  // namespace coppice

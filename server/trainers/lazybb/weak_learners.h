@@ -1,0 +1,81 @@
+// The weak learners of smooth boosting: rules that are right about a little more than half the
+// mass.
+//
+// Rows       each has a mass, positive if its label is the class that is asked about and negative
+//            if not; 0 does not count.
+// one_rule   the literal with the least mass of rows that it gets wrong (Algorithm 1 of the
+//            thesis). A literal is a public split of one feature, or one of its bins, read either
+//            way; or always the same answer.
+// top_down   a tree grown split by split: of all splits of all leaves the one that lowers the Gini
+//            impurity of the masses most (Algorithm 3); then each leaf votes for its larger mass.
+// Guarantee  Learn() costs its share, if adding or removing a row moves all masses together by at
+//            most `mass_change` in L1:
+//            - the wrong mass of rules moves by at most as much more for one rule than for another,
+//              so that is the selection's range;
+//            - of the impurity's drop: WeightedGiniRange() (split_scores.h);
+//            - the leaves' votes together cost one leaf's: permute and flip between a leaf's two
+//              masses loses epsilon times its own part of the change. It votes as the sign of their
+//              difference with Laplace noise would: exp(-epsilon d / mass_change) / 2 is the chance
+//              to be wrong by either.
+//            How many splits a tree has is public: those asked for, or all that there are.
+// Errors     InvalidArgument if the share is too small to be divided; what the Releaser returns.
+// Threads    immutable; Learn() may run on several threads, each with its own Releaser.
+// Source     docs/mechanisms.md#lazybb.
+
+#ifndef COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_
+#define COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+#include "server/trainers/core/bins.h"
+#include "server/trainers/core/releaser.h"
+
+namespace coppice {
+
+struct WeighedRows {
+  const BinnedRows& rows;
+  absl::Span<const int64_t> masses;  // see above
+};
+
+// A rule as a small tree; -1 or 1 for each leaf, and for each row.
+struct WeakRule {
+  Tree tree = Tree::SingleLeaf();
+  std::vector<int8_t> leaf_votes;
+  std::vector<int8_t> row_votes;
+};
+
+class WeakLearner {
+ public:
+  virtual ~WeakLearner() = default;
+
+  // InvalidArgument if the share of a round is too small to be divided.
+  virtual absl::Status CheckShare(const Share& share) const = 0;
+  virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
+                                         const Share& share, Releaser& releaser) const = 0;
+};
+
+// What a numeric feature's literals are.
+enum class NumericLiterals : uint8_t { kCuts, kBins };
+
+// `schema` must outlive the learner.
+std::unique_ptr<WeakLearner> MakeOneRule(const Schema& schema, std::vector<FeatureBins> bins,
+                                         NumericLiterals literals);
+
+// `structure` is the part of a round's share that goes to the splits, in equal parts.
+struct TopDownOptions {
+  uint32_t splits = 1;
+  double structure = 0.5;
+};
+std::unique_ptr<WeakLearner> MakeTopDown(const Schema& schema, std::vector<FeatureBins> bins,
+                                         const TopDownOptions& options);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_

@@ -1,0 +1,21 @@
+// The algorithms that there are. A new one is listed in registry.cc.
+
+#ifndef COPPICE_SERVER_TRAINERS_REGISTRY_H_
+#define COPPICE_SERVER_TRAINERS_REGISTRY_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice {
+
+// Every algorithm, by name.
+absl::Span<const Trainer* const> AllTrainers();
+
+// NotFound, with the names that there are.
+absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name);
+
+}  // namespace coppice
+
+#endif  // COPPICE_SERVER_TRAINERS_REGISTRY_H_

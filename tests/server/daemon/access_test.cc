@@ -1,0 +1,296 @@
+// The policy in front of the daemon's own server: every method, every role, over TLS.
+
+#include "server/daemon/transport/access.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor_database.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <fstream>
+#include <future>
+#include <set>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/access/bearer_token.h"
+#include "server/access/method_roles.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/daemon/transport/server.h"
+#include "server/ledger/ledger.h"
+#include "tests/client/certificates.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::Certificate;
+using ::coppice::testing::MakeCertificate;
+using ::coppice::testing::MemoryStore;
+using ::coppice::testing::TempDir;
+using ::testing::HasSubstr;
+
+std::string Hex(const Sha256Digest& digest) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// Computed another way than the daemon does: through OpenSSL's own parser.
+std::string OpenSslFingerprint(const std::string& pem) {
+  BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  X509* certificate = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
+  Sha256Digest digest{};
+  unsigned size = 0;
+  X509_digest(certificate, EVP_sha256(), digest.data(), &size);
+  X509_free(certificate);
+  BIO_free(bio);
+  return Hex(digest);
+}
+
+std::string TokenOf(Role role) { return absl::StrCat("coppice_token_of_", RoleName(role)); }
+
+std::string TokenEntry(const std::string& token, absl::string_view role) {
+  return absl::StrCat(R"({"name":"n","role":")", role, R"(","sha256":")", Hex(HashOfToken(token)),
+                      "\"}");
+}
+
+std::string PolicyOfAllRoles(absl::string_view anonymous) {
+  std::string tokens;
+  for (const Role role : kAllRoles) {
+    absl::StrAppend(&tokens, tokens.empty() ? "" : ",", TokenEntry(TokenOf(role), RoleName(role)));
+  }
+  return absl::StrCat("{\"anonymous\":[", anonymous, "],\"tokens\":[", tokens, "]}");
+}
+
+// A daemon's server over an empty store in memory, with TLS.
+class AccessTest : public ::testing::Test {
+ protected:
+  void Serve(const std::string& policy, bool mutual = false) {
+    WritePolicy(policy);
+    access_ = *AccessControl::Open(policy_path_, mutual);
+    const auto clock = [] { return int64_t{1000}; };
+    studies_ = *Studies::Open(store_, models_, clock);
+    endpoints_ = *Endpoints::Open(store_, models_, clock);
+    ledger_ = *Ledger::Open(store_, clock);
+    datasets_ = *Datasets::Open(store_, *ledger_, clock);
+    jobs_ = *Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
+    certificates_ = std::make_unique<Certificates>(
+        TlsFiles{.certificate = certificate_.certificate_pem,
+                 .key = certificate_.key_pem,
+                 .client_ca = mutual ? client_.certificate_pem : ""});
+    server_ = *DaemonServer::Start(
+        {.listen = "127.0.0.1:0", .certificates = certificates_.get(), .access = access_.get()},
+        {.studies = *studies_,
+         .models = models_,
+         .endpoints = *endpoints_,
+         .datasets = *datasets_,
+         .jobs = *jobs_,
+         .store = store_});
+    grpc::SslCredentialsOptions options{.pem_root_certs = certificate_.certificate_pem,
+                                        .pem_private_key = mutual ? client_.key_pem : "",
+                                        .pem_cert_chain = mutual ? client_.certificate_pem : ""};
+    channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->port()),
+                                   grpc::SslCredentials(options));
+  }
+  void TearDown() override {
+    if (server_ != nullptr) server_->Stop(absl::ZeroDuration());
+  }
+  void WritePolicy(const std::string& policy) const { std::ofstream(policy_path_) << policy; }
+
+  // One call of any method with one message. A method that streams forever meets the deadline.
+  grpc::Status Call(const std::string& path, const std::vector<std::string>& authorizations,
+                    const std::string& message = "") const {
+    grpc::ClientContext context;
+    const bool endless = absl::EndsWith(path, "/Watch");
+    context.set_deadline(std::chrono::system_clock::now() +
+                         (endless ? std::chrono::milliseconds(500) : std::chrono::seconds(60)));
+    for (const std::string& value : authorizations) context.AddMetadata("authorization", value);
+    const grpc::Slice bytes(message);
+    const grpc::ByteBuffer request(&bytes, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    grpc::GenericStub(channel_).UnaryCall(&context, path, {}, &request, &response,
+                                          [&](grpc::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+  grpc::StatusCode CallAs(const std::string& path, const std::string& token) const {
+    return Call(path, {absl::StrCat("Bearer ", token)}).error_code();
+  }
+  grpc::StatusCode CallAnonymously(const std::string& path) const {
+    return Call(path, {}).error_code();
+  }
+
+  const TempDir folder_;
+  const std::string policy_path_ = folder_.path() + "/policy.json";
+  const Certificate certificate_ = MakeCertificate();
+  const Certificate client_ = MakeCertificate();
+  MemoryStore store_;
+  Models models_;
+  std::unique_ptr<AccessControl> access_;
+  std::unique_ptr<Studies> studies_;
+  std::unique_ptr<Endpoints> endpoints_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Datasets> datasets_;
+  std::unique_ptr<Jobs> jobs_;
+  std::unique_ptr<Certificates> certificates_;
+  std::unique_ptr<DaemonServer> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+constexpr char kOffer[] = "/coppice.v1.StudyService/GetOffer";
+constexpr char kListStudies[] = "/coppice.v1.StudyService/ListStudies";
+
+bool IsRefusal(grpc::StatusCode code) {
+  return code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED;
+}
+
+TEST_F(AccessTest, EveryMethodIsForTheRolesOfItsLineAndForNoOther) {
+  Serve(PolicyOfAllRoles(""));
+  for (const MethodRoles& line : AllMethodRoles()) {
+    const std::string path(line.path);
+    for (const Role role : kAllRoles) {
+      const grpc::StatusCode code = CallAs(path, TokenOf(role));
+      EXPECT_NE(code, grpc::StatusCode::UNIMPLEMENTED) << path << " is not served";
+      EXPECT_NE(code, grpc::StatusCode::UNAUTHENTICATED) << path << " as " << RoleName(role);
+      EXPECT_EQ(code == grpc::StatusCode::PERMISSION_DENIED, !line.open && !line.roles.Has(role))
+          << path << " as " << RoleName(role);
+    }
+    EXPECT_EQ(CallAnonymously(path) == grpc::StatusCode::UNAUTHENTICATED, !line.open) << path;
+  }
+}
+
+TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
+  Serve(PolicyOfAllRoles("\"device\""));
+  for (const MethodRoles& line : AllMethodRoles()) {
+    const bool allowed = line.open || line.roles.Has(Role::kDevice);
+    const grpc::StatusCode code = CallAnonymously(std::string(line.path));
+    EXPECT_EQ(code != grpc::StatusCode::UNAUTHENTICATED, allowed) << line.path;
+    EXPECT_NE(code, grpc::StatusCode::PERMISSION_DENIED) << line.path;
+  }
+}
+
+TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
+  Serve(PolicyOfAllRoles(""));
+  const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
+  for (const MethodRoles& line : AllMethodRoles()) {
+    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    const std::string path(line.path);
+    const std::string admin = "Bearer " + TokenOf(Role::kAdmin);
+    const grpc::Status status = Call(path, {admin}, truncated);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;
+    EXPECT_THAT(status.error_message(), HasSubstr("the request is no ")) << path;
+  }
+  for (const char* path :
+       {"/coppice.v1.StudyService/GetStudy", kOffer, "/coppice.v1.ModelService/StreamPredictions",
+        "/coppice.v1.DatasetService/UploadRows", "/coppice.v1.TrainingService/WatchJob"}) {
+    EXPECT_EQ(Call(path, {"Bearer " + TokenOf(Role::kAdmin)}, no_utf8).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << path;
+  }
+}
+
+// If this fails, a method was added or renamed: give it a line in server/access/method_roles.cc.
+TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
+  std::vector<std::string> files;
+  auto* database = google::protobuf::DescriptorPool::internal_generated_database();
+  ASSERT_TRUE(database->FindAllFileNames(&files));
+  std::set<std::string> methods;
+  for (const std::string& name : files) {
+    const auto* file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(name);
+    for (int i = 0; i < file->service_count(); ++i) {
+      const auto* service = file->service(i);
+      if (!absl::StartsWith(service->full_name(), "coppice.")) continue;
+      for (int j = 0; j < service->method_count(); ++j) {
+        methods.insert(absl::StrCat("/", service->full_name(), "/", service->method(j)->name()));
+      }
+    }
+  }
+  EXPECT_GT(methods.size(), 20u);
+  for (const std::string& method : methods) {
+    EXPECT_NE(FindMethodRoles(method), nullptr)
+        << method << " has no line in server/access/method_roles.cc, so nobody may call it";
+  }
+  for (const MethodRoles& line : AllMethodRoles()) {
+    if (!absl::StartsWith(line.path, "/coppice.")) continue;
+    EXPECT_EQ(methods.count(std::string(line.path)), 1u) << line.path << " is no method";
+  }
+}
+
+TEST_F(AccessTest, RefusalsSayWhatToDoAndNeverTheToken) {
+  Serve(PolicyOfAllRoles(""));
+  const grpc::Status none = Call(kListStudies, {});
+  EXPECT_EQ(none.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(none.error_message(), HasSubstr("you showed no token: send one"));
+  const grpc::Status unknown = Call(kListStudies, {"Bearer s3cr3t"});
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("ask the operator for a new one"));
+  EXPECT_THAT(unknown.error_message(), ::testing::Not(HasSubstr("s3cr3t")));
+  const grpc::Status wrong_role = Call(kListStudies, {"Bearer " + TokenOf(Role::kDevice)});
+  EXPECT_EQ(wrong_role.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(wrong_role.error_message(), HasSubstr("you have device"));
+}
+
+TEST_F(AccessTest, TwoAuthorizationsAreRefused) {
+  Serve(PolicyOfAllRoles(""));
+  const grpc::Status status =
+      Call(kListStudies, {"Bearer " + TokenOf(Role::kAdmin), "Bearer " + TokenOf(Role::kAdmin)});
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(AccessTest, AMethodThatIsNotThereIsForNobody) {
+  Serve(PolicyOfAllRoles("\"admin\""));
+  EXPECT_EQ(CallAs("/coppice.v1.StudyService/Fresh", TokenOf(Role::kAdmin)),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(AccessTest, AReloadedPolicyHoldsForTheNextCallOfTheSameConnection) {
+  Serve(absl::StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), "]}"));
+  EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::OK);
+  WritePolicy(absl::StrCat("{\"tokens\":[", TokenEntry("old", "analyst"), ",",
+                           TokenEntry("new", "analyst"), "]}"));
+  ASSERT_OK(access_->ReloadPolicy());
+  EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::OK);
+  EXPECT_EQ(CallAs(kListStudies, "new"), grpc::StatusCode::OK);
+  WritePolicy(absl::StrCat("{\"tokens\":[", TokenEntry("new", "analyst"), "]}"));
+  ASSERT_OK(access_->ReloadPolicy());
+  EXPECT_EQ(CallAs(kListStudies, "old"), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(CallAs(kListStudies, "new"), grpc::StatusCode::OK);
+}
+
+TEST_F(AccessTest, AClientCertificateHasTheRolesOfItsFingerprint) {
+  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
+                     OpenSslFingerprint(client_.certificate_pem), "\"}]}"),
+        /*mutual=*/true);
+  EXPECT_EQ(CallAnonymously(kListStudies), grpc::StatusCode::OK);
+  EXPECT_EQ(CallAnonymously(kOffer), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(AccessTest, ACertificateThatIsNotListedHasNoRole) {
+  Serve(absl::StrCat(R"({"certificates":[{"name":"lab","role":"analyst","sha256":")",
+                     OpenSslFingerprint(certificate_.certificate_pem), "\"}]}"),
+        /*mutual=*/true);
+  EXPECT_TRUE(IsRefusal(CallAnonymously(kListStudies)));
+}
+
+TEST(CertificateSha256Test, IsWhatOpenSslSays) {
+  const Certificate certificate = MakeCertificate();
+  const auto digest = CertificateSha256(certificate.certificate_pem);
+  ASSERT_TRUE(digest.has_value());
+  EXPECT_EQ(Hex(*digest), OpenSslFingerprint(certificate.certificate_pem));
+}
+
+TEST(CertificateSha256Test, NothingElseIsACertificate) {
+  for (const char* pem :
+       {"", "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE----------BEGIN CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n"}) {
+    EXPECT_EQ(CertificateSha256(pem), std::nullopt) << pem;
+  }
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,186 @@
+#include "server/daemon/config/flags.h"
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::StatusIs;
+using ::testing::HasSubstr;
+
+DaemonFlags WithTls() {
+  DaemonFlags flags;
+  flags.data_dir = "data";
+  flags.tls_cert = "server.crt";
+  flags.tls_key = "server.key";
+  return flags;
+}
+
+DaemonFlags Insecure(const std::string& listen) {
+  DaemonFlags flags;
+  flags.data_dir = "data";
+  flags.insecure = true;
+  flags.listen = listen;
+  return flags;
+}
+
+auto IsWrong(const char* text) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+}
+
+TEST(CheckFlagsTest, TlsWithAPolicyServesAnyAddress) {
+  DaemonFlags flags = WithTls();
+  flags.policy = "policy.json";
+  for (const char* listen : {"127.0.0.1:8443", "0.0.0.0:0", "[::]:65535", "curator.example:1"}) {
+    flags.listen = listen;
+    EXPECT_OK(CheckFlags(flags)) << listen;
+  }
+}
+
+TEST(CheckFlagsTest, WithoutAPolicyTlsServesTheLoopbackOnly) {
+  DaemonFlags flags = WithTls();
+  for (const char* listen : {"127.0.0.1:1", "localhost:1", "[::1]:1"}) {
+    flags.listen = listen;
+    EXPECT_OK(CheckFlags(flags)) << listen;
+  }
+  for (const char* listen : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "curator.example:1"}) {
+    flags.listen = listen;
+    EXPECT_THAT(CheckFlags(flags), IsWrong("wants --policy FILE")) << listen;
+  }
+}
+
+TEST(CheckFlagsTest, InsecureTakesNoPolicy) {
+  DaemonFlags flags = Insecure("127.0.0.1:1");
+  flags.policy = "policy.json";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --policy"));
+}
+
+TEST(CheckFlagsTest, InsecureServesTheLoopbackOnly) {
+  for (const char* listen : {"127.0.0.1:1", "localhost:1", "[::1]:1"}) {
+    EXPECT_OK(CheckFlags(Insecure(listen))) << listen;
+  }
+  for (const char* listen :
+       {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "localhost.example:1", "127.example:1"}) {
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--insecure wants a loopback address"))
+        << listen;
+  }
+}
+
+TEST(CheckFlagsTest, WithoutCertificatesItSaysHowToMakeThem) {
+  DaemonFlags flags = WithTls();
+  flags.tls_cert.clear();
+  flags.tls_key.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("deploy/make-certs.sh DIR"));
+}
+
+TEST(CheckFlagsTest, ABrokenKeyChainNeedsTheNewKeyAlone) {
+  DaemonFlags flags = WithTls();
+  flags.break_key_chain = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--break-key-chain wants --signing-key"));
+  flags.signing_key = "new.pem";
+  EXPECT_OK(CheckFlags(flags));
+  flags.next_signing_key = "next.pem";
+  EXPECT_THAT(CheckFlags(flags), IsWrong("no --next-signing-key"));
+}
+
+TEST(CheckFlagsTest, CertificateAndKeyComeTogether) {
+  DaemonFlags flags = WithTls();
+  flags.tls_key.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-cert wants --tls-key"));
+  flags = WithTls();
+  flags.tls_cert.clear();
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--tls-key wants --tls-cert"));
+}
+
+TEST(CheckFlagsTest, InsecureAndCertificatesContradict) {
+  DaemonFlags flags = WithTls();
+  flags.insecure = true;
+  EXPECT_THAT(CheckFlags(flags), IsWrong("--insecure wants no --tls-cert"));
+}
+
+TEST(CheckFlagsTest, ListenWantsHostAndPort) {
+  for (const char* listen : {"", "8443", ":8443", "localhost", "localhost:", "localhost:x",
+                             "localhost:-1", "localhost:65536", "::1:8443"}) {
+    EXPECT_THAT(CheckFlags(Insecure(listen)), IsWrong("--listen wants")) << listen;
+  }
+}
+
+TEST(ParseFlagsTest, FillsWhatIsGiven) {
+  const char* argv[] = {"coppiced", "--data-dir",  "d",     "--insecure", "--listen",
+                        "[::1]:0",  "--log-level", "error", "--json"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(argv), argv, flags), -1);
+  EXPECT_EQ(flags.data_dir, "d");
+  EXPECT_EQ(flags.listen, "[::1]:0");
+  EXPECT_EQ(flags.log_level, LogLevel::kError);
+  EXPECT_TRUE(flags.insecure && flags.json && !flags.check_config);
+}
+
+TEST(ParseFlagsTest, WrongUsageIsExitCodeTwo) {
+  const char* unknown[] = {"coppiced", "--data-dir", "d", "--insecure", "--bogus"};
+  const char* missing[] = {"coppiced", "--insecure"};
+  const char* level[] = {"coppiced", "--data-dir", "d", "--insecure", "--log-level", "loud"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(unknown), unknown, flags), kExitUsage);
+  EXPECT_EQ(ParseFlags(std::size(missing), missing, flags), kExitUsage);
+  EXPECT_EQ(ParseFlags(std::size(level), level, flags), kExitUsage);
+}
+
+TEST(ParseFlagsTest, TicketsAreLimitedUnlessTheRateIsZero) {
+  const char* by_default[] = {"coppiced", "--data-dir", "d", "--insecure"};
+  const char* given[] = {"coppiced", "--data-dir",     "d", "--insecure", "--ticket-rate",
+                         "0.5",      "--ticket-burst", "20"};
+  const char* none[] = {"coppiced", "--data-dir", "d", "--insecure", "--ticket-rate", "0"};
+  const char* wrong[] = {"coppiced", "--data-dir", "d", "--insecure", "--ticket-burst", "0"};
+  DaemonFlags flags;
+  EXPECT_EQ(ParseFlags(std::size(by_default), by_default, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 10'000);
+  EXPECT_EQ(flags.ticket_limits.burst, 100'000);
+  EXPECT_EQ(ParseFlags(std::size(given), given, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 0.5);
+  EXPECT_EQ(flags.ticket_limits.burst, 20);
+  EXPECT_EQ(ParseFlags(std::size(none), none, flags), -1);
+  EXPECT_EQ(flags.ticket_limits.rate, 0);
+  EXPECT_EQ(ParseFlags(std::size(wrong), wrong, flags), kExitUsage);
+}
+
+TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
+  const auto parse = [](const char* jobs, DaemonFlags& flags) {
+    const char* const arguments[] = {"coppiced",   "--data-dir",      "data",
+                                     "--insecure", "--training-jobs", jobs};
+    return ParseFlags(jobs == nullptr ? 4 : 6, arguments, flags);
+  };
+  DaemonFlags by_default, none, many;
+  EXPECT_EQ(parse(nullptr, by_default), -1);
+  EXPECT_EQ(by_default.training_jobs, 1u);
+  EXPECT_EQ(parse("0", none), -1);
+  EXPECT_EQ(none.training_jobs, 0u);
+  for (const char* wrong : {"65", "-1", "some"}) EXPECT_EQ(parse(wrong, many), kExitUsage) << wrong;
+}
+
+TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
+  const auto parse = [](const char* flag, const char* value, DaemonFlags& flags) {
+    const char* const arguments[] = {"coppiced", "--data-dir", "data", "--insecure", flag, value};
+    return ParseFlags(6, arguments, flags);
+  };
+  DaemonFlags flags;
+  EXPECT_EQ(parse("--max-queued-bytes", "8MiB", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().queued_bytes, size_t{8} << 20);
+  EXPECT_EQ(parse("--max-stream-bytes", "2097152", flags), -1);
+  EXPECT_EQ(flags.limits.OfStreams().max_stream_bytes, size_t{2} << 20);
+  EXPECT_EQ(parse("--max-streams", "7", flags), -1);
+  EXPECT_EQ(flags.limits.OfStreams().max_streams, 7u);
+  EXPECT_EQ(parse("--max-report-rate", "1000", flags), -1);
+  EXPECT_EQ(flags.limits.OfStudies().reports_per_second, 1000u);
+  EXPECT_EQ(parse("--max-report-rate", "0", flags), -1);
+  DaemonFlags wrong;
+  EXPECT_EQ(parse("--max-report-rate", "999", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-report-rate", "-1", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-streams", "0", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-message-bytes", "1000", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-message-bytes", "2GiB", wrong), kExitUsage);
+  EXPECT_EQ(parse("--max-queued-bytes", "many", wrong), kExitUsage);
+}
+
+}  // namespace
+}  // namespace coppice

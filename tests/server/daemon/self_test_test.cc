@@ -1,0 +1,243 @@
+// Each test of the self-test passes what is sound and finds what is planted.
+
+#include "server/daemon/operation/self_test.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/privacy/openssl_random.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::MemoryStore;
+using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The real source, through whatever a test plants.
+class PlantedRandom final : public PrivateRandom {
+ public:
+  std::function<uint64_t(uint64_t)> word = [](uint64_t drawn) { return drawn; };
+  std::function<uint64_t(uint64_t numerator, uint64_t denominator)> chance =
+      [](uint64_t numerator, uint64_t) { return numerator; };
+  std::function<SignedSteps(SignedSteps)> steps = [](SignedSteps drawn) { return drawn; };
+
+  absl::StatusOr<uint64_t> UniformBelow(uint64_t bound) override {
+    const absl::StatusOr<uint64_t> drawn = real_.UniformBelow(bound);
+    if (!drawn.ok()) return drawn;
+    return word(*drawn) % bound;
+  }
+  absl::StatusOr<bool> Bernoulli(uint64_t numerator, uint64_t denominator) override {
+    return real_.Bernoulli(chance(numerator, denominator), denominator);
+  }
+  absl::StatusOr<uint64_t> Binomial(uint64_t trials, uint32_t numerator) override {
+    return real_.Binomial(trials, numerator);
+  }
+  absl::Status Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) override {
+    const absl::Status status = real_.Geometric(table, out);
+    for (SignedSteps& draw : out) draw = steps(draw);
+    return status;
+  }
+
+ private:
+  OpenSslRandom real_;
+};
+
+absl::Status TestSourceThat(std::function<uint64_t(uint64_t)> word) {
+  PlantedRandom random;
+  random.word = std::move(word);
+  return TestRandomSource(random);
+}
+
+TEST(RandomSourceTest, TheRealOnePassesEveryTime) {
+  OpenSslRandom random;
+  for (int i = 0; i < 1000; ++i) ASSERT_OK(TestRandomSource(random));
+}
+
+TEST(RandomSourceTest, OneThatStandsStillIsFound) {
+  EXPECT_THAT(TestSourceThat([](uint64_t) { return 0x9e3779b9; }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeats itself")));
+}
+
+TEST(RandomSourceTest, OneThatBeginsAgainIsFound) {
+  std::vector<uint64_t> seen;
+  size_t at = 0;
+  EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
+                if (seen.size() < 1024) seen.push_back(drawn);
+                return seen[at++ % 1024];
+              }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeats itself")));
+}
+
+TEST(RandomSourceTest, OneWithTooManyOnesIsFound) {
+  size_t at = 0;
+  EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return ++at % 8 == 0 ? 0xffffffff : drawn; }),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return drawn & ~uint64_t{0x80000}; }),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(TestSourceThat([&](uint64_t drawn) { return drawn | uint64_t{0x5}; }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ones or zeros")));
+}
+
+TEST(RandomSourceTest, OneWhoseBitsHangTogetherIsFound) {
+  // Each bit twice: as many ones as zeros.
+  EXPECT_THAT(TestSourceThat([](uint64_t drawn) {
+                uint64_t doubled = 0;
+                for (int i = 0; i < 16; ++i) doubled |= (drawn >> i & 1) * 3 << (2 * i);
+                return doubled;
+              }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("depend on each other")));
+}
+
+TEST(RandomSourceTest, OneThatFavoursAByteIsFound) {
+  // 0x69 has as many ones as zeros, and as many changes as not.
+  size_t at = 0;
+  EXPECT_THAT(TestSourceThat([&](uint64_t drawn) {
+                return ++at % 16 == 0 ? (drawn & 0xffffff00) | 0x69 : drawn;
+              }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("favours a byte")));
+}
+
+TEST(SamplerTest, TheRealOnesPassEveryTime) {
+  OpenSslRandom random;
+  for (int i = 0; i < 50; ++i) ASSERT_OK(TestSamplers(random));
+}
+
+TEST(SamplerTest, ALawThatIsOffIsFound) {
+  PlantedRandom biased;
+  uint64_t calls = 0;
+  biased.chance = [&](uint64_t numerator, uint64_t) { return ++calls % 8 == 0 ? 0 : numerator; };
+  EXPECT_THAT(TestSamplers(biased),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("does not have its law")));
+}
+
+TEST(SamplerTest, GeometricStepsThatAreOffAreFound) {
+  PlantedRandom cut;
+  cut.steps = [](SignedSteps draw) { return StepsOf(draw) >= 3 ? SignedSteps{2 << 1} : draw; };
+  EXPECT_THAT(TestSamplers(cut), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("3 or more")));
+  PlantedRandom lopsided;
+  lopsided.steps = [](SignedSteps draw) { return static_cast<SignedSteps>(draw & ~1); };
+  EXPECT_THAT(TestSamplers(lopsided),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("negative")));
+}
+
+// A store that does to what is written or read what a test says.
+class PlantedStore final : public Store {
+ public:
+  bool loses = false;
+  bool garbles = false;
+  bool keeps = false;
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
+    absl::StatusOr<std::optional<std::string>> value = store_.Get(key);
+    if (garbles && value.ok() && value->has_value()) (**value)[0] ^= 1;
+    return value;
+  }
+  absl::Status Apply(const StoreBatch& batch) override {
+    if (loses && !batch.puts().empty()) return absl::OkStatus();
+    if (keeps && !batch.deleted_prefixes().empty()) return absl::OkStatus();
+    return store_.Apply(batch);
+  }
+  absl::Status Scan(
+      absl::string_view prefix,
+      absl::FunctionRef<absl::Status(absl::string_view, absl::string_view)> visit) const override {
+    return store_.Scan(prefix, visit);
+  }
+  absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
+
+ private:
+  MemoryStore store_;
+};
+
+TEST(StoreTest, ASoundOnePassesAndKeepsNothing) {
+  MemoryStore store;
+  ASSERT_OK(TestStore(store));
+  int keys = 0;
+  ASSERT_OK(store.Scan("", [&](absl::string_view, absl::string_view) {
+    ++keys;
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(keys, 0);
+}
+
+TEST(StoreTest, OneThatFailsLosesGarblesOrKeepsIsFound) {
+  MemoryStore full;
+  full.FailWrites(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_THAT(TestStore(full), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+  EXPECT_THAT(TestWriting(full), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+  PlantedStore losing;
+  losing.loses = true;
+  EXPECT_THAT(TestStore(losing), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("lost")));
+  PlantedStore garbling;
+  garbling.garbles = true;
+  EXPECT_THAT(TestStore(garbling), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("other bytes")));
+  PlantedStore keeping;
+  keeping.keeps = true;
+  EXPECT_THAT(TestStore(keeping), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("deleted")));
+}
+
+TEST(TicketKeyTest, AKeyThatWorksPasses) {
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const TicketSeam tickets, TicketsOf(store));
+  EXPECT_OK(TestTicketKey(tickets));
+}
+
+TEST(TicketKeyTest, WhoeverTakesAllTakesNoneOrIssuesTheSameIsFound) {
+  MemoryStore store;
+  ASSERT_OK_AND_ASSIGN(const TicketSeam sound, TicketsOf(store));
+  TicketSeam planted = sound;
+  planted.recognize = [](absl::Span<const Ticket> tickets, const Fingerprint&) {
+    return std::vector<bool>(tickets.size(), true);
+  };
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(absl::StatusCode::kInternal, HasSubstr("forged")));
+  planted.recognize = [](absl::Span<const Ticket> tickets, const Fingerprint&) {
+    return std::vector<bool>(tickets.size(), false);
+  };
+  EXPECT_THAT(TestTicketKey(planted), StatusIs(absl::StatusCode::kInternal, HasSubstr("its own")));
+  // One that forgets what the ticket was issued for.
+  planted.recognize = [&](absl::Span<const Ticket> tickets, const Fingerprint&) {
+    Fingerprint ours{};
+    ours.fill(0x5a);
+    return sound.recognize(tickets, ours);
+  };
+  EXPECT_THAT(TestTicketKey(planted),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("other terms")));
+  planted = sound;
+  planted.issue = [&](const Fingerprint& fingerprint, size_t) {
+    auto one = sound.issue(fingerprint, 1);
+    one->push_back(one->front());
+    return one;
+  };
+  EXPECT_THAT(TestTicketKey(planted),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("different")));
+}
+
+TEST(ClockTest, MayStandAtOrAfterBuildAndRecords) {
+  const absl::Time now = absl::Now();
+  EXPECT_OK(TestClock(now, absl::UnixEpoch(), absl::Hours(1)));
+  EXPECT_OK(TestClock(now, now + absl::Minutes(59), absl::Hours(1)));
+  EXPECT_OK(TestClock(now + absl::Hours(24 * 365 * 20), now, absl::Hours(1)));
+}
+
+TEST(ClockTest, OneBeforeTheBuildOrFarBehindARecordIsFound) {
+  const absl::Time now = absl::Now();
+  EXPECT_THAT(TestClock(absl::FromUnixSeconds(0), absl::UnixEpoch(), absl::Hours(1)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was built")));
+  EXPECT_THAT(TestClock(now, now + absl::Minutes(61), absl::Hours(1)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--clock-tolerance")));
+}
+
+TEST(RunSelfTestsTest, RunsAllOfThemAndNamesThoseThatFail) {
+  const auto failures = RunSelfTests({{"good", [] { return absl::OkStatus(); }},
+                                      {"bad", [] { return absl::DataLossError("why"); }},
+                                      {"worse", [] { return absl::InternalError("so"); }}});
+  EXPECT_THAT(failures, ElementsAre(StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad: why")),
+                                    StatusIs(absl::StatusCode::kInternal, HasSubstr("worse: so"))));
+}
+
+}  // namespace
+}  // namespace coppice

@@ -1,0 +1,48 @@
+#include "server/daemon/operation/study_sweeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/server/service/fake_studies.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::FakeStudies;
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(UpkeepTest, SweepsAgainAndAgainAndStopsAtOnce) {
+  FakeStudies studies;
+  const Log log(LogLevel::kError, false);
+  const Upkeep upkeep(studies, log, absl::Milliseconds(1));
+  studies.AwaitSweeps(5);
+  const Upkeep slow(studies, log, absl::Hours(1));  // and goes without waiting for that
+}
+
+TEST(UpkeepTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
+  FakeStudies studies;
+  const Log log(LogLevel::kInfo, false);
+  ::testing::internal::CaptureStderr();
+  {
+    const Upkeep upkeep(studies, log, absl::Milliseconds(1));
+    studies.AwaitSweeps(2);
+    studies.Fail(absl::UnavailableError("no disk"));
+    studies.AwaitSweeps(5);
+    studies.Fail(absl::OkStatus());
+    studies.AwaitSweeps(5);
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(text, "no disk"), 1u) << text;
+  EXPECT_EQ(Count(text, "works again"), 1u) << text;
+}
+
+}  // namespace
+}  // namespace coppice
