@@ -23,7 +23,7 @@ struct Offer {
   Terms terms;
   Fingerprint fingerprint{};
   std::vector<Ticket> tickets;
-  HeldTrees trees;
+  TreesByIndex trees;
 };
 
 enum class Delivery : uint8_t {

@@ -7,7 +7,7 @@
 
 namespace coppice {
 
-Privatizer::Privatizer(Terms terms, const Fingerprint& fingerprint, HeldTrees trees,
+Privatizer::Privatizer(Terms terms, const Fingerprint& fingerprint, TreesByIndex trees,
                        std::vector<std::unique_ptr<LocalMechanism>> mechanisms)
     : terms_(std::move(terms)),
       fingerprint_(fingerprint),
@@ -15,7 +15,7 @@ Privatizer::Privatizer(Terms terms, const Fingerprint& fingerprint, HeldTrees tr
       mechanisms_(std::move(mechanisms)) {}
 
 absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fingerprint,
-                                              HeldTrees trees) {
+                                              TreesByIndex trees) {
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms(terms.trees);
   for (const auto& [number, tree] : trees) {

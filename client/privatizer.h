@@ -44,7 +44,7 @@ class Privatizer {
   // `fingerprint` must be that of the bytes that `terms` was parsed from, and `trees` what the
   // terms' forest_root stands for: Collector checks both.
   static absl::StatusOr<Privatizer> Create(Terms terms, const Fingerprint& fingerprint,
-                                           HeldTrees trees);
+                                           TreesByIndex trees);
 
   const Terms& terms() const { return terms_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
@@ -55,7 +55,7 @@ class Privatizer {
   absl::Status CheckTicket(const Ticket& ticket) const { return CheckTree(DrawOf(ticket)); }
 
  private:
-  Privatizer(Terms terms, const Fingerprint& fingerprint, HeldTrees trees,
+  Privatizer(Terms terms, const Fingerprint& fingerprint, TreesByIndex trees,
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
   absl::Status CheckTree(const TicketDraw& draw) const;
@@ -64,7 +64,7 @@ class Privatizer {
 
   Terms terms_;
   Fingerprint fingerprint_;
-  HeldTrees trees_;
+  TreesByIndex trees_;
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;  // by tree; null where it is not held
 };
 

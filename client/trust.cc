@@ -104,7 +104,7 @@ absl::Status Trust::Admit(absl::string_view curator, absl::string_view study,
     if (!policy_.curator_key.has_value() && before->root != now.root) {
       return Refused(study, "it was another curator's before");
     }
-    COPPICE_RETURN_IF_ERROR(RefuseLooser(before->manifest, now.manifest));
+    COPPICE_RETURN_IF_ERROR(CheckNotWeakened(before->manifest, now.manifest));
   }
   COPPICE_RETURN_IF_ERROR(CheckPromises(now.manifest));
   return memory_.Knows(now) ? absl::OkStatus() : memory_.Remember(now);

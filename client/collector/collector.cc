@@ -82,21 +82,21 @@ absl::StatusOr<Terms> ReadTerms(const v1::GetOfferResponse& response, absl::stri
 }
 
 // The one tree that came, which must be the ticket's.
-absl::StatusOr<HeldTrees> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
-                                   const Ticket& ticket) {
+absl::StatusOr<TreesByIndex> ReadTree(const v1::GetOfferResponse& response, const Terms& terms,
+                                      const Ticket& ticket) {
   const uint32_t number = TreeOfTicket(ticket, terms.trees);
   absl::StatusOr<Tree> tree = OpenTree(terms, number, response.tree(), response.tree_path());
   if (!tree.ok()) return OfServer(tree.status());
-  HeldTrees trees;
+  TreesByIndex trees;
   trees.emplace(number, *std::move(tree));
   return trees;
 }
 
-absl::StatusOr<HeldTrees> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
+absl::StatusOr<TreesByIndex> ReadForest(const v1::GetOfferResponse& response, const Terms& terms) {
   absl::StatusOr<Forest> forest =
       OpenForest(terms, PackTrees({response.forest().begin(), response.forest().end()}));
   if (!forest.ok()) return OfServer(forest.status());
-  return HoldAll(*std::move(forest));
+  return AllTrees(*std::move(forest));
 }
 
 absl::Status CheckStillKnown(const v1::GetOfferResponse& response, absl::string_view study,
@@ -224,7 +224,7 @@ absl::StatusOr<Offer> Collector::FetchOffer(absl::string_view study,
   const Fingerprint fingerprint = FingerprintOf(response.terms());
   COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
-  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, terms, tickets[0]));
+  COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees, ReadTree(response, terms, tickets[0]));
   return Offer{std::move(terms), fingerprint, std::move(tickets), std::move(trees)};
 }
 
@@ -239,7 +239,7 @@ absl::StatusOr<Offer> Collector::FetchOffer(const Terms& known, const Fingerprin
   COPPICE_RETURN_IF_ERROR(CheckStillKnown(response, known.study, fingerprint));
   COPPICE_RETURN_IF_ERROR(Admit(line, response, known.study, fingerprint, &known));
   COPPICE_ASSIGN_OR_RETURN(auto tickets, ReadTickets(response, 1));
-  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadTree(response, known, tickets[0]));
+  COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees, ReadTree(response, known, tickets[0]));
   return Offer{known, fingerprint, std::move(tickets), std::move(trees)};
 }
 
@@ -255,7 +255,7 @@ absl::StatusOr<Offer> Collector::FetchForest(
   const Fingerprint fingerprint = FingerprintOf(response.terms());
   COPPICE_RETURN_IF_ERROR(Admit(line, response, study, fingerprint, &terms));
   COPPICE_ASSIGN_OR_RETURN(auto read, ReadTickets(response, tickets));
-  COPPICE_ASSIGN_OR_RETURN(HeldTrees trees, ReadForest(response, terms));
+  COPPICE_ASSIGN_OR_RETURN(TreesByIndex trees, ReadForest(response, terms));
   return Offer{std::move(terms), fingerprint, std::move(read), std::move(trees)};
 }
 

@@ -12,7 +12,7 @@ namespace coppice {
 // By its own mode: its owner and the group that the owner gave it to may, since mounted secrets
 // come so. A folder above it may keep others out all the same; that is not looked at. Not of a file
 // that is not there: whoever opens it says so.
-inline bool IsOpenToOthers(const std::string& path) {
+inline bool IsWorldAccessible(const std::string& path) {
   using std::filesystem::perms;
   std::error_code error;
   const perms mode = std::filesystem::status(path, error).permissions();

@@ -18,7 +18,7 @@ uint32_t Direct::SymbolOf(uint32_t /*column*/, size_t cell) const {
 }
 
 LeafCounts Direct::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
-  const double expected_lies = static_cast<double>(reports) * lie();
+  const double expected_lies = static_cast<double>(reports) * q();
   return JointCounts(domain(), [&](size_t cell) {
     return (static_cast<double>(sums[cell]) - expected_lies) / keep();
   });
@@ -27,15 +27,15 @@ LeafCounts Direct::Estimate(absl::Span<const int64_t> sums, uint64_t reports) co
 NoiseVariance Direct::Variance(uint32_t /*label*/) const {
   // A report is one cell, so that never two of them are reported together.
   const double scale = keep() * keep();
-  return JointVariance(domain(), {.miss = lie() * (1 - lie()) / scale,
-                                  .hit = truth() * (1 - truth()) / scale,
-                                  .apart = -lie() * lie() / scale,
-                                  .beside = -truth() * lie() / scale});
+  return JointVariance(domain(), {.variance_q = q() * (1 - q()) / scale,
+                                  .variance_p = p() * (1 - p()) / scale,
+                                  .covariance_qq = -q() * q() / scale,
+                                  .covariance_pq = -p() * q() / scale});
 }
 
 Influence Direct::MaxInfluence() const {
   const double others = symbols() - 1;
-  return {.count = (1 - lie()) / keep(), .total = (1 - lie() + others * lie()) / keep()};
+  return {.count = (1 - q()) / keep(), .total = (1 - q() + others * q()) / keep()};
 }
 
 }  // namespace coppice

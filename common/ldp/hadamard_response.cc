@@ -64,13 +64,13 @@ NoiseVariance HadamardResponse::Variance(uint32_t /*label*/) const {
   // A report adds +-1 / keep to the cells of the block that it names, else nothing. Different
   // cells' are uncorrelated: in one block the columns are orthogonal, and a report names one block.
   const double scale = keep() * keep();
-  const double own_block = (truth() + lie()) / scale;
-  const double other_block = 2 * lie() / scale;
+  const double own_block = (p() + q()) / scale;
+  const double other_block = 2 * q() / scale;
   const double share = 1.0 / blocks();
-  return JointVariance(domain(), {.miss = share * own_block + (1 - share) * other_block,
-                                  .hit = own_block - 1,
-                                  .apart = 0,
-                                  .beside = 0});
+  return JointVariance(domain(), {.variance_q = share * own_block + (1 - share) * other_block,
+                                  .variance_p = own_block - 1,
+                                  .covariance_qq = 0,
+                                  .covariance_pq = 0});
 }
 
 Influence HadamardResponse::MaxInfluence() const {

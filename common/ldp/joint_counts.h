@@ -30,22 +30,22 @@ LeafCounts JointCounts(const Domain& domain, EstimateOf estimate_of) {
 
 // Second moments of what one report adds to the estimates of cells: the variance where its row is
 // not and where it is, and the covariance of two cells, its row in neither or in one of them.
-struct CellNoise {
-  double miss = 0;
-  double hit = 0;
-  double apart = 0;
-  double beside = 0;
+struct CellMoments {
+  double variance_q = 0;
+  double variance_p = 0;
+  double covariance_qq = 0;
+  double covariance_pq = 0;
 };
 
 // If these are the same for all cells, and all pairs of cells.
-inline NoiseVariance JointVariance(const Domain& domain, const CellNoise& noise) {
+inline NoiseVariance JointVariance(const Domain& domain, const CellMoments& noise) {
   const double others = domain.classes - 1;  // of the same leaf
-  const double more = noise.hit - noise.miss;
-  const double shared = noise.beside - noise.apart;
+  const double more = noise.variance_p - noise.variance_q;
+  const double shared = noise.covariance_pq - noise.covariance_qq;
   const double leaf = more + 2 * others * shared;  // whichever cell of the leaf is hit
-  return {.leaf = domain.classes * (noise.miss + others * noise.apart),
-          .label = noise.miss,
-          .covariance = noise.miss + others * noise.apart,
+  return {.leaf = domain.classes * (noise.variance_q + others * noise.covariance_qq),
+          .label = noise.variance_q,
+          .covariance = noise.variance_q + others * noise.covariance_qq,
           .hit = {.leaf = leaf, .label = more, .covariance = more + others * shared},
           .beside = {.leaf = leaf, .label = 0, .covariance = shared}};
 }

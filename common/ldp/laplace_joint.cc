@@ -26,7 +26,8 @@ LeafCounts LaplaceJoint::Estimate(absl::Span<const int64_t> sums, uint64_t /*rep
 
 NoiseVariance LaplaceJoint::Variance(uint32_t /*label*/) const {
   const double entry = noise().variance();
-  return JointVariance(domain(), {.miss = entry, .hit = entry, .apart = 0, .beside = 0});
+  return JointVariance(
+      domain(), {.variance_q = entry, .variance_p = entry, .covariance_qq = 0, .covariance_pq = 0});
 }
 
 Influence LaplaceJoint::MaxInfluence() const {

@@ -85,7 +85,7 @@ LocalHashing::LocalHashing(const Budget& epsilon, const Domain& domain, const Fa
                       .symbols = static_cast<uint32_t>(family.prime)}),
       family_(family),
       collide_(static_cast<double>(family.vectors / family.prime - 1) / columns()),
-      miss_(collide_ * truth() + (1 - collide_) * lie()) {}
+      miss_(collide_ * p() + (1 - collide_) * q()) {}
 
 uint32_t LocalHashing::SymbolOf(uint32_t column, size_t cell) const {
   uint64_t product = 0;
@@ -108,21 +108,21 @@ LeafCounts LocalHashing::Estimate(absl::Span<const int64_t> sums, uint64_t repor
   // Now the entry (x, 0) counts the reports that are the hash of x.
   const double expected_misses = static_cast<double>(reports) * miss_;
   return JointCounts(domain(), [&](size_t cell) {
-    return (static_cast<double>(table[cell * prime]) - expected_misses) / (truth() - miss_);
+    return (static_cast<double>(table[cell * prime]) - expected_misses) / (p() - miss_);
   });
 }
 
 NoiseVariance LocalHashing::Variance(uint32_t /*label*/) const {
-  const double scale = (truth() - miss_) * (truth() - miss_);
+  const double scale = (p() - miss_) * (p() - miss_);
   // Where two cells collide, g^(t-1) vectors have their hash, the two included.
   const auto vectors = static_cast<double>(family_.vectors);
   const double with_both =
       vectors > 2 ? (vectors / static_cast<double>(family_.prime) - 2) / (vectors - 2) : 0;
-  const double both = collide_ * (with_both * truth() + (1 - with_both) * lie());
-  return JointVariance(domain(), {.miss = miss_ * (1 - miss_) / scale,
-                                  .hit = truth() * (1 - truth()) / scale,
-                                  .apart = (both - miss_ * miss_) / scale,
-                                  .beside = truth() * (collide_ - miss_) / scale});
+  const double both = collide_ * (with_both * p() + (1 - with_both) * q());
+  return JointVariance(domain(), {.variance_q = miss_ * (1 - miss_) / scale,
+                                  .variance_p = p() * (1 - p()) / scale,
+                                  .covariance_qq = (both - miss_ * miss_) / scale,
+                                  .covariance_pq = p() * (collide_ - miss_) / scale});
 }
 
 Influence LocalHashing::MaxInfluence() const {
@@ -130,7 +130,7 @@ Influence LocalHashing::MaxInfluence() const {
   // their highest digit, 0.
   const auto hits = static_cast<double>(family_.vectors / family_.prime);
   const auto cells = static_cast<double>(domain().cells());
-  const double scale = truth() - miss_;
+  const double scale = p() - miss_;
   return {.count = (1 - miss_) / scale,
           .total = (hits * (1 - miss_) + (cells - hits) * miss_) / scale};
 }

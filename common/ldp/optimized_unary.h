@@ -2,7 +2,7 @@
 // probability 1/2, every other bit is raised with probability A / 2^32, A the least whole number
 // with (2^32 - A) / A <= exp(epsilon).
 //
-// Guarantee  with truth = 1/2 the worst ratio is (1 - lie) / lie <= exp(epsilon): epsilon-LDP.
+// Guarantee  with p = 1/2 the worst ratio is (1 - q) / q <= exp(epsilon): epsilon-LDP.
 //            Neighbours: any value of the row for any other.
 // Source     Wang, Blocki, Li, Jha 2017 (OUE); docs/mechanisms.md#optimized_unary.
 

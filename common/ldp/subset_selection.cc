@@ -49,8 +49,8 @@ SubsetSelection::SubsetSelection(const Budget& epsilon, const Domain& domain, si
       members_(members),
       width_(static_cast<size_t>(std::bit_width(domain.cells() - 1))),
       truth_rate_(truth_rate),
-      truth_(std::ldexp(static_cast<double>(truth_rate), -kRateBits)),
-      lie_((static_cast<double>(members) - truth_) / static_cast<double>(domain.cells() - 1)) {}
+      p_(std::ldexp(static_cast<double>(truth_rate), -kRateBits)),
+      q_((static_cast<double>(members) - p_) / static_cast<double>(domain.cells() - 1)) {}
 
 template <typename Insert>
 absl::Status SubsetSelection::DrawMembers(size_t cell, PrivateRandom& random, Insert insert) const {
@@ -131,31 +131,30 @@ void SubsetSelection::AddAll(absl::Span<const Contribution> reports,
 }
 
 LeafCounts SubsetSelection::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
-  const double expected_lies = static_cast<double>(reports) * lie_;
+  const double expected_lies = static_cast<double>(reports) * q_;
   return JointCounts(domain(), [&](size_t cell) {
-    return (static_cast<double>(sums[cell]) - expected_lies) / (truth_ - lie_);
+    return (static_cast<double>(sums[cell]) - expected_lies) / (p_ - q_);
   });
 }
 
 NoiseVariance SubsetSelection::Variance(uint32_t /*label*/) const {
-  const double scale = (truth_ - lie_) * (truth_ - lie_);
+  const double scale = (p_ - q_) * (p_ - q_);
   const auto w = static_cast<double>(members_);
   const auto others = static_cast<double>(sum_size() - 1);
   // Of the w - 1 or w other members, two given cells are both, or one given cell is.
-  const double both = w > 1 ? (w - 1) * (w - 2 * truth_) / (others * (others - 1)) : 0;
-  const double true_and_other = truth_ * (w - 1) / others;
-  return JointVariance(domain(), {.miss = lie_ * (1 - lie_) / scale,
-                                  .hit = truth_ * (1 - truth_) / scale,
-                                  .apart = (both - lie_ * lie_) / scale,
-                                  .beside = (true_and_other - truth_ * lie_) / scale});
+  const double both = w > 1 ? (w - 1) * (w - 2 * p_) / (others * (others - 1)) : 0;
+  const double true_and_other = p_ * (w - 1) / others;
+  return JointVariance(domain(), {.variance_q = q_ * (1 - q_) / scale,
+                                  .variance_p = p_ * (1 - p_) / scale,
+                                  .covariance_qq = (both - q_ * q_) / scale,
+                                  .covariance_pq = (true_and_other - p_ * q_) / scale});
 }
 
 Influence SubsetSelection::MaxInfluence() const {
   // Every accepted report is a set of w cells.
   const auto w = static_cast<double>(members_);
   const auto cells = static_cast<double>(sum_size());
-  return {.count = (1 - lie_) / (truth_ - lie_),
-          .total = (w * (1 - lie_) + (cells - w) * lie_) / (truth_ - lie_)};
+  return {.count = (1 - q_) / (p_ - q_), .total = (w * (1 - q_) + (cells - w) * q_) / (p_ - q_)};
 }
 
 bool SubsetSelection::Contains(absl::string_view payload, size_t cell) const {
@@ -172,9 +171,9 @@ absl::StatusOr<double> SubsetSelection::LogOutputProbability(LeafLabel value, ui
   COPPICE_RETURN_IF_ERROR(Check(payload));
   const size_t others = sum_size() - 1;
   if (Contains(payload, CellOf(value, domain()))) {
-    return std::log(truth_) - LogChoose(others, members_ - 1);
+    return std::log(p_) - LogChoose(others, members_ - 1);
   }
-  return std::log1p(-truth_) - LogChoose(others, members_);
+  return std::log1p(-p_) - LogChoose(others, members_);
 }
 
 }  // namespace coppice

@@ -63,7 +63,7 @@ class SubsetSelection final : public LocalMechanism {
   size_t members_;
   size_t width_;         // of a cell's number in bits
   uint64_t truth_rate_;  // over 2^32
-  double truth_, lie_;   // probability that the true cell is a member, and that another one is
+  double p_, q_;         // probability that the true cell is a member, and that another one is
 };
 
 }  // namespace coppice

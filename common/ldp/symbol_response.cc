@@ -42,7 +42,7 @@ SymbolResponse::SymbolResponse(MechanismKind kind, const Budget& epsilon, const 
       bytes_(static_cast<size_t>(std::bit_width(shape.symbols - 1) + 7) / 8),
       keep_rate_(KeepRate(epsilon, shape.symbols)),
       keep_(std::ldexp(static_cast<double>(keep_rate_), -kRateBits)),
-      lie_(std::ldexp(static_cast<double>(kOne - keep_rate_), -kRateBits) / shape.symbols) {}
+      q_(std::ldexp(static_cast<double>(kOne - keep_rate_), -kRateBits) / shape.symbols) {}
 
 absl::StatusOr<uint32_t> SymbolResponse::DrawSymbol(LeafLabel value, uint32_t column,
                                                     PrivateRandom& random) const {
@@ -93,7 +93,7 @@ absl::StatusOr<double> SymbolResponse::LogOutputProbability(LeafLabel value, uin
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));
   COPPICE_RETURN_IF_ERROR(Check(payload));
   const uint32_t symbol = SymbolOf(column, CellOf(value, domain()));
-  return std::log(SymbolIn(payload) == symbol ? truth() : lie());
+  return std::log(SymbolIn(payload) == symbol ? p() : q());
 }
 
 }  // namespace coppice

@@ -2,7 +2,7 @@
 // cell) to one of `symbols` symbols. The symbol of the row's cell is kept with probability K /
 // 2^62; else the report is a uniform symbol out of all of them.
 //
-// Guarantee  truth = k + (1 - k) / symbols and lie = (1 - k) / symbols for each other symbol, k = K
+// Guarantee  p = k + (1 - k) / symbols and q = (1 - k) / symbols for each other symbol, k = K
 //            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), and K is the largest whole
 //            number with which that is at most e / 2^60 <= exp(epsilon), e =
 //            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
@@ -54,9 +54,9 @@ class SymbolResponse : public LocalMechanism {
   SymbolResponse(MechanismKind kind, const Budget& epsilon, const Domain& domain,
                  const Shape& shape);
 
-  double truth() const { return keep_ + lie_; }  // P(the true symbol)
-  double lie() const { return lie_; }            // P(any other one)
-  double keep() const { return keep_; }          // truth() - lie()
+  double p() const { return keep_ + q_; }  // P(the true symbol)
+  double q() const { return q_; }          // P(any other one)
+  double keep() const { return keep_; }    // p() - q()
 
  private:
   absl::StatusOr<uint32_t> DrawSymbol(LeafLabel value, uint32_t column,
@@ -65,7 +65,7 @@ class SymbolResponse : public LocalMechanism {
   Shape shape_;
   size_t bytes_;  // of a payload
   uint64_t keep_rate_;
-  double keep_, lie_;
+  double keep_, q_;
 };
 
 }  // namespace coppice

@@ -9,9 +9,9 @@ namespace coppice {
 
 absl::StatusOr<std::unique_ptr<LocalMechanism>> SymmetricUnary::Create(const Budget& epsilon,
                                                                        const Domain& domain) {
-  const uint64_t lie = LieRate(epsilon, 2);
-  const uint64_t truth = (uint64_t{1} << 32) - lie;
-  COPPICE_ASSIGN_OR_RETURN(Rates rates, Rates::Create(truth, lie));
+  const uint64_t q = LieRate(epsilon, 2);
+  const uint64_t p = (uint64_t{1} << 32) - q;
+  COPPICE_ASSIGN_OR_RETURN(Rates rates, Rates::Create(p, q));
   return std::unique_ptr<LocalMechanism>(new SymmetricUnary(epsilon, domain, std::move(rates)));
 }
 

@@ -2,7 +2,7 @@
 // pair is flipped with probability A / 2^32, A the least whole number with (2^32 - A) / A <=
 // exp(epsilon / 2).
 //
-// Guarantee  truth = 1 - lie, so the worst ratio is ((1 - lie) / lie)^2 <= exp(epsilon):
+// Guarantee  p = 1 - q, so the worst ratio is ((1 - q) / q)^2 <= exp(epsilon):
 //            epsilon-LDP. Neighbours: any value of the row for any other.
 // Source     Ma and Yang 2024, section 3.1; docs/mechanisms.md#symmetric_unary.
 

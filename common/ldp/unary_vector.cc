@@ -20,27 +20,27 @@ double Fraction(uint64_t rate) { return std::ldexp(static_cast<double>(rate), -3
 
 }  // namespace
 
-absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t truth, uint64_t lie) {
-  if (lie == 0 || truth <= lie || truth >= kOne) {
+absl::StatusOr<UnaryVector::Rates> UnaryVector::Rates::Create(uint64_t p, uint64_t q) {
+  if (q == 0 || p <= q || p >= kOne) {
     return absl::InternalError("a unary mechanism's rates are out of order");
   }
   COPPICE_ASSIGN_OR_RETURN(GeometricTable silence,
-                           GeometricTable::Create(static_cast<uint32_t>(kOne - lie)));
-  return Rates{.truth = truth, .lie = lie, .silence = std::move(silence)};
+                           GeometricTable::Create(static_cast<uint32_t>(kOne - q)));
+  return Rates{.p = p, .q = q, .silence = std::move(silence)};
 }
 
 UnaryVector::UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain,
                          Rates rates)
     : LocalMechanism(kind, epsilon, domain),
       rates_(std::move(rates)),
-      truth_(Fraction(rates_.truth)),
-      lie_(Fraction(rates_.lie)) {
-  // Hoeffding: the ones are `bits` independent bits with mean about bits * lie, one of them more
+      p_(Fraction(rates_.p)),
+      q_(Fraction(rates_.q)) {
+  // Hoeffding: the ones are `bits` independent bits with mean about bits * q, one of them more
   // likely; either side is exceeded by t with probability at most exp(-2 t^2 / bits) = 2^-100.
   const auto bits = static_cast<double>(domain.cells());
   const double slack = std::sqrt(50 * std::log(2.0) * bits);
-  min_ones_ = static_cast<size_t>(std::max(0.0, std::floor(bits * lie_ - slack)));
-  max_ones_ = static_cast<size_t>(std::min(bits, std::ceil(bits * lie_ + 1 + slack)));
+  min_ones_ = static_cast<size_t>(std::max(0.0, std::floor(bits * q_ - slack)));
+  max_ones_ = static_cast<size_t>(std::min(bits, std::ceil(bits * q_ + 1 + slack)));
 }
 
 size_t UnaryVector::payload_bytes() const { return BitPayloadBytes(sum_size()); }
@@ -48,12 +48,12 @@ size_t UnaryVector::payload_bytes() const { return BitPayloadBytes(sum_size()); 
 template <typename Set>
 absl::Status UnaryVector::DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const {
   const size_t cell = CellOf(value, domain());
-  // The true cell's bit is drawn apart, so a lie that falls on it is passed over.
+  // The true cell's bit is drawn apart, so a one that falls on it there is passed over.
   COPPICE_RETURN_IF_ERROR(ForEachSuccess(rates_.silence, sum_size(), random, [&](size_t position) {
     if (position != cell) set(position);
   }));
-  COPPICE_ASSIGN_OR_RETURN(const bool truth, random.Bernoulli(rates_.truth, kOne));
-  if (truth) set(cell);
+  COPPICE_ASSIGN_OR_RETURN(const bool one, random.Bernoulli(rates_.p, kOne));
+  if (one) set(cell);
   return absl::OkStatus();
 }
 
@@ -76,11 +76,10 @@ absl::Status UnaryVector::RandomizeAllInto(absl::Span<const uint64_t> rows_of,
                                            PrivateRandom& random, absl::Span<int64_t> sums) const {
   const uint64_t rows = std::accumulate(rows_of.begin(), rows_of.end(), uint64_t{0});
   for (size_t cell = 0; cell < rows_of.size(); ++cell) {
-    COPPICE_ASSIGN_OR_RETURN(
-        const uint64_t lies,
-        random.Binomial(rows - rows_of[cell], static_cast<uint32_t>(rates_.lie)));
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t lies, random.Binomial(rows - rows_of[cell],
+                                                                  static_cast<uint32_t>(rates_.q)));
     COPPICE_ASSIGN_OR_RETURN(const uint64_t truths,
-                             random.Binomial(rows_of[cell], static_cast<uint32_t>(rates_.truth)));
+                             random.Binomial(rows_of[cell], static_cast<uint32_t>(rates_.p)));
     sums[cell] += static_cast<int64_t>(lies + truths);
   }
   return absl::OkStatus();
@@ -101,26 +100,25 @@ void UnaryVector::AddAll(absl::Span<const Contribution> reports, absl::Span<int6
 }
 
 LeafCounts UnaryVector::Estimate(absl::Span<const int64_t> sums, uint64_t reports) const {
-  const double expected_lies = static_cast<double>(reports) * lie_;
+  const double expected_lies = static_cast<double>(reports) * q_;
   return JointCounts(domain(), [&](size_t cell) {
-    return (static_cast<double>(sums[cell]) - expected_lies) / (truth_ - lie_);
+    return (static_cast<double>(sums[cell]) - expected_lies) / (p_ - q_);
   });
 }
 
 NoiseVariance UnaryVector::Variance(uint32_t /*label*/) const {
-  const double scale = (truth_ - lie_) * (truth_ - lie_);
-  return JointVariance(domain(), {.miss = lie_ * (1 - lie_) / scale,
-                                  .hit = truth_ * (1 - truth_) / scale,
-                                  .apart = 0,
-                                  .beside = 0});
+  const double scale = (p_ - q_) * (p_ - q_);
+  return JointVariance(domain(), {.variance_q = q_ * (1 - q_) / scale,
+                                  .variance_p = p_ * (1 - p_) / scale,
+                                  .covariance_qq = 0,
+                                  .covariance_pq = 0});
 }
 
 Influence UnaryVector::MaxInfluence() const {
-  // A one adds (1 - lie) / (truth - lie) to its count, a zero -lie / (truth - lie), which is less.
+  // A one adds (1 - q) / (p - q) to its count, a zero -q / (p - q), which is less.
   const auto ones = static_cast<double>(max_ones_);
   const auto zeros = static_cast<double>(sum_size() - max_ones_);
-  return {.count = (1 - lie_) / (truth_ - lie_),
-          .total = (ones * (1 - lie_) + zeros * lie_) / (truth_ - lie_)};
+  return {.count = (1 - q_) / (p_ - q_), .total = (ones * (1 - q_) + zeros * q_) / (p_ - q_)};
 }
 
 absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value, uint32_t column,
@@ -130,7 +128,7 @@ absl::StatusOr<double> UnaryVector::LogOutputProbability(LeafLabel value, uint32
   const size_t truth_at = CellOf(value, domain());
   double log_probability = 0;
   for (size_t bit = 0; bit < sum_size(); ++bit) {
-    const double one = bit == truth_at ? truth_ : lie_;
+    const double one = bit == truth_at ? p_ : q_;
     log_probability += GetBit(payload, bit) ? std::log(one) : std::log1p(-one);
   }
   return log_probability;

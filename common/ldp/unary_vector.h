@@ -1,14 +1,14 @@
 // What both unary mechanisms share: the one-hot of the (leaf, label) pair as bits, where the true
-// bit is sent as one with probability `truth` and every other bit with probability `lie`,
+// bit is sent as one with probability p and every other bit with probability q,
 // independently.
 //
 // Guarantee  two values differ in two bits; the worst ratio of probabilities is
-//            truth (1 - lie) / (lie (1 - truth)), which each mechanism keeps at or below
+//            p (1 - q) / (q (1 - p)), which each mechanism keeps at or below
 //            exp(epsilon) in whole numbers over 2^32.
 // Payload    leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
 //            number of ones lies outside [min_ones, max_ones] is refused: an honest one does with
 //            probability below 2^-99.
-// Cost       of a device: one draw a lie, not one a bit.
+// Cost       of a device: one draw per untrue one, not one per bit.
 // Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
 
 #ifndef COPPICE_COMMON_LDP_UNARY_VECTOR_H_
@@ -45,13 +45,13 @@ class UnaryVector : public LocalMechanism {
   size_t max_ones() const { return max_ones_; }
 
  protected:
-  // Probabilities over 2^32; `silence` draws the zeros between lies: its ratio is 1 - lie.
+  // Probabilities over 2^32; `silence` draws the zeros between ones that are not true: its ratio is 1 - q.
   struct Rates {
-    uint64_t truth;
-    uint64_t lie;
+    uint64_t p;  // that the true cell's bit is sent as 1
+    uint64_t q;  // that any other one is
     GeometricTable silence;
 
-    static absl::StatusOr<Rates> Create(uint64_t truth, uint64_t lie);
+    static absl::StatusOr<Rates> Create(uint64_t p, uint64_t q);
   };
 
   UnaryVector(MechanismKind kind, const Budget& epsilon, const Domain& domain, Rates rates);
@@ -62,7 +62,7 @@ class UnaryVector : public LocalMechanism {
   absl::Status DrawOnes(LeafLabel value, PrivateRandom& random, Set set) const;
 
   Rates rates_;
-  double truth_, lie_;  // rates_ as fractions
+  double p_, q_;  // rates_ as fractions
   size_t min_ones_, max_ones_;
 };
 

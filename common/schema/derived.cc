@@ -12,8 +12,8 @@ namespace coppice {
 namespace {
 
 // Far more than any trainer makes (boosting: 64), and little memory and time whatever a file says.
-constexpr size_t kMostDerived = 1024;
-constexpr size_t kMostNameBytes = 200;  // of each part's name in the name of the whole
+constexpr size_t kMaxDerived = 1024;
+constexpr size_t kMaxNameBytes = 200;  // of each part's name in the name of the whole
 
 absl::Status CheckTerms(const Schema& schema, const DerivedFeature& derived) {
   bool good = derived.size() == 2 || derived.size() == 3;
@@ -34,7 +34,7 @@ Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
   for (const DerivedTerm& term : derived) {
     absl::StrAppend(&feature.name,
                     feature.name.empty() ? (term.minus ? "-" : "") : (term.minus ? " - " : " + "),
-                    schema.features()[term.feature].name.substr(0, kMostNameBytes));
+                    schema.features()[term.feature].name.substr(0, kMaxNameBytes));
     (term.minus ? feature.min : feature.max) += term.minus ? -1 : 1;
   }
   feature.name = absl::StrCat("scaled ", feature.name);
@@ -45,8 +45,8 @@ Feature FeatureOf(const Schema& schema, const DerivedFeature& derived) {
 
 absl::StatusOr<Schema> ExtendSchema(const Schema& schema,
                                     absl::Span<const DerivedFeature> derived) {
-  if (derived.size() > kMostDerived) {
-    return absl::InvalidArgumentError(absl::StrCat("there may be at most ", kMostDerived,
+  if (derived.size() > kMaxDerived) {
+    return absl::InvalidArgumentError(absl::StrCat("there may be at most ", kMaxDerived,
                                                    " derived features, not ", derived.size()));
   }
   std::vector<Feature> features = schema.features();

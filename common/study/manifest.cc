@@ -51,7 +51,7 @@ absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
                    terms.study, "; do not answer, and tell the curator"));
 }
 
-absl::Status RefuseLooser(const Manifest& before, const Manifest& now) {
+absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now) {
   if (now.study != before.study) return Loosened(now, "is of another study");
   if (now.fingerprint != before.fingerprint) return Loosened(now, "has other terms");
   if (now.mechanism != before.mechanism) return Loosened(now, "has another mechanism");

@@ -1,6 +1,6 @@
 // What a curator says about a study, under its signature: the terms and who may learn from them.
 //
-// Guarantee  a device that keeps the manifest it saw, and asks RefuseLooser() about the next one,
+// Guarantee  a device that keeps the manifest it saw, and asks CheckNotWeakened() about the next one,
 //            never agrees to more than it did before: what changes can only protect it better.
 // Public     all of it.
 
@@ -46,7 +46,7 @@ absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
 // FailedPrecondition if `now` takes back anything that `before`, of the same study, promised:
 // another fingerprint or mechanism, a greater epsilon, fewer reports, a later expiry, an older
 // sequence, or the same sequence with another content (but for the key).
-absl::Status RefuseLooser(const Manifest& before, const Manifest& now);
+absl::Status CheckNotWeakened(const Manifest& before, const Manifest& now);
 
 // A manifest as it travels. Not checked.
 struct SignedManifest {

@@ -60,8 +60,8 @@ absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
   return absl::OkStatus();
 }
 
-HeldTrees HoldAll(Forest forest) {
-  HeldTrees trees;
+TreesByIndex AllTrees(Forest forest) {
+  TreesByIndex trees;
   for (Tree& tree : forest) trees.emplace(static_cast<uint32_t>(trees.size()), std::move(tree));
   return trees;
 }

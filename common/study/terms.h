@@ -38,8 +38,8 @@ absl::Status ValidateTerms(const Terms& terms);
 absl::Status ValidateTree(const Terms& terms, const Tree& tree);
 
 // Trees of a study's forest by their number, from 0: the one that a device fetched, or all.
-using HeldTrees = std::map<uint32_t, Tree>;
-HeldTrees HoldAll(Forest forest);
+using TreesByIndex = std::map<uint32_t, Tree>;
+TreesByIndex AllTrees(Forest forest);
 
 // True for a well-formed study or model id: 1 to 63 of a-z 0-9 - _, starting with a letter or
 // digit.

@@ -16,8 +16,8 @@ namespace {
 // Sums of doubles are off by rounding: a few parts in 1e16 a class.
 constexpr double kSumTolerance = 1e-9;
 // A term of a mean that is larger says nothing of a probability, and a weight is a count of rows.
-constexpr double kMostTerm = 1e9;
-constexpr double kMostWeight = 1e15;
+constexpr double kMaxTerm = 1e9;
+constexpr double kMaxWeight = 1e15;
 
 absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
   const auto all = [&](auto is_good) {
@@ -25,13 +25,13 @@ absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
   };
   switch (kind) {
     case LeafKind::kWeights:
-      if (all([](double x) { return std::abs(x) <= kMostWeight; })) return absl::OkStatus();
+      if (all([](double x) { return std::abs(x) <= kMaxWeight; })) return absl::OkStatus();
       return absl::InvalidArgumentError("weights must be finite");
     case LeafKind::kScores:
-      if (all([](double x) { return std::abs(x) <= kMostTerm; })) return absl::OkStatus();
+      if (all([](double x) { return std::abs(x) <= kMaxTerm; })) return absl::OkStatus();
       return absl::InvalidArgumentError("scores must be finite");
     case LeafKind::kAdditive:
-      if (all([](double x) { return std::abs(x) <= kMostTerm; })) break;
+      if (all([](double x) { return std::abs(x) <= kMaxTerm; })) break;
       return absl::InvalidArgumentError("terms of probabilities must be finite");
     case LeafKind::kProbabilities:
       if (all([](double x) { return x >= 0 && x <= 1; })) break;

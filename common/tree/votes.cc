@@ -20,7 +20,7 @@ namespace {
 
 using render_internal::TreeView;
 
-constexpr double kMostVotes = 1e9;
+constexpr double kMaxVotes = 1e9;
 
 absl::Status NotAVote(size_t tree) {
   return absl::InvalidArgumentError(
@@ -47,7 +47,7 @@ std::optional<LeafVotes> VotesOfLeaf(const std::vector<double>& scores) {
       return std::nullopt;
   }
   const double votes = scores[leaf.about];
-  if (std::abs(votes) > kMostVotes || votes != std::floor(votes)) return std::nullopt;
+  if (std::abs(votes) > kMaxVotes || votes != std::floor(votes)) return std::nullopt;
   leaf.votes = static_cast<int64_t>(votes);
   return leaf;
 }

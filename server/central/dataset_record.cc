@@ -27,22 +27,22 @@ std::string HashRequest(const DatasetSpec& spec) {
   return std::string(digest.begin(), digest.end());
 }
 
-std::string EncodeDataset(const DatasetFacts& facts) {
+std::string EncodeDataset(const DatasetEntry& entry) {
   v1::DatasetRecord record;
-  record.set_state(static_cast<v1::DatasetState>(facts.state));
-  record.set_created_unix_seconds(facts.created_unix_seconds);
-  *record.mutable_schema() = ToProto(*facts.schema);
-  record.set_rows(facts.rows);
-  record.set_chunks(facts.chunks);
-  record.set_bytes(facts.bytes);
-  record.set_request_id(facts.request_id);
-  record.set_request_hash(facts.request_hash);
-  record.set_purged(facts.purged);
-  record.set_owner(facts.owner);
+  record.set_state(static_cast<v1::DatasetState>(entry.state));
+  record.set_created_unix_seconds(entry.created_unix_seconds);
+  *record.mutable_schema() = ToProto(*entry.schema);
+  record.set_rows(entry.rows);
+  record.set_chunks(entry.chunks);
+  record.set_bytes(entry.bytes);
+  record.set_request_id(entry.request_id);
+  record.set_request_hash(entry.request_hash);
+  record.set_purged(entry.purged);
+  record.set_owner(entry.owner);
   return record.SerializeAsString();
 }
 
-absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_view bytes) {
+absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::DatasetRecord record,
                            ParseRecord<v1::DatasetRecord>(key, bytes));
   if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
@@ -50,7 +50,7 @@ absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_v
   }
   absl::StatusOr<Schema> schema = FromProto(record.schema());
   if (!schema.ok()) return CorruptRecord(key, schema.status().message());
-  return DatasetFacts{.state = static_cast<DatasetState>(record.state()),
+  return DatasetEntry{.state = static_cast<DatasetState>(record.state()),
                       .created_unix_seconds = record.created_unix_seconds(),
                       .schema = std::make_shared<const Schema>(*std::move(schema)),
                       .rows = record.rows(),
@@ -63,23 +63,23 @@ absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_v
 }
 
 absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
-                                       const DatasetFacts& facts) {
+                                       const DatasetEntry& entry) {
   const std::string key = ChunkKey(id, chunk);
   COPPICE_ASSIGN_OR_RETURN(v1::RowBlock block, ReadRecord<v1::RowBlock>(store, key));
-  const absl::Status sound = CheckRows(block, *facts.schema).status();
+  const absl::Status sound = CheckRows(block, *entry.schema).status();
   if (!sound.ok()) return CorruptRecord(key, sound.message());
   return block;
 }
 
 absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id,
-                               const DatasetFacts& facts) {
-  Table table(facts.schema);
-  table.Reserve(facts.rows);
-  for (uint64_t chunk = 0; chunk < facts.chunks; ++chunk) {
-    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadChunk(store, id, chunk, facts));
+                               const DatasetEntry& entry) {
+  Table table(entry.schema);
+  table.Reserve(entry.rows);
+  for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
+    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadChunk(store, id, chunk, entry));
     AppendRows(block, table);
   }
-  if (table.num_rows() == facts.rows) return table;
+  if (table.num_rows() == entry.rows) return table;
   return CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
 }
 

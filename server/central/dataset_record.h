@@ -19,7 +19,7 @@
 
 namespace coppice {
 
-struct DatasetFacts {
+struct DatasetEntry {
   DatasetState state = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;
@@ -36,15 +36,15 @@ struct DatasetFacts {
 // SHA-256 of all that `spec` asks for, its id included and its request id not.
 std::string HashRequest(const DatasetSpec& spec);
 
-std::string EncodeDataset(const DatasetFacts& facts);
-absl::StatusOr<DatasetFacts> DecodeDataset(absl::string_view key, absl::string_view bytes);
+std::string EncodeDataset(const DatasetEntry& entry);
+absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);
 
 // Reads one chunk and checks it against the schema.
 absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
-                                       const DatasetFacts& facts);
+                                       const DatasetEntry& entry);
 
 // Its rows, chunk by chunk.
-absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id, const DatasetFacts& facts);
+absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id, const DatasetEntry& entry);
 
 }  // namespace coppice
 

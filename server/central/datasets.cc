@@ -11,8 +11,8 @@
 #include "common/base/status_macros.h"
 #include "server/central/central_keys.h"
 #include "server/central/dataset_record.h"
-#include "server/central/may_be_stored.h"
 #include "server/central/row_block.h"
+#include "server/central/write_outcome.h"
 #include "server/models/ids.h"
 #include "server/storage/store_record.h"
 
@@ -20,7 +20,7 @@ namespace coppice {
 namespace {
 
 struct Dataset {
-  DatasetFacts facts;
+  DatasetEntry entry;
   // A deletion failed, and may be on the disk: it has to be repeated before
   // anything else.
   bool deleting = false;
@@ -39,17 +39,17 @@ class StoredDatasets final : public Datasets {
   absl::Status LoadAll() {
     COPPICE_RETURN_IF_ERROR(
         store_.Scan(kDatasetPrefix, [this](absl::string_view key, absl::string_view bytes) {
-          COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, bytes));
+          COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
           const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
           if (!ledger_.Get(id).ok()) return CorruptRecord(key, "has no ledger");
-          Show(id, std::move(facts));
+          Show(id, std::move(entry));
           return absl::OkStatus();
         }));
     for (const auto& [id, dataset] : datasets_) {
-      const DatasetFacts& facts = dataset.facts;
+      const DatasetEntry& entry = dataset.entry;
       // If it fails it is done at the next start; the daemon serves meanwhile.
-      if (facts.state == DatasetState::kDeleted && !facts.purged)
-        EndDeletion(id, facts).IgnoreError();
+      if (entry.state == DatasetState::kDeleted && !entry.purged)
+        EndDeletion(id, entry).IgnoreError();
     }
     return absl::OkStatus();
   }
@@ -59,67 +59,67 @@ class StoredDatasets final : public Datasets {
     COPPICE_RETURN_IF_ERROR(CheckNewId("dataset_id", spec.id));
     const std::string hash = HashRequest(spec);
     const std::lock_guard change(change_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubts());
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
                              MadeBy(spec.request_id, hash, spec.owner));
     if (made.has_value()) return Get(*made);
     COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(spec.id));
     COPPICE_RETURN_IF_ERROR(CheckUnused(id));
-    DatasetFacts facts{.created_unix_seconds = clock_(),
+    DatasetEntry entry{.created_unix_seconds = clock_(),
                        .schema = spec.schema,
                        .request_id = spec.request_id,
                        .request_hash = hash,
                        .owner = spec.owner};
     StoreBatch batch;
-    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    batch.Put(DatasetKey(id), EncodeDataset(entry));
     const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
-    if (MayBeStored(opened)) doubts_.push_back({.id = id, .cap = spec.cap});
+    if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
     COPPICE_RETURN_IF_ERROR(opened);
-    Show(id, std::move(facts));
+    Show(id, std::move(entry));
     return Get(id);
   }
 
   absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
                                      const v1::RowBlock& block, bool complete) override {
     // Checked before the lock is taken: the schema never changes.
-    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts seen, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, FactsOf(id));
     COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
     if (rows == 0 && !complete) {
       return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
     }
     const std::lock_guard change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, FactsOf(id));
-    COPPICE_RETURN_IF_ERROR(CheckPlace(id, facts, first_row));
-    if (facts.state == DatasetState::kReady) {
+    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
+    COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
+    if (entry.state == DatasetState::kReady) {
       if (rows == 0) return Get(id);
       return absl::FailedPreconditionError(
           absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
     }
     StoreBatch batch;
-    if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, facts, batch));
-    if (complete) facts.state = DatasetState::kReady;
-    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, entry, batch));
+    if (complete) entry.state = DatasetState::kReady;
+    batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), std::move(facts));
+    Show(std::string(id), std::move(entry));
     return Get(id);
   }
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const override {
-    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, FactsOf(id));
     COPPICE_ASSIGN_OR_RETURN(Account account, ledger_.Get(id));
     return DatasetInfo{.id = std::string(id),
-                       .state = facts.state,
-                       .created_unix_seconds = facts.created_unix_seconds,
-                       .schema = facts.schema,
-                       .rows = facts.rows,
+                       .state = entry.state,
+                       .created_unix_seconds = entry.created_unix_seconds,
+                       .schema = entry.schema,
+                       .rows = entry.rows,
                        .account = std::move(account),
-                       .owner = facts.owner};
+                       .owner = entry.owner};
   }
 
   absl::Status CheckVisible(absl::string_view id, const Caller& caller) const override {
     if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
-    const absl::StatusOr<DatasetFacts> facts = FactsOf(id);
-    return facts.ok() && caller.MaySee(facts->owner) ? absl::OkStatus() : NoDataset(id);
+    const absl::StatusOr<DatasetEntry> entry = FactsOf(id);
+    return entry.ok() && caller.MaySee(entry->owner) ? absl::OkStatus() : NoDataset(id);
   }
 
   std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const override {
@@ -128,7 +128,7 @@ class StoredDatasets final : public Datasets {
       const std::lock_guard lock(mutex_);
       for (auto it = datasets_.upper_bound(page.after);
            it != datasets_.end() && ids.size() < PageSize(page); ++it) {
-        if (caller.MaySee(it->second.facts.owner)) ids.push_back(it->first);
+        if (caller.MaySee(it->second.entry.owner)) ids.push_back(it->first);
       }
     }
     std::vector<DatasetInfo> infos;
@@ -157,7 +157,7 @@ class StoredDatasets final : public Datasets {
 
   absl::Status Delete(absl::string_view id) override {
     if (absl::IsNotFound(FactsOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
-    COPPICE_ASSIGN_OR_RETURN(const DatasetFacts gone, RemoveRows(id));
+    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
     if (gone.purged) return absl::OkStatus();
     return EndDeletion(id, gone);
   }
@@ -169,23 +169,23 @@ class StoredDatasets final : public Datasets {
     if (it == datasets_.end()) return NoDataset(id);
     const Dataset& dataset = it->second;
     COPPICE_RETURN_IF_ERROR(CheckThere(id, dataset));
-    if (dataset.facts.state == DatasetState::kUploading) {
+    if (dataset.entry.state == DatasetState::kUploading) {
       return absl::FailedPreconditionError(
           absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
     }
     return DatasetUse{
-        .schema = dataset.facts.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
+        .schema = dataset.entry.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
   }
 
   absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) override {
     std::shared_ptr<std::mutex> loading;
-    DatasetFacts facts;
+    DatasetEntry entry;
     {
       const std::lock_guard lock(mutex_);
       const auto it = datasets_.find(id);
       if (it == datasets_.end()) return NoDataset(id);
       loading = it->second.loading;
-      facts = it->second.facts;
+      entry = it->second.entry;
     }
     // The first of several jobs reads, the others wait for it.
     const std::lock_guard reading(*loading);
@@ -193,7 +193,7 @@ class StoredDatasets final : public Datasets {
       const std::lock_guard lock(mutex_);
       if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
     }
-    COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, facts));
+    COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
     const auto rows = std::make_shared<const Table>(std::move(table));
     const std::lock_guard lock(mutex_);
     datasets_.find(id)->second.rows = rows;
@@ -202,7 +202,7 @@ class StoredDatasets final : public Datasets {
 
  private:
   // A dataset whose creation failed, and may be on the disk.
-  struct Doubt {
+  struct UnresolvedCreation {
     std::string id;
     BudgetCap cap;
   };
@@ -212,7 +212,7 @@ class StoredDatasets final : public Datasets {
   }
 
   static absl::Status CheckThere(absl::string_view id, const Dataset& dataset) {
-    if (dataset.facts.state == DatasetState::kDeleted) {
+    if (dataset.entry.state == DatasetState::kDeleted) {
       return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
     }
     if (dataset.deleting) {
@@ -222,17 +222,17 @@ class StoredDatasets final : public Datasets {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<DatasetFacts> FactsOf(absl::string_view id) const {
+  absl::StatusOr<DatasetEntry> FactsOf(absl::string_view id) const {
     const std::lock_guard lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return NoDataset(id);
-    return it->second.facts;
+    return it->second.entry;
   }
 
-  void Show(const std::string& id, DatasetFacts facts) {
+  void Show(const std::string& id, DatasetEntry entry) {
     const std::lock_guard lock(mutex_);
-    made_by_[facts.request_id] = id;
-    datasets_[id].facts = std::move(facts);
+    made_by_[entry.request_id] = id;
+    datasets_[id].entry = std::move(entry);
   }
 
   absl::StatusOr<std::optional<std::string>> MadeBy(const std::string& request_id,
@@ -241,15 +241,15 @@ class StoredDatasets final : public Datasets {
     const std::lock_guard lock(mutex_);
     const auto made = made_by_.find(request_id);
     if (made == made_by_.end()) return std::nullopt;
-    const DatasetFacts& facts = datasets_.find(made->second)->second.facts;
-    if (facts.owner != owner) {
+    const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
+    if (entry.owner != owner) {
       return absl::AlreadyExistsError("request_id: is taken; choose another");
     }
-    if (facts.state == DatasetState::kDeleted) {
+    if (entry.state == DatasetState::kDeleted) {
       return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
                                                    " that it made was deleted; choose another"));
     }
-    if (facts.request_hash != hash) {
+    if (entry.request_hash != hash) {
       return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
                                                    " from another request; choose another"));
     }
@@ -261,7 +261,7 @@ class StoredDatasets final : public Datasets {
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return absl::OkStatus();
     return absl::AlreadyExistsError(
-        it->second.facts.state == DatasetState::kDeleted
+        it->second.entry.state == DatasetState::kDeleted
             ? absl::StrCat("dataset_id: the dataset ", id,
                            " was deleted, and ids are never used again")
             : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
@@ -269,9 +269,9 @@ class StoredDatasets final : public Datasets {
 
   // A creation that failed may be found in the store once that works again: it
   // then counts.
-  absl::Status SettleDoubts() {
-    while (!doubts_.empty()) {
-      const Doubt& doubt = doubts_.back();
+  absl::Status ResolveUnresolvedCreations() {
+    while (!unresolved_creations_.empty()) {
+      const UnresolvedCreation& doubt = unresolved_creations_.back();
       const std::string key = DatasetKey(doubt.id);
       COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
       if (bytes.has_value()) {
@@ -279,44 +279,44 @@ class StoredDatasets final : public Datasets {
         // look.
         const absl::Status opened = ledger_.OpenAccount(doubt.id, doubt.cap, {});
         if (!absl::IsAlreadyExists(opened)) return opened;
-        COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, *bytes));
-        Show(doubt.id, std::move(facts));
+        COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
+        Show(doubt.id, std::move(entry));
       }
-      doubts_.pop_back();
+      unresolved_creations_.pop_back();
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckPlace(absl::string_view id, const DatasetFacts& facts,
+  absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
                           uint64_t first_row) const {
     {
       const std::lock_guard lock(mutex_);
       COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
     }
-    if (first_row == facts.rows) return absl::OkStatus();
+    if (first_row == entry.rows) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
-                                                      facts.rows, " rows, not ", first_row,
+                                                      entry.rows, " rows, not ", first_row,
                                                       "; go on from there"));
   }
 
   absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
-                        DatasetFacts& facts, StoreBatch& batch) const {
+                        DatasetEntry& entry, StoreBatch& batch) const {
     std::string bytes = block.SerializeAsString();
-    if (facts.rows + rows > limits_.rows || facts.bytes + bytes.size() > limits_.bytes) {
+    if (entry.rows + rows > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
       return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
                                                 " rows and ", limits_.bytes, " bytes"));
     }
-    facts.rows += rows;
-    facts.bytes += bytes.size();
-    batch.Put(ChunkKey(id, facts.chunks++), std::move(bytes));
+    entry.rows += rows;
+    entry.bytes += bytes.size();
+    batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
     return absl::OkStatus();
   }
 
   // Deletes the rows from the store, though not yet from its files.
-  absl::StatusOr<DatasetFacts> RemoveRows(absl::string_view id) {
+  absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id) {
     const std::lock_guard change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, FactsOf(id));
-    if (facts.state == DatasetState::kDeleted) return facts;
+    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
+    if (entry.state == DatasetState::kDeleted) return entry;
     {
       const std::lock_guard lock(mutex_);
       Dataset& dataset = datasets_.find(id)->second;
@@ -328,14 +328,14 @@ class StoredDatasets final : public Datasets {
       }
       dataset.deleting = true;
     }
-    facts.state = DatasetState::kDeleted;
-    facts.rows = facts.chunks = facts.bytes = 0;
+    entry.state = DatasetState::kDeleted;
+    entry.rows = entry.chunks = entry.bytes = 0;
     StoreBatch batch;
     batch.DeletePrefix(ChunkPrefix(id));
-    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), facts);
-    return facts;
+    Show(std::string(id), entry);
+    return entry;
   }
 
   // The rows of a dataset whose record is lost: nobody can use them, or make
@@ -344,7 +344,7 @@ class StoredDatasets final : public Datasets {
   absl::Status RemoveOrphans(absl::string_view id) {
     {
       const std::lock_guard change(change_mutex_);
-      COPPICE_RETURN_IF_ERROR(SettleDoubts());
+      COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
       if (FactsOf(id).ok()) {
         return absl::UnavailableError(
             absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
@@ -357,14 +357,14 @@ class StoredDatasets final : public Datasets {
   }
 
   // May take a while: other datasets go on meanwhile.
-  absl::Status EndDeletion(absl::string_view id, DatasetFacts facts) {
+  absl::Status EndDeletion(absl::string_view id, DatasetEntry entry) {
     COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
-    facts.purged = true;
+    entry.purged = true;
     const std::lock_guard change(change_mutex_);
     StoreBatch batch;
-    batch.Put(DatasetKey(id), EncodeDataset(facts));
+    batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), std::move(facts));
+    Show(std::string(id), std::move(entry));
     return absl::OkStatus();
   }
 
@@ -373,8 +373,8 @@ class StoredDatasets final : public Datasets {
   const std::function<int64_t()> clock_;
   const DatasetLimits limits_;
 
-  std::mutex change_mutex_;    // held through whatever is written; taken before mutex_
-  std::vector<Doubt> doubts_;  // by change_mutex_
+  std::mutex change_mutex_;  // held through whatever is written; taken before mutex_
+  std::vector<UnresolvedCreation> unresolved_creations_;  // by change_mutex_
   // Never held while the disk is waited for.
   mutable std::mutex mutex_;
   absl::btree_map<std::string, Dataset> datasets_;         // by mutex_; nothing is ever removed

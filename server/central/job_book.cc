@@ -13,7 +13,7 @@ absl::Status JobBook::NoJob(absl::string_view id) {
 
 void JobBook::Add(std::shared_ptr<Job> job) {
   const std::lock_guard lock(mutex_);
-  made_by_[job->facts.request_id] = job;
+  made_by_[job->entry.request_id] = job;
   jobs_[job->id] = std::move(job);
 }
 
@@ -29,7 +29,7 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_i
   const std::lock_guard lock(mutex_);
   const auto it = made_by_.find(request_id);
   if (it == made_by_.end()) return nullptr;
-  if (it->second->facts.request_hash == request_hash) return it->second;
+  if (it->second->entry.request_hash == request_hash) return it->second;
   // Not which: it may be another owner's.
   return absl::AlreadyExistsError("request_id: it made a job from another request; choose another");
 }
@@ -40,29 +40,29 @@ std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
   const std::lock_guard lock(mutex_);
   for (auto it = jobs_.upper_bound(page.after); it != jobs_.end() && infos.size() < PageSize(page);
        ++it) {
-    const JobInfo& info = it->second->facts.info;
+    const JobInfo& info = it->second->entry.info;
     const bool is_asked = dataset.empty() || info.spec.dataset == dataset;
     if (is_asked && is_visible(info.spec.dataset)) infos.push_back(info);
   }
   return infos;
 }
 
-JobFacts JobBook::FactsOf(const Job& job) const {
+JobEntry JobBook::FactsOf(const Job& job) const {
   const std::lock_guard lock(mutex_);
-  return job.facts;
+  return job.entry;
 }
 
 void JobBook::Show(Job& job, JobInfo info) {
   const std::lock_guard lock(mutex_);
-  job.facts.info = std::move(info);
+  job.entry.info = std::move(info);
   Tell(job);
 }
 
 void JobBook::ShowProgress(Job& job, double done, double seconds_left, absl::Duration between) {
   const absl::Time now = absl::Now();
   const std::lock_guard lock(mutex_);
-  job.facts.info.progress = done;
-  job.facts.info.seconds_left = seconds_left;
+  job.entry.info.progress = done;
+  job.entry.info.seconds_left = seconds_left;
   if (now - job.told < between) return;
   job.told = now;
   Tell(job);
@@ -71,10 +71,10 @@ void JobBook::ShowProgress(Job& job, double done, double seconds_left, absl::Dur
 void JobBook::Tell(Job& job) {
   std::erase_if(job.watchers, [&job](const std::weak_ptr<JobWatcher>& watcher) {
     const std::shared_ptr<JobWatcher> there = watcher.lock();
-    if (there != nullptr) there->OnJob(job.facts.info);
+    if (there != nullptr) there->OnJob(job.entry.info);
     return there == nullptr;
   });
-  if (HasEnded(job.facts.info.state)) job.watchers.clear();
+  if (HasEnded(job.entry.info.state)) job.watchers.clear();
 }
 
 absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
@@ -84,8 +84,8 @@ absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watc
   const std::shared_ptr<JobWatcher> there = watcher.lock();
   if (there == nullptr) return absl::OkStatus();
   Job& job = *it->second;
-  there->OnJob(job.facts.info);
-  if (HasEnded(job.facts.info.state)) return absl::OkStatus();
+  there->OnJob(job.entry.info);
+  if (HasEnded(job.entry.info.state)) return absl::OkStatus();
   if (stopped_) {
     there->OnStop();
   } else {

@@ -29,7 +29,7 @@
 namespace coppice {
 
 struct Job {
-  explicit Job(JobFacts made) : id(made.info.id), facts(std::move(made)) {}
+  explicit Job(JobEntry made) : id(made.info.id), entry(std::move(made)) {}
 
   const std::string id;
   std::atomic<bool> cancel_asked{false};
@@ -41,7 +41,7 @@ struct Job {
   bool returning = false;
 
   // The book's.
-  JobFacts facts;
+  JobEntry entry;
   absl::Time told = absl::InfinitePast();  // of its progress
   std::vector<std::weak_ptr<JobWatcher>> watchers;
 };
@@ -60,7 +60,7 @@ class JobBook {
   // Those of datasets of which `is_visible`, which must not call the book, is true.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(absl::string_view)> is_visible) const;
-  JobFacts FactsOf(const Job& job) const;
+  JobEntry FactsOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return FactsOf(job).info; }
 
   // Replaces what is known of it, and tells its watchers.

@@ -95,18 +95,18 @@ v1::Job ToProto(const JobInfo& info) {
   return proto;
 }
 
-std::string EncodeJob(const JobFacts& facts) {
+std::string EncodeJob(const JobEntry& entry) {
   v1::JobRecord record;
-  *record.mutable_job() = ToProto(facts.info);
+  *record.mutable_job() = ToProto(entry.info);
   record.mutable_job()->clear_progress();
   record.mutable_job()->clear_seconds_left();
-  for (const Release& release : facts.planned) *record.add_planned() = ToProto(release);
-  record.set_request_id(facts.request_id);
-  record.set_request_hash(facts.request_hash);
+  for (const Release& release : entry.planned) *record.add_planned() = ToProto(release);
+  record.set_request_id(entry.request_id);
+  record.set_request_hash(entry.request_hash);
   return record.SerializeAsString();
 }
 
-absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view bytes) {
+absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::JobRecord record, ParseRecord<v1::JobRecord>(key, bytes));
   const v1::Job& job = record.job();
   absl::StatusOr<std::string> id = ParseName(kJobs, job.name());
@@ -118,11 +118,11 @@ absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view byte
   if (job.state() < v1::JOB_STATE_QUEUED || job.state() > v1::JOB_STATE_CANCELLED) {
     return CorruptRecord(key, "has an unknown state");
   }
-  JobFacts facts{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
+  JobEntry entry{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
                  .planned = FromProto(record.planned()),
                  .request_id = record.request_id(),
                  .request_hash = record.request_hash()};
-  return facts;
+  return entry;
 }
 
 }  // namespace coppice

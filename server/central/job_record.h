@@ -17,7 +17,7 @@
 
 namespace coppice {
 
-struct JobFacts {
+struct JobEntry {
   JobInfo info;
   std::vector<Release> planned{};
   std::string request_id{};
@@ -30,8 +30,8 @@ std::string HashRequest(const JobRequest& request);
 v1::Cost ToProto(const Cost& cost);
 v1::Job ToProto(const JobInfo& info);
 
-std::string EncodeJob(const JobFacts& facts);
-absl::StatusOr<JobFacts> DecodeJob(absl::string_view key, absl::string_view bytes);
+std::string EncodeJob(const JobEntry& entry);
+absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes);
 
 }  // namespace coppice
 

@@ -19,10 +19,10 @@
 #include "common/privacy/openssl_random.h"
 #include "server/central/central_keys.h"
 #include "server/central/job_book.h"
-#include "server/central/job_ends.h"
+#include "server/central/job_finalizer.h"
 #include "server/central/job_plan.h"
 #include "server/central/job_record.h"
-#include "server/central/may_be_stored.h"
+#include "server/central/write_outcome.h"
 #include "server/models/ids.h"
 #include "server/storage/store_record.h"
 
@@ -47,7 +47,7 @@ class StoredJobs final : public Jobs {
         trainers_(trainers.begin(), trainers.end()),
         clock_(std::move(clock)),
         options_(options),
-        ends_(store, ledger, models, clock_, book_) {}
+        finalizer_(store, ledger, models, clock_, book_) {}
 
   ~StoredJobs() override {
     StoredJobs::Drain(absl::Now());
@@ -55,32 +55,32 @@ class StoredJobs final : public Jobs {
   }
 
   absl::Status LoadAll() {
-    std::vector<JobFacts> running, queued;
+    std::vector<JobEntry> running, queued;
     COPPICE_RETURN_IF_ERROR(
         store_.Scan(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
-          COPPICE_ASSIGN_OR_RETURN(JobFacts facts, DecodeJob(key, bytes));
-          if (facts.info.state == JobState::kRunning) {
-            running.push_back(std::move(facts));
-          } else if (facts.info.state == JobState::kQueued) {
-            queued.push_back(std::move(facts));
+          COPPICE_ASSIGN_OR_RETURN(JobEntry entry, DecodeJob(key, bytes));
+          if (entry.info.state == JobState::kRunning) {
+            running.push_back(std::move(entry));
+          } else if (entry.info.state == JobState::kQueued) {
+            queued.push_back(std::move(entry));
           } else {
-            book_.Add(std::make_shared<Job>(std::move(facts)));
+            book_.Add(std::make_shared<Job>(std::move(entry)));
           }
           return absl::OkStatus();
         }));
-    for (JobFacts& facts : running) {
-      COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(facts), "interrupted by a restart"));
+    for (JobEntry& entry : running) {
+      COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(entry), "interrupted by a restart"));
     }
-    std::stable_sort(queued.begin(), queued.end(), [](const JobFacts& a, const JobFacts& b) {
+    std::stable_sort(queued.begin(), queued.end(), [](const JobEntry& a, const JobEntry& b) {
       return a.info.created_unix_seconds < b.info.created_unix_seconds;
     });
-    for (JobFacts& facts : queued) {
+    for (JobEntry& entry : queued) {
       // It was queued in the backup; it may have run since, and its model been seen.
-      COPPICE_RETURN_IF_ERROR(IsOnHold(facts.info.spec.dataset)
-                                  ? EndInterrupted(std::move(facts),
+      COPPICE_RETURN_IF_ERROR(IsOnHold(entry.info.spec.dataset)
+                                  ? EndInterrupted(std::move(entry),
                                                    "the store was restored or mended, and the job "
                                                    "may have run before")
-                                  : QueueAgain(std::move(facts)));
+                                  : QueueAgain(std::move(entry)));
     }
     return absl::OkStatus();
   }
@@ -116,21 +116,21 @@ class StoredJobs final : public Jobs {
     COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", request.model));
     const std::string hash = HashRequest(request);
     const std::lock_guard change(change_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubt());
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> made,
                              book_.MadeBy(request.request_id, hash));
     if (made != nullptr) return book_.InfoOf(*made);
     COPPICE_RETURN_IF_ERROR(CheckTaking());
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
     StoreBatch batch;
-    batch.Put(JobKey(job->id), EncodeJob(job->facts));
+    batch.Put(JobKey(job->id), EncodeJob(job->entry));
     const absl::Status charged =
-        ledger_.Reserve(request.spec.dataset, job->id, job->facts.planned, std::move(batch));
+        ledger_.Reserve(request.spec.dataset, job->id, job->entry.planned, std::move(batch));
     if (charged.ok()) {
       Enqueue(job);
       return book_.InfoOf(*job);
     }
-    if (MayBeStored(charged)) doubt_ = std::move(job);
+    if (WriteOutcomeUnknown(charged)) unresolved_submission_ = std::move(job);
     return charged;
   }
 
@@ -154,12 +154,12 @@ class StoredJobs final : public Jobs {
 
   absl::StatusOr<JobInfo> Cancel(absl::string_view id) override {
     const std::lock_guard change(change_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubt());
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
     const JobState state = book_.InfoOf(*job).state;
     if (state == JobState::kQueued) {
       COPPICE_RETURN_IF_ERROR(
-          ends_.GiveBack(*job, "cancelled before it began; its cost is given back"));
+          finalizer_.CancelAndRefund(*job, "cancelled before it began; its cost is given back"));
     } else if (state == JobState::kRunning) {
       job->cancel_asked = true;
     }
@@ -212,7 +212,7 @@ class StoredJobs final : public Jobs {
     }
     const std::string& model = request.model.empty() ? id : request.model;
     COPPICE_ASSIGN_OR_RETURN(ModelClaim claim, models_.Claim(model));
-    auto job = std::make_shared<Job>(JobFacts{.info = {.id = id,
+    auto job = std::make_shared<Job>(JobEntry{.info = {.id = id,
                                                        .spec = spec,
                                                        .created_unix_seconds = clock_(),
                                                        .model = model,
@@ -235,19 +235,19 @@ class StoredJobs final : public Jobs {
 
   // A submission that failed may be found in the store once that works again: the job is then
   // charged, and runs.
-  absl::Status SettleDoubt() {
-    if (doubt_ == nullptr) return absl::OkStatus();
+  absl::Status ResolveUnresolvedSubmission() {
+    if (unresolved_submission_ == nullptr) return absl::OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
-                             store_.Get(JobKey(doubt_->id)));
+                             store_.Get(JobKey(unresolved_submission_->id)));
     if (bytes.has_value()) {
       // Its charge came with it, so this makes none; it makes the ledger look.
-      const JobFacts& facts = doubt_->facts;
+      const JobEntry& entry = unresolved_submission_->entry;
       const absl::Status charged =
-          ledger_.Reserve(facts.info.spec.dataset, doubt_->id, facts.planned, {});
+          ledger_.Reserve(entry.info.spec.dataset, unresolved_submission_->id, entry.planned, {});
       if (!absl::IsAlreadyExists(charged)) return charged;
-      Enqueue(std::move(doubt_));
+      Enqueue(std::move(unresolved_submission_));
     }
-    doubt_ = nullptr;
+    unresolved_submission_ = nullptr;
     return absl::OkStatus();
   }
 
@@ -256,20 +256,20 @@ class StoredJobs final : public Jobs {
     return account.ok() && account->hold.reason != LedgerHold::kNone;
   }
 
-  absl::Status EndInterrupted(JobFacts facts, absl::string_view reason) {
-    const auto job = std::make_shared<Job>(std::move(facts));
-    COPPICE_RETURN_IF_ERROR(ends_.Close(*job, absl::UnavailableError(reason)));
+  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason) {
+    const auto job = std::make_shared<Job>(std::move(entry));
+    COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, absl::UnavailableError(reason)));
     book_.Add(job);
     return absl::OkStatus();
   }
 
-  absl::Status QueueAgain(JobFacts facts) {
-    const auto job = std::make_shared<Job>(std::move(facts));
-    absl::StatusOr<DatasetUse> use = datasets_.Use(job->facts.info.spec.dataset);
-    absl::StatusOr<ModelClaim> claim = models_.Claim(job->facts.info.model);
+  absl::Status QueueAgain(JobEntry entry) {
+    const auto job = std::make_shared<Job>(std::move(entry));
+    absl::StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
+    absl::StatusOr<ModelClaim> claim = models_.Claim(job->entry.info.model);
     if (!use.ok() || !claim.ok()) {
       book_.Add(job);
-      return ends_.GiveBack(*job, (use.ok() ? claim.status() : use.status()).message());
+      return finalizer_.CancelAndRefund(*job, (use.ok() ? claim.status() : use.status()).message());
     }
     job->use = *std::move(use);
     job->claim = *std::move(claim);
@@ -328,19 +328,19 @@ class StoredJobs final : public Jobs {
     if (absl::IsUnavailable(ready)) return ready;
     if (!ready.ok()) {
       COPPICE_RETURN_IF_ERROR(
-          ends_.GiveBack(job, absl::StrCat(ready.message(),
-                                           "; nothing was drawn, and its cost is given "
-                                           "back")));
+          finalizer_.CancelAndRefund(job, absl::StrCat(ready.message(),
+                                                       "; nothing was drawn, and its cost is given "
+                                                       "back")));
       return absl::CancelledError();
     }
-    JobFacts facts = book_.FactsOf(job);
-    facts.info.state = JobState::kRunning;
-    facts.info.started_unix_seconds = clock_();
-    facts.info.reason.clear();
+    JobEntry entry = book_.FactsOf(job);
+    entry.info.state = JobState::kRunning;
+    entry.info.started_unix_seconds = clock_();
+    entry.info.reason.clear();
     StoreBatch batch;
-    batch.Put(JobKey(job.id), EncodeJob(facts));
+    batch.Put(JobKey(job.id), EncodeJob(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    book_.Show(job, std::move(facts.info));
+    book_.Show(job, std::move(entry.info));
     return absl::OkStatus();
   }
 
@@ -349,16 +349,16 @@ class StoredJobs final : public Jobs {
     if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
     if (!job.returning) return absl::OkStatus();
     COPPICE_RETURN_IF_ERROR(
-        ends_.GiveBack(job, "cancelled before it began; its cost is given back"));
+        finalizer_.CancelAndRefund(job, "cancelled before it began; its cost is given back"));
     return absl::CancelledError();
   }
 
   // Everything that can fail before noise is drawn.
   absl::Status Prepare(const Job& job, const DatasetUse& use, Begun& work) const {
-    const JobFacts facts = book_.FactsOf(job);
-    const JobSpec& spec = facts.info.spec;
+    const JobEntry entry = book_.FactsOf(job);
+    const JobSpec& spec = entry.info.spec;
     COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
-    if (work.plan.releases != facts.planned) {
+    if (work.plan.releases != entry.planned) {
       return absl::FailedPreconditionError(
           "this version would make other releases than were charged: submit the job again");
     }
@@ -394,7 +394,7 @@ class StoredJobs final : public Jobs {
     while (true) {
       const absl::Status written = TryToEnd(job, model, why);
       if (written.ok()) return;
-      if (MayBeStored(written)) {
+      if (WriteOutcomeUnknown(written)) {
         ShowWaiting(job, written);
         if (!WaitUnless(abandoned_)) return;
       } else if (model != nullptr) {  // the ledger does not allow it
@@ -402,7 +402,7 @@ class StoredJobs final : public Jobs {
         why = written;
       } else {
         const std::lock_guard change(change_mutex_);
-        return ends_.ShowUnsettled(job, why);
+        return finalizer_.ShowUnsettled(job, why);
       }
     }
   }
@@ -410,7 +410,8 @@ class StoredJobs final : public Jobs {
   absl::Status TryToEnd(Job& job, const std::shared_ptr<const Model>& model,
                         const absl::Status& why) {
     const std::lock_guard change(change_mutex_);
-    return model != nullptr ? ends_.Publish(job, model) : ends_.Close(job, why);
+    return model != nullptr ? finalizer_.Publish(job, model)
+                            : finalizer_.FinishWithoutModel(job, why);
   }
 
   void ShowWaiting(Job& job, const absl::Status& status) {
@@ -438,9 +439,9 @@ class StoredJobs final : public Jobs {
 
   // Held through every change of a job's state and what is written for it; taken before the others.
   std::mutex change_mutex_;
-  std::shared_ptr<Job> doubt_;  // whose submission failed; by change_mutex_
+  std::shared_ptr<Job> unresolved_submission_;  // whose submission failed; by change_mutex_
   JobBook book_;
-  JobEnds ends_;  // by change_mutex_
+  JobFinalizer finalizer_;  // by change_mutex_
 
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;

@@ -53,11 +53,11 @@ Json RowJson(const PlanRow& row, bool with_accuracy) {
                {"devices", row.devices},
                {"mechanism", std::string(MechanismName(row.cost.kind))},
                {"payload_bytes", row.cost.payload_bytes},
-               {"equivalent_rows", row.outlook.equivalent_rows},
-               {"influence", row.outlook.influence}};
+               {"equivalent_rows", row.forecast.equivalent_rows},
+               {"influence", row.forecast.influence}};
   if (with_accuracy) {
-    json["accuracy"] = IntervalJson(row.outlook.accuracy);
-    json["gain"] = row.outlook.gain;
+    json["accuracy"] = IntervalJson(row.forecast.accuracy);
+    json["gain"] = row.forecast.gain;
   }
   return json;
 }
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<PlanRow>> LookAround(const Planner& planner, const Pl
         rows.push_back({.epsilon = epsilon,
                         .devices = devices,
                         .cost = *cost,
-                        .outlook = *planner.Look(static_cast<double>(devices), *cost)});
+                        .forecast = *planner.Forecast(static_cast<double>(devices), *cost)});
       }
     }
   }
@@ -111,14 +111,14 @@ std::vector<uint64_t> RisingDevices() {
 
 // For each number of devices the least epsilon, and for each epsilon the fewest devices, at which
 // the expected accuracy is the one wanted.
-absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags) {
+absl::StatusOr<Json> FindRequirements(const Planner& planner, const PlanFlags& flags) {
   const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
                         : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
   const auto reached = [&](const Budget& epsilon, uint64_t devices) {
     const auto cost = planner.Cost(epsilon, kind, flags.max_payload);
     return cost.ok() &&
-           planner.Look(static_cast<double>(devices), *cost)->accuracy.mean >= flags.accuracy;
+           planner.Forecast(static_cast<double>(devices), *cost)->accuracy.mean >= flags.accuracy;
   };
   Json rows = Json::array();
   for (const uint64_t devices : flags.devices) {
@@ -141,7 +141,7 @@ absl::StatusOr<Json> WhatItTakes(const Planner& planner, const PlanFlags& flags)
 
 std::string AdviceOnRows(const std::vector<PlanRow>& rows, bool with_accuracy) {
   std::vector<double> gains;
-  for (const PlanRow& row : rows) gains.push_back(row.outlook.gain);
+  for (const PlanRow& row : rows) gains.push_back(row.forecast.gain);
   return Advice(gains, with_accuracy);
 }
 
@@ -180,13 +180,13 @@ void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const J
   for (const PlanRow& row : rows) {
     std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f", row.epsilon.ToString(),
                                  row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
-                                 row.outlook.equivalent_rows, row.outlook.influence);
+                                 row.forecast.equivalent_rows, row.forecast.influence);
     if (with_accuracy) {
-      const Interval& accuracy = row.outlook.accuracy;
+      const Interval& accuracy = row.forecast.accuracy;
       std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
                                    accuracy.high);
-      const bool helps = row.outlook.gain >= kWorthwhileGain;
-      std::cout << (helps ? absl::StrFormat("%+.3f", row.outlook.gain) : "-");
+      const bool helps = row.forecast.gain >= kWorthwhileGain;
+      std::cout << (helps ? absl::StrFormat("%+.3f", row.forecast.gain) : "-");
     }
     std::cout << "\n";
   }
@@ -273,7 +273,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
   Json takes = Json::array();
   if (flags.accuracy > 0) {
-    COPPICE_ASSIGN_OR_RETURN(takes, WhatItTakes(planner, flags));
+    COPPICE_ASSIGN_OR_RETURN(takes, FindRequirements(planner, flags));
   }
   const bool with_accuracy = options.partition.use_labels;
   if (!flags.plot_file.empty()) {

@@ -24,7 +24,7 @@ std::string Script(const Interval& public_only, absl::Span<const PlanRow> rows,
                    const std::string& file) {
   std::map<uint64_t, std::string> data;  // by devices: epsilon, low, mean, high
   for (const PlanRow& row : rows) {
-    const Interval& accuracy = row.outlook.accuracy;
+    const Interval& accuracy = row.forecast.accuracy;
     absl::StrAppend(&data[row.devices], row.epsilon.epsilon(), " ", accuracy.low, " ",
                     accuracy.mean, " ", accuracy.high, "\n");
   }

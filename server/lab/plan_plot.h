@@ -21,7 +21,7 @@ struct PlanRow {
   Budget epsilon;
   uint64_t devices = 0;
   MechanismCost cost;
-  Outlook outlook;
+  StudyForecast forecast;
 };
 
 // Writes an SVG file, replacing what is there.

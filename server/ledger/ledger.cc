@@ -99,7 +99,7 @@ class StoredLedger final : public Ledger {
           "dataset: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
     }
     const std::lock_guard writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubt(dataset));
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     if (books_.contains(dataset)) {
       return absl::AlreadyExistsError(absl::StrCat(
           "dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
@@ -162,7 +162,7 @@ class StoredLedger final : public Ledger {
   absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
                         uint64_t delta_atto) override {
     const std::lock_guard writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubt(dataset));
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const AccountBook& book = it->second;
@@ -279,7 +279,7 @@ class StoredLedger final : public Ledger {
 
   absl::Status Add(absl::string_view dataset, LedgerEntry entry, StoreBatch with) {
     const std::lock_guard writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(SettleDoubt(dataset));
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const Hold hold = HoldOf(dataset);
@@ -352,7 +352,7 @@ class StoredLedger final : public Ledger {
 
   // A write that failed may be found in the store once that works again, with the caller's part of
   // it. To write another entry in its place would leave that part without its charge: so it counts.
-  absl::Status SettleDoubt(absl::string_view dataset) {
+  absl::Status ResolveUnresolvedSubmission(absl::string_view dataset) {
     const auto doubt = in_doubt_.find(dataset);
     if (doubt == in_doubt_.end()) return absl::OkStatus();
     const auto it = books_.find(dataset);

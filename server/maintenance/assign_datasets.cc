@@ -13,10 +13,10 @@ absl::StatusOr<std::vector<std::string>> AssignDatasets(Store& store, const std:
   StoreBatch batch;
   COPPICE_RETURN_IF_ERROR(
       store.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
-        COPPICE_ASSIGN_OR_RETURN(DatasetFacts facts, DecodeDataset(key, bytes));
-        if (!facts.owner.empty()) return absl::OkStatus();
-        facts.owner = owner;
-        batch.Put(std::string(key), EncodeDataset(facts));
+        COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
+        if (!entry.owner.empty()) return absl::OkStatus();
+        entry.owner = owner;
+        batch.Put(std::string(key), EncodeDataset(entry));
         assigned.emplace_back(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
         return absl::OkStatus();
       }));

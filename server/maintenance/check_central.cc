@@ -80,31 +80,31 @@ class CentralCheck {
       progress_(absl::StrCat("dataset ", id));
       ++findings_.counts["dataset"];
       datasets_.insert(id);
-      const absl::StatusOr<DatasetFacts> facts = DecodeDataset(key, bytes);
-      if (!facts.ok()) {
+      const absl::StatusOr<DatasetEntry> entry = DecodeDataset(key, bytes);
+      if (!entry.ok()) {
         findings_.Add({.key = std::string(key),
-                       .what = absl::StrCat(ReasonOf(facts.status(), key),
+                       .what = absl::StrCat(ReasonOf(entry.status(), key),
                                             ": its rows cannot be used without it"),
                        .remedy = Remedy::kQuarantineRecord});
         return;
       }
       if (books_.find(id) == books_.end()) CloseLedger(id, key, "has no ledger");
-      CheckChunks(id, *facts);
+      CheckChunks(id, *entry);
     });
   }
 
-  void CheckChunks(const std::string& id, const DatasetFacts& facts) {
+  void CheckChunks(const std::string& id, const DatasetEntry& entry) {
     uint64_t rows = 0;
-    for (uint64_t chunk = 0; chunk < facts.chunks; ++chunk) {
+    for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
       ++findings_.counts["chunk"];
       const std::string key = ChunkKey(id, chunk);
-      const absl::StatusOr<v1::RowBlock> block = ReadChunk(store_, id, chunk, facts);
+      const absl::StatusOr<v1::RowBlock> block = ReadChunk(store_, id, chunk, entry);
       const absl::StatusOr<size_t> there =
-          block.ok() ? CheckRows(*block, *facts.schema) : block.status();
+          block.ok() ? CheckRows(*block, *entry.schema) : block.status();
       if (!there.ok()) return DamagedRows(key, ReasonOf(there.status(), key));
       rows += *there;
     }
-    if (rows != facts.rows) DamagedRows(DatasetKey(id), "does not have as many rows as its chunks");
+    if (rows != entry.rows) DamagedRows(DatasetKey(id), "does not have as many rows as its chunks");
   }
 
   void DamagedRows(const std::string& key, const std::string& why) {
@@ -135,15 +135,15 @@ class CentralCheck {
     Visit(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
       ++findings_.counts["job"];
       jobs_.insert(IdInKey(key));
-      const absl::StatusOr<JobFacts> facts = DecodeJob(key, bytes);
-      if (!facts.ok()) {
+      const absl::StatusOr<JobEntry> entry = DecodeJob(key, bytes);
+      if (!entry.ok()) {
         findings_.Add({.key = std::string(key),
-                       .what = absl::StrCat(ReasonOf(facts.status(), key),
+                       .what = absl::StrCat(ReasonOf(entry.status(), key),
                                             ": what it was charged stays spent"),
                        .remedy = Remedy::kQuarantineRecord});
         return;
       }
-      CheckJob(key, facts->info);
+      CheckJob(key, entry->info);
     });
   }
 

@@ -14,7 +14,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/manifest_authority.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
 #include "server/curator/study/study_record.h"
 #include "server/maintenance/restore.h"
@@ -147,8 +147,8 @@ void CheckTombstones(const Store& store, Findings& findings) {
 }
 
 // What repairs have noted of models.
-OutlivedModels CheckOutlived(const Store& store, Findings& findings) {
-  OutlivedModels outlived;
+ModelsWithLostReports CheckOutlived(const Store& store, Findings& findings) {
+  ModelsWithLostReports outlived;
   VisitRecords(
       store, kOutlivedPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
         const absl::Status status = outlived.Add(key, bytes);
@@ -188,7 +188,7 @@ void CheckReports(const std::string& key, const ModelReports& model, const Study
 void CheckModels(const Store& store, const SoundStudies& studies, const UpkeepProgress& progress,
                  Findings& findings) {
   progress("models");
-  const OutlivedModels outlived = CheckOutlived(store, findings);
+  const ModelsWithLostReports outlived = CheckOutlived(store, findings);
   std::set<std::string> ids;
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {

@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
-#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study_record.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
@@ -141,7 +141,8 @@ absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, S
 }
 
 // Opens what was salvaged, and puts every ledger on hold.
-absl::Status HoldAll(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
+absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now,
+                            std::vector<RepairStep>& done) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
   const absl::StatusOr<std::optional<uint32_t>> format = ReadFormat(*store);
   if (!format.ok() || !format->has_value()) {
@@ -168,7 +169,7 @@ absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<Repai
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
   absl::Status status = CopyFiles(StoreFolder(data_dir), StoreFolder(staging));
   if (status.ok()) status = SalvageFiles(StoreFolder(staging));
-  if (status.ok()) status = HoldAll(staging, now, done);
+  if (status.ok()) status = HoldAllLedgers(staging, now, done);
   if (status.ok()) status = SwapIn(StoreFolder(staging), StoreFolder(data_dir));
   fs::remove_all(staging, error);
   return status;

@@ -64,15 +64,15 @@ v1::Interval ToProto(const Interval& interval) {
   return proto;
 }
 
-v1::Outlook ToProto(const Outlook& outlook, const MechanismCost& cost, bool with_labels) {
+v1::Outlook ToProto(const StudyForecast& forecast, const MechanismCost& cost, bool with_labels) {
   v1::Outlook proto;
   proto.set_mechanism(coppice::ToProto(cost.kind));
   proto.set_payload_bytes(cost.payload_bytes);
-  proto.set_equivalent_rows(outlook.equivalent_rows);
-  proto.set_influence(outlook.influence);
+  proto.set_equivalent_rows(forecast.equivalent_rows);
+  proto.set_influence(forecast.influence);
   if (with_labels) {
-    *proto.mutable_accuracy() = ToProto(outlook.accuracy);
-    proto.set_gain(outlook.gain);
+    *proto.mutable_accuracy() = ToProto(forecast.accuracy);
+    proto.set_gain(forecast.gain);
   }
   return proto;
 }
@@ -102,13 +102,13 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
     COPPICE_ASSIGN_OR_RETURN(const MechanismCost cost,
                              planner.Cost(epsilon, spec->mechanism, spec->max_payload_bytes));
     for (const uint64_t devices : request.devices()) {
-      COPPICE_ASSIGN_OR_RETURN(const Outlook outlook,
-                               planner.Look(static_cast<double>(devices), cost, cancel));
+      COPPICE_ASSIGN_OR_RETURN(const StudyForecast forecast,
+                               planner.Forecast(static_cast<double>(devices), cost, cancel));
       v1::Outlook& added = *response.add_outlooks();
-      added = ToProto(outlook, cost, with_labels);
+      added = ToProto(forecast, cost, with_labels);
       added.set_epsilon_nanos(epsilon.nanos());
       added.set_devices(devices);
-      gains.push_back(outlook.gain);
+      gains.push_back(forecast.gain);
     }
   }
   if (with_labels) *response.mutable_public_only() = ToProto(planner.public_only());

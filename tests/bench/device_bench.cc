@@ -43,7 +43,7 @@ void BM_Privatize(benchmark::State& state, MechanismKind mechanism) {
        .trees = 1,
        .epsilon = *Budget::Parse("1"),
        .mechanism = mechanism},
-      Fingerprint{}, HoldAll({BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)}));
+      Fingerprint{}, AllTrees({BalancedTree(static_cast<uint32_t>(state.range(0)), *schema)}));
   OpenSslRandom random;
   const LabelledRow row = {{0.3}, 1};
   size_t bytes = 0;

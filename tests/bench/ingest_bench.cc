@@ -196,7 +196,7 @@ void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Serv
                                            .epsilon = *Budget::Parse("1"),
                                            .mechanism = mechanism});
   const Privatizer privatizer =
-      *Privatizer::Create(*study.terms, study.fingerprint, HoldAll(*study.forest));
+      *Privatizer::Create(*study.terms, study.fingerprint, AllTrees(*study.forest));
   OpenSslRandom random;
   std::vector<std::string> payloads;
   for (int i = 0; i < 1000; ++i) {

@@ -69,7 +69,7 @@ TEST(CollectorTest, AGatewayFetchesTheWholeForest) {
   ASSERT_OK_AND_ASSIGN(const auto offer, InsecureCollector(curator).FetchForest("sample", 3));
   ASSERT_EQ(offer.tickets.size(), 3);
   EXPECT_EQ(offer.tickets[2], SampleTicket(2));
-  EXPECT_EQ(offer.trees, HoldAll(FakeForest()));
+  EXPECT_EQ(offer.trees, AllTrees(FakeForest()));
 }
 
 TEST(CollectorTest, FetchesTicketsForKnownTermsOnly) {

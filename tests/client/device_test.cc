@@ -34,7 +34,7 @@ class ScriptedCurator final : public CuratorLink {
 
   absl::StatusOr<Offer> FetchOffer(absl::string_view, absl::string_view) const override {
     events_.push_back("fetch");
-    return Offer{terms, {1}, {SampleTicket(7)}, HoldAll({SampleTree()})};
+    return Offer{terms, {1}, {SampleTicket(7)}, AllTrees({SampleTree()})};
   }
   absl::StatusOr<std::vector<DeliveryResult>> Deliver(
       absl::Span<const PrivateReport> reports) const override {

@@ -39,7 +39,7 @@ TEST(PrivatizerTest, CreateRefusesTermsThatDoNotValidate) {
 }
 
 TEST(PrivatizerTest, CreateRefusesATreeThatTheStudyDoesNotHave) {
-  HeldTrees trees;
+  TreesByIndex trees;
   trees.emplace(1, SampleTree());
   EXPECT_THAT(Privatizer::Create(SampleTerms(), kFingerprint, trees),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none of the study's 1")));
@@ -49,7 +49,7 @@ TEST(PrivatizerTest, CreateRefusesATreeThatDoesNotFitTheSchema) {
   Terms terms = SampleTerms();
   terms.schema = std::make_shared<const Schema>(
       *Schema::Create({Categorical("x", {"a", "b"})}, "y", {"no", "yes"}));
-  EXPECT_THAT(Privatizer::Create(terms, kFingerprint, HoldAll({SampleTree()})),
+  EXPECT_THAT(Privatizer::Create(terms, kFingerprint, AllTrees({SampleTree()})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not numeric")));
 }
 
@@ -88,7 +88,7 @@ TEST(PrivatizerTest, TicketFixesTheTree) {
   terms.trees = 2;
   const Forest forest = {Tree::SingleLeaf(), SampleTree()};
   ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                       Privatizer::Create(terms, kFingerprint, HoldAll(forest)));
+                       Privatizer::Create(terms, kFingerprint, AllTrees(forest)));
   ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms, forest));
   OpenSslRandom random;
   for (uint8_t number = 0; number < 16; ++number) {
@@ -107,7 +107,7 @@ TEST(PrivatizerTest, TicketFixesTheColumn) {
     Terms terms = SampleTerms("sample", 20);
     terms.mechanism = kind;
     ASSERT_OK_AND_ASSIGN(const Privatizer privatizer,
-                         Privatizer::Create(terms, kFingerprint, HoldAll({SampleTree()})));
+                         Privatizer::Create(terms, kFingerprint, AllTrees({SampleTree()})));
     ASSERT_OK_AND_ASSIGN(const auto mechanisms, MakeMechanisms(terms, {SampleTree()}));
     OpenSslRandom random;
     for (uint8_t number = 0; number < 32; ++number) {
@@ -127,7 +127,7 @@ TEST(PrivatizerTest, TicketFixesTheColumn) {
 TEST(PrivatizerTest, ATicketForATreeThatIsNotHereIsRefused) {
   Terms terms = SampleTerms();
   terms.trees = 2;
-  HeldTrees trees;
+  TreesByIndex trees;
   trees.emplace(1, SampleTree());
   ASSERT_OK_AND_ASSIGN(const Privatizer privatizer, Privatizer::Create(terms, kFingerprint, trees));
   OpenSslRandom random;

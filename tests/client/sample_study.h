@@ -30,7 +30,7 @@ inline Terms SampleTerms(const std::string& study = "sample", double epsilon = 2
 
 inline Privatizer SamplePrivatizer(const std::string& study = "sample", double epsilon = 2,
                                    const Fingerprint& fingerprint = {1}) {
-  return *Privatizer::Create(SampleTerms(study, epsilon), fingerprint, HoldAll({SampleTree()}));
+  return *Privatizer::Create(SampleTerms(study, epsilon), fingerprint, AllTrees({SampleTree()}));
 }
 
 inline Ticket SampleTicket(uint8_t number) {

@@ -230,7 +230,7 @@ void DiskState::JobBegins() {
   ++jobs_;
 }
 
-void DiskState::JobEnds() {
+void DiskState::JobFinalizer() {
   const std::lock_guard lock(mutex_);
   --jobs_;
   idle_.notify_all();

@@ -65,7 +65,7 @@ class DiskState {
   void FilesReplaced(const std::string& folder);
 
   void JobBegins();
-  void JobEnds();
+  void JobFinalizer();
   void AwaitIdle();
 
  private:

@@ -171,12 +171,12 @@ class FaultyDisk::Environment final : public rocksdb::EnvWrapper {
   static void RunJob(void* argument) {
     const std::unique_ptr<Job> job(static_cast<Job*>(argument));
     job->function(job->argument);
-    job->state->JobEnds();
+    job->state->JobFinalizer();
   }
   static void DropJob(void* argument) {
     const std::unique_ptr<Job> job(static_cast<Job*>(argument));
     if (job->unscheduled != nullptr) job->unscheduled(job->argument);
-    job->state->JobEnds();
+    job->state->JobFinalizer();
   }
 
   const std::shared_ptr<DiskState> state_;

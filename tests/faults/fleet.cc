@@ -53,7 +53,7 @@ LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(dev
 absl::StatusOr<Privatizer> PrivatizerFor(const Studies::Offered& offer) {
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
-  return Privatizer::Create(std::move(terms), offer.fingerprint, HoldAll(std::move(forest)));
+  return Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest)));
 }
 
 }  // namespace

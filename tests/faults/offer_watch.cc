@@ -13,7 +13,7 @@ std::string OfferWatch::CheckPromises(const Manifest& manifest, const StudySpec&
     return "a manifest says other things than its study was made with";
   }
   const auto [last, first_seen] = last_.try_emplace(asked.id, manifest);
-  if (const absl::Status looser = RefuseLooser(last->second, manifest); !looser.ok()) {
+  if (const absl::Status looser = CheckNotWeakened(last->second, manifest); !looser.ok()) {
     return absl::StrCat("a manifest loosens: ", looser.message());
   }
   last->second = manifest;

@@ -19,11 +19,11 @@ constexpr int64_t kUnit = 2;
 constexpr int64_t kUnitOfThree = 8;  // at a third each, classes ask for whole quarters
 
 // A share of what the walk was told to claim.
-using ShareOf = std::function<Share(const Budget&)>;
-Share InEpsilon(const Budget& epsilon) { return Share(epsilon); }
+using ShareOf = std::function<BudgetShare(const Budget&)>;
+BudgetShare InEpsilon(const Budget& epsilon) { return BudgetShare(epsilon); }
 // rho = epsilon / 8: one level of epsilon 1 by the exponential mechanism.
-Share InRho(const Budget& epsilon) {
-  return Share(
+BudgetShare InRho(const Budget& epsilon) {
+  return BudgetShare(
       *Rho::FromPicos(epsilon.nanos() * (Rho::kPicosPerRho / Budget::kNanosPerEpsilon) / 8));
 }
 
@@ -68,7 +68,7 @@ absl::StatusOr<BoostTree> GrowStump(const TinySchema& schema, const TinyTable& t
                                     PrivateRandom& random) {
   const BinnedRows rows = RowsOf(schema, tiny);
   const std::unique_ptr<BoostTask> task = make_task(rows);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   return GrowBoostTree(*schema.schema, JointColumns(rows), {shares}, *task, releaser);
 }
 
@@ -94,7 +94,7 @@ TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
     const auto tree =
         GrowStump(schema, tiny, make_task,
-                  {.select = share_of(claimed), .measure = Share::WithoutPrivacy()}, random);
+                  {.select = share_of(claimed), .measure = BudgetShare::WithoutPrivacy()}, random);
     if (!tree.ok()) return tree.status();
     return TreeText(tree->tree);
   };
@@ -107,7 +107,7 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
     const BinnedRows rows = RowsOf(schema, tiny);
     const std::unique_ptr<BoostTask> task = make_task(rows);
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     const auto values = ReleaseConstant(rows, share_of(claimed), *task, releaser);
     if (!values.ok()) return values.status();
     return ScoresText(*values);

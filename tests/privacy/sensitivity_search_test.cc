@@ -25,7 +25,7 @@ using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of
 
 constexpr int kStarts = 60;
 constexpr int kClimb = 3000;
-constexpr int64_t kMostRows = 100'000'000;  // of one kind
+constexpr int64_t kMaxRows = 100'000'000;  // of one kind
 
 struct Attack {
   BigTable table{};
@@ -96,7 +96,7 @@ class Adversary {
       for (uint32_t other = 0; other < kKinds; ++other) {
         for (uint32_t added = 0; added < kKinds; ++added) {
           Attack attack;
-          attack.table[one] = kMostRows / 2;
+          attack.table[one] = kMaxRows / 2;
           attack.table[other] = 10'000;
           attack.kind = added;
           attacks.push_back(attack);
@@ -131,7 +131,7 @@ class Adversary {
         attack.relabel = Below(kLabels);
         break;
     }
-    count = std::min(count, kMostRows);
+    count = std::min(count, kMaxRows);
     return attack;
   }
 

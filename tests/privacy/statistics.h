@@ -167,11 +167,11 @@ struct BoostingRound {
 
   // Mass of each kind of row, all of them together.
   std::array<double, kKinds> Masses(const BigTable& table) const {
-    constexpr int64_t kMostOfAKind = int64_t{1} << 22;  // the domain of the measure, and then some
+    constexpr int64_t kMaxPerKind = int64_t{1} << 22;  // the domain of the measure, and then some
     const SmoothMeasure measure = this->measure();
     std::vector<uint64_t> counts(2 * measure.rounds() + 1);
     const auto rows = [&](uint32_t i) {
-      return static_cast<uint64_t>(std::min(table[i], kMostOfAKind));
+      return static_cast<uint64_t>(std::min(table[i], kMaxPerKind));
     };
     const auto place = [&](uint32_t i) {
       const Kind kind = KindOf(i);

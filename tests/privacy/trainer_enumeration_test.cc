@@ -35,10 +35,10 @@ TinyRelease FourthRound(uint32_t claimed) {
     const std::vector<int64_t> by_margin = measure.MassByMargin(counts);
     std::vector<int64_t> masses;
     for (const TinyRow& row : tiny) masses.push_back(row.y == 1 ? by_margin[6] : -by_margin[0]);
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     const auto learner = MakeOneRule(*schema.schema, *bins, NumericLiterals::kCuts);
     const auto rule = learner->Learn({.rows = *rows, .masses = masses}, measure.MassChange(claimed),
-                                     Share(epsilon), releaser);
+                                     BudgetShare(epsilon), releaser);
     if (!rule.ok()) return rule.status();
     return absl::StrCat(TreeText(rule->tree), rule->leaf_votes[0]);
   };
@@ -185,8 +185,8 @@ TinyRelease WalkTree(Chooser choose) {
 
      private:
       const Chooser& choose_;
-      Share share_;
-      Releaser releaser_;
+      BudgetShare share_;
+      PrivateReleaser releaser_;
     };
     const TinySchema schema = OneNumber();
     const auto bins = PublicBins(*schema.schema, 3);
@@ -203,7 +203,7 @@ TinyRelease WalkTree(Chooser choose) {
 using MaybeSplit = absl::StatusOr<std::optional<BinSplit>>;
 
 MaybeSplit MedianAmong(const NodeRows& node, const std::vector<BinSplit>& splits,
-                       const Share& share, Releaser& releaser) {
+                       const BudgetShare& share, PrivateReleaser& releaser) {
   if (splits.empty()) return std::nullopt;
   const auto chosen = releaser.Select(MedianScores(node, splits), share, kMedianRange);
   if (!chosen.ok()) return chosen.status();
@@ -233,7 +233,8 @@ absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& ep
 
 // A split by gain, as if `range` were how unevenly a row moves gains. Class 1 has residual 1 and
 // class 0 has -1, as both have when boosting starts.
-MaybeSplit BestGain(const NodeRows& node, uint64_t range, const Share& share, Releaser& releaser) {
+MaybeSplit BestGain(const NodeRows& node, uint64_t range, const BudgetShare& share,
+                    PrivateReleaser& releaser) {
   const std::vector<BinSplit> splits = node.cell.Splits(0);
   std::vector<int64_t> gains;
   for (const BinSplit& split : splits) {
@@ -256,9 +257,8 @@ constexpr auto kPaperGainRange = static_cast<uint64_t>(2 * 2.3 / (1.1 * 2.1) * k
 std::vector<WalkedRelease> BrokenTrainers() {
   return {
       {"gains as DPBoost's Lemma 1 bounds them", "2", kRow, 4, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
-         return BestGain(node, kPaperGainRange, share, releaser);
-       })},
+       WalkTree([](const NodeRows& node, const BudgetShare& share, PrivateReleaser& releaser)
+                    -> MaybeSplit { return BestGain(node, kPaperGainRange, share, releaser); })},
       {"dpboost's trees that see all rows, for all of epsilon each", "3", kRow, 1, 1e-6, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          return WalkTrainer("dpboost", OneNumber(),
@@ -266,7 +266,8 @@ std::vector<WalkedRelease> BrokenTrainers() {
              table, *epsilon.Plus(epsilon), random);
        }},
       {"candidates between the rows of the node", "2", kRow, 3, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+       WalkTree([](const NodeRows& node, const BudgetShare& share,
+                   PrivateReleaser& releaser) -> MaybeSplit {
          std::vector<BinSplit> splits = node.cell.Splits(0);
          const auto rows = static_cast<int64_t>(node.rows.size());
          std::erase_if(splits, [&](const BinSplit& split) {
@@ -276,14 +277,16 @@ std::vector<WalkedRelease> BrokenTrainers() {
          return MedianAmong(node, splits, share, releaser);
        })},
       {"a leaf where few rows are", "2", kRow, 3, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
+       WalkTree([](const NodeRows& node, const BudgetShare& share,
+                   PrivateReleaser& releaser) -> MaybeSplit {
          if (node.rows.size() <= 1) return std::nullopt;
          return MedianAmong(node, node.cell.Splits(0), share, releaser);
        })},
       {"an exact median", "2", kRow, 3, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const Share&, Releaser& releaser) -> MaybeSplit {
-         return MedianAmong(node, node.cell.Splits(0), Share::WithoutPrivacy(), releaser);
-       })},
+       WalkTree(
+           [](const NodeRows& node, const BudgetShare&, PrivateReleaser& releaser) -> MaybeSplit {
+             return MedianAmong(node, node.cell.Splits(0), BudgetShare::WithoutPrivacy(), releaser);
+           })},
       // Spends what the two sides of sspe1 may, because no row is on both.
       {"rows that grow a tree and fill it for all of epsilon each", "3", kRow, 2, 1e-6, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
@@ -305,11 +308,11 @@ std::vector<WalkedRelease> BrokenTrainers() {
 }
 
 TEST(TrainerTwinTest, GainsAsTheyAreBoundedHereAreFine) {
-  ExpectAsPrivateAsClaimed(
-      {"gains", "2", kRow, 4, 1e-7, 0.5,
-       WalkTree([](const NodeRows& node, const Share& share, Releaser& releaser) -> MaybeSplit {
-         return BestGain(node, kGainRange, share, releaser);
-       })});
+  ExpectAsPrivateAsClaimed({"gains", "2", kRow, 4, 1e-7, 0.5,
+                            WalkTree([](const NodeRows& node, const BudgetShare& share,
+                                        PrivateReleaser& releaser) -> MaybeSplit {
+                              return BestGain(node, kGainRange, share, releaser);
+                            })});
 }
 
 class BrokenTrainerTest : public ::testing::TestWithParam<WalkedRelease> {};

@@ -37,7 +37,7 @@ Privatizer MakeDevice(MechanismKind kind, const char* epsilon) {
   const Tree tree = *Tree::Create({root, Node{}, Node{}}, *schema);
   const Terms terms{
       .study = "s", .schema = schema, .epsilon = *Budget::Parse(epsilon), .mechanism = kind};
-  return *Privatizer::Create(terms, {}, HoldAll({tree}));
+  return *Privatizer::Create(terms, {}, AllTrees({tree}));
 }
 
 std::vector<LabelledRow> FittingRows() { return {{{3}, 0}, {{3}, 1}, {{8}, 0}, {{8}, 1}}; }

@@ -21,7 +21,7 @@ namespace {
 
 using render_internal::CharacterCount;
 
-constexpr int kMostRows = 100;
+constexpr int kMaxRows = 100;
 
 struct ExplainFlags : SourceFlags {
   OutputFlags output;
@@ -117,10 +117,10 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                           if (flags.row == 0 || flags.row == row) {
                             *request.add_rows() = ToProto(RowView(block.row(0)));
                           }
-                          return request.rows_size() <= kMostRows
+                          return request.rows_size() <= kMaxRows
                                      ? absl::OkStatus()
                                      : absl::InvalidArgumentError(absl::StrCat(
-                                           "--data has more than ", kMostRows,
+                                           "--data has more than ", kMaxRows,
                                            " rows: say which one to explain with --row"));
                         }));
   if (!notes.Summary().empty()) Note(notes.Summary());

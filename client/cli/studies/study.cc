@@ -209,12 +209,12 @@ struct TokensFlags {
 };
 
 absl::Status IssueTokens(const TokensFlags& flags) {
-  constexpr uint32_t kMostAtOnce = 10'000;
+  constexpr uint32_t kMaxAtOnce = 10'000;
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<std::string> tokens;
   while (tokens.size() < flags.count) {
     v1::IssueSubmissionTokensRequest request;
-    request.set_count(std::min(kMostAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
+    request.set_count(std::min(kMaxAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
     v1::IssueSubmissionTokensResponse response;
     COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
       return remote.studies().IssueSubmissionTokens(&context, request, &response);

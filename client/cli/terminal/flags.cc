@@ -93,7 +93,7 @@ void WarnOfOpenFiles(const ServerFlags& flags) {
   const std::pair<const char*, const std::string&> secrets[] = {
       {"--key", flags.connect.key_file}, {"--token-file", flags.connect.token_file}};
   for (const auto& [flag, path] : secrets) {
-    if (path.empty() || !IsOpenToOthers(path)) continue;
+    if (path.empty() || !IsWorldAccessible(path)) continue;
     Note(absl::StrCat("warning: everybody on this machine may read or change ", path, " (", flag,
                       "): chmod o-rwx it, and have it replaced if others use the machine"));
   }

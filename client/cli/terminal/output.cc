@@ -124,9 +124,9 @@ void PrintRows(absl::Span<const Json> rows, bool json) {
 }
 
 void RowPrinter::Print(Json row) {
-  constexpr size_t kMostWaiting = 1000;
+  constexpr size_t kMaxWaiting = 1000;
   waiting_.push_back(std::move(row));
-  if (waiting_.size() == kMostWaiting) Flush();
+  if (waiting_.size() == kMaxWaiting) Flush();
 }
 
 void RowPrinter::Flush() {

@@ -34,9 +34,9 @@ double DrawNormal(PublicRandom& random) {
 }
 
 // Settings in which public labels are like private ones.
-std::vector<Setting> TrustingGrid() {
-  std::vector<Setting> grid = SmoothGrid();
-  std::erase_if(grid, [](const Setting& setting) { return setting.beta != 1; });
+std::vector<Hyperparameters> TrustingGrid() {
+  std::vector<Hyperparameters> grid = SmoothGrid();
+  std::erase_if(grid, [](const Hyperparameters& setting) { return setting.beta != 1; });
   return grid;
 }
 
@@ -139,11 +139,11 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
 
 absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   PublicRandom random(seed);
-  const std::vector<Setting> grid = TrustingGrid();
+  const std::vector<Hyperparameters> grid = TrustingGrid();
   const PrivateSide no_reports;
   const SmoothModel model(basis_, no_reports, /*use_labels=*/true);
   std::vector<Posterior> fits;
-  for (const Setting& setting : grid) {
+  for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
     fits.push_back(model.Fit(setting));
   }
@@ -216,17 +216,17 @@ absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
   return choice.cost;
 }
 
-absl::StatusOr<Outlook> Planner::Look(double devices, const MechanismCost& cost,
-                                      const CancelCheck& cancel) const {
+absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
+                                                const CancelCheck& cancel) const {
   COPPICE_RETURN_IF_ERROR(cancel());
   const double noise = cost.margin_noise;
-  Outlook outlook;
-  outlook.equivalent_rows = devices / (basis_.effective_cells() * (noise + basis_.mean_mass()));
+  StudyForecast forecast;
+  forecast.equivalent_rows = devices / (basis_.effective_cells() * (noise + basis_.mean_mass()));
   PrivateSide reports;
   reports.present = true;
   reports.variance = ReportVariance(basis_, devices, noise);
-  outlook.influence = InfluenceOf(reports.variance, devices, cost.margin_influence);
-  if (truths_.empty()) return outlook;
+  forecast.influence = InfluenceOf(reports.variance, devices, cost.margin_influence);
+  if (truths_.empty()) return forecast;
   std::vector<double> gains;
   for (const Truth& truth : truths_) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -244,25 +244,24 @@ absl::StatusOr<Outlook> Planner::Look(double devices, const MechanismCost& cost,
   }
   const MeanAndDeviation gain = Summarize(gains);
   const Interval level = public_only();
-  outlook.gain = gain.mean;
+  forecast.gain = gain.mean;
   const double mean = std::min(level.mean + gain.mean, 1.0);
   const double reach = std::hypot(std::max(level.mean - level.low, level.high - level.mean),
                                   kNormal90 * gain.deviation);
-  outlook.accuracy = {
+  forecast.accuracy = {
       .low = std::max(mean - reach, 0.0), .mean = mean, .high = std::min(mean + reach, 1.0)};
-  return outlook;
+  return forecast;
 }
 
 // The score is Q times coordinates that answer to a report's by n c_j / (N lambda_j), and c_j, the
 // trust in reports, is largest where the prior is widest and public labels say nothing.
 double Planner::InfluenceOf(absl::Span<const double> report_variance, double devices,
                             double margin_influence) const {
-  constexpr double kWidestPrior = 0.3, kLeastLeafNoise = 0.03;  // of SmoothGrid()
+  constexpr double kWidestPrior = 0.3, kMinLeafNoise = 0.03;  // of SmoothGrid()
   const std::vector<double> shape = PriorShape(basis_);
   std::vector<double> gains;
   for (size_t j = 0; j < basis_.rank(); ++j) {
-    const double trust =
-        1 / (1 + (report_variance[j] + kLeastLeafNoise) / (kWidestPrior * shape[j]));
+    const double trust = 1 / (1 + (report_variance[j] + kMinLeafNoise) / (kWidestPrior * shape[j]));
     gains.push_back(static_cast<double>(basis_.rows()) * trust / (devices * basis_.lambda()[j]));
   }
   return margin_influence * basis_.LargestSwing(gains);

@@ -46,7 +46,7 @@ struct Interval {
 };
 
 // One study that could be made.
-struct Outlook {
+struct StudyForecast {
   Interval accuracy;           // all 0 without public labels
   double gain = 0;             // of the mean over public labels alone
   double equivalent_rows = 0;  // what the reports are worth, in public rows
@@ -76,8 +76,8 @@ class Planner {
   Interval public_only() const;
 
   // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().
-  absl::StatusOr<Outlook> Look(double devices, const MechanismCost& cost,
-                               const CancelCheck& cancel = {}) const;
+  absl::StatusOr<StudyForecast> Forecast(double devices, const MechanismCost& cost,
+                                         const CancelCheck& cancel = {}) const;
   absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                      size_t max_payload_bytes) const;
 
@@ -94,7 +94,7 @@ class Planner {
   double held_out_ = 0;  // accuracy of public labels alone, on rows held out in turns
   // A margin drawn from the posterior of the public labels.
   struct Truth {
-    Setting setting;
+    Hyperparameters setting;
     std::vector<std::vector<double>> theta;  // theta[column][j]
     std::vector<std::vector<double>> noise;  // standard normal, of reports in the same shape
     std::vector<double> at_rows;             // see SmoothBasis::AtRows(), by column

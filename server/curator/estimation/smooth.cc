@@ -86,16 +86,16 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
 struct Averaged {
   std::vector<std::vector<double>> mean;
   std::vector<std::vector<double>> variance;  // within a setting and between them
-  std::vector<Belief> beta;
+  std::vector<WeightedValue> beta;
 };
 
-std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
-                                  const std::vector<double>& weights) {
-  std::vector<Belief> beliefs;
+std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& grid,
+                                         const std::vector<double>& weights) {
+  std::vector<WeightedValue> beliefs;
   for (size_t g = 0; g < grid.size(); ++g) {
-    const auto known = std::find_if(beliefs.begin(), beliefs.end(), [&](const Belief& belief) {
-      return belief.value == grid[g].beta;
-    });
+    const auto known =
+        std::find_if(beliefs.begin(), beliefs.end(),
+                     [&](const WeightedValue& belief) { return belief.value == grid[g].beta; });
     if (known == beliefs.end()) {
       beliefs.push_back({grid[g].beta, weights[g]});
     } else {
@@ -108,9 +108,9 @@ std::vector<Belief> BeliefsOfBeta(const std::vector<Setting>& grid,
 absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& model,
                                  const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
-  const std::vector<Setting> grid = SmoothGrid();
+  const std::vector<Hyperparameters> grid = SmoothGrid();
   std::vector<Posterior> fits;
-  for (const Setting& setting : grid) {
+  for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
     fits.push_back(model.Fit(setting));
   }
@@ -205,7 +205,7 @@ double MarginNoise(absl::Span<const NoiseVariance> noise) {
 std::string SmoothDiagnosis::InWords() const {
   constexpr double kSure = 0.5;
   double trusted = 0, inverted = 0, useless = 0;
-  for (const Belief& belief : beta) {
+  for (const WeightedValue& belief : beta) {
     if (belief.value < 0) {
       inverted += belief.weight;
     } else if (belief.value == 0) {

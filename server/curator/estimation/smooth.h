@@ -32,16 +32,16 @@
 namespace coppice {
 
 // How likely a value of one of the model's parameters is, after all evidence.
-struct Belief {
+struct WeightedValue {
   double value = 0;
   double weight = 0;
 };
 
 // What the model thinks of its evidence.
 struct SmoothDiagnosis {
-  std::vector<Belief> beta;     // weight of the public labels against the private ones
-  double effective_cells = 0;   // see SmoothBasis
-  double noise_per_report = 0;  // variance that the mechanism adds to a leaf's margin
+  std::vector<WeightedValue> beta;  // weight of the public labels against the private ones
+  double effective_cells = 0;       // see SmoothBasis
+  double noise_per_report = 0;      // variance that the mechanism adds to a leaf's margin
   // What the reports are worth, in public rows that were drawn like them.
   double equivalent_rows = 0;
 

@@ -21,7 +21,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 // Directions with less than this of the largest eigenvalue carry rounding errors only.
-constexpr double kLeastLambda = 1e-6;
+constexpr double kMinLambda = 1e-6;
 // Above kManyPublicRows, functions are looked at in so many rows, evenly spaced.
 constexpr size_t kRowsLookedAt = 1200;
 
@@ -46,7 +46,7 @@ absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, matrix.data(), size, values.data()) != 0) {
     return absl::InternalError("the eigen-decomposition of the forest did not converge");
   }
-  const double least = kLeastLambda * values[size - 1];
+  const double least = kMinLambda * values[size - 1];
   for (Eigen::Index j = size; j-- > 0 && values[j] >= least;) {
     lambda.push_back(values[j]);
     const auto column = matrix.col(j);

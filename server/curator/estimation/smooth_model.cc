@@ -15,11 +15,11 @@ struct BetaPrior {
 
 }  // namespace
 
-std::vector<Setting> SmoothGrid() {
+std::vector<Hyperparameters> SmoothGrid() {
   constexpr std::array kBetas = {BetaPrior{-0.5, 0.02}, BetaPrior{0, 0.06},
                                  BetaPrior{0.25, 0.17}, BetaPrior{0.5, 0.17},
                                  BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
-  std::vector<Setting> grid;
+  std::vector<Hyperparameters> grid;
   for (const double roughness : {0.1, 0.3}) {
     for (const BetaPrior& beta : kBetas) {
       for (const double local_drift : {0.0, 0.3}) {
@@ -52,7 +52,7 @@ std::vector<double> PriorShape(const SmoothBasis& basis) {
 SmoothModel::SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels)
     : basis_(basis), reports_(reports), use_labels_(use_labels), shape_(PriorShape(basis)) {}
 
-Posterior SmoothModel::Fit(const Setting& setting) const {
+Posterior SmoothModel::Fit(const Hyperparameters& setting) const {
   Posterior fit;
   const size_t rank = basis_.rank();
   fit.variance.resize(rank);
@@ -90,8 +90,8 @@ double SmoothModel::Pull(const Posterior& fit, size_t column, size_t j) const {
   return pull;
 }
 
-double SmoothModel::ColumnLikelihood(const Setting& setting, const Posterior& fit, size_t column,
-                                     double log_terms) const {
+double SmoothModel::ColumnLikelihood(const Hyperparameters& setting, const Posterior& fit,
+                                     size_t column, double log_terms) const {
   double total = log_terms;
   for (size_t j = 0; j < basis_.rank(); ++j) {
     if (reports_.present) {
@@ -116,7 +116,8 @@ double SmoothModel::ColumnLikelihood(const Setting& setting, const Posterior& fi
   return -total / 2;
 }
 
-std::vector<double> GridWeights(absl::Span<const Setting> grid, absl::Span<const Posterior> fits) {
+std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
+                                absl::Span<const Posterior> fits) {
   std::vector<double> weights(grid.size());
   for (size_t g = 0; g < grid.size(); ++g) {
     weights[g] = fits[g].log_likelihood + grid[g].log_prior;

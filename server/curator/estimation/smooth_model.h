@@ -20,7 +20,7 @@
 namespace coppice {
 
 // One point of the grid of hyper-parameters.
-struct Setting {
+struct Hyperparameters {
   double roughness = 0;    // s^2: prior variance of theta, as a share of its largest
   double beta = 0;         // mean of the public labels is beta * theta
   double local_drift = 0;  // omega: variance of the public labels that follows the prior's
@@ -30,7 +30,7 @@ struct Setting {
 };
 
 // The points that are averaged over, with their prior weights.
-std::vector<Setting> SmoothGrid();
+std::vector<Hyperparameters> SmoothGrid();
 
 // What the reports say: coordinates of theta, by column, and the variance of each.
 struct PrivateSide {
@@ -52,14 +52,14 @@ class SmoothModel {
   // Both must outlive the model.
   SmoothModel(const SmoothBasis& basis, const PrivateSide& reports, bool use_labels);
 
-  Posterior Fit(const Setting& setting) const;
+  Posterior Fit(const Hyperparameters& setting) const;
   double Mean(const Posterior& fit, size_t column, size_t j) const {
     return fit.variance[j] * Pull(fit, column, j);
   }
 
  private:
   double Pull(const Posterior& fit, size_t column, size_t j) const;
-  double ColumnLikelihood(const Setting& setting, const Posterior& fit, size_t column,
+  double ColumnLikelihood(const Hyperparameters& setting, const Posterior& fit, size_t column,
                           double log_terms) const;
 
   const SmoothBasis& basis_;
@@ -69,7 +69,8 @@ class SmoothModel {
 };
 
 // How likely each setting is after the evidence; they add up to 1.
-std::vector<double> GridWeights(absl::Span<const Setting> grid, absl::Span<const Posterior> fits);
+std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
+                                absl::Span<const Posterior> fits);
 
 // The prior's variances but for s^2.
 std::vector<double> PriorShape(const SmoothBasis& basis);

@@ -62,7 +62,7 @@ class Group {
 
   // Notes that a study expires when a report was found to be too late.
   static ReportOutcome StandingNow(const Submission& batch, Tally& tally) {
-    const ReportOutcome standing = batch.study->Standing();
+    const ReportOutcome standing = batch.study->AdmissionOutcome();
     if (standing != ReportOutcome::kAccepted || batch.outcomes.empty()) return standing;
     if (batch.outcomes[0] == ReportOutcome::kStudyExpired) tally.expires = true;
     return tally.expires ? ReportOutcome::kStudyExpired : standing;
@@ -82,7 +82,7 @@ class Group {
       Tally::Tree& tree = tally.trees[i];
       if (tree.reports.empty()) continue;
       tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
-      study.facts().mechanisms[i]->AddAll(tree.reports, absl::MakeSpan(tree.sums->sums));
+      study.definition().mechanisms[i]->AddAll(tree.reports, absl::MakeSpan(tree.sums->sums));
       tree.sums->reports += tree.reports.size();
     }
   }
@@ -98,7 +98,7 @@ class Group {
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
-        writes.Put(StudyKey(study->id()), EncodeStudy(study->facts(), ExpiredLife(*study)));
+        writes.Put(StudyKey(study->id()), EncodeStudy(study->definition(), ExpiredLife(*study)));
       }
       for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
@@ -116,7 +116,7 @@ class Group {
   }
 
   static StudyLife ExpiredLife(const Study& study) {
-    return Expired(study.Life(), study.facts().expires_unix_seconds);
+    return Expired(study.Life(), study.definition().expires_unix_seconds);
   }
 
   // Null if the store has them.

@@ -35,7 +35,7 @@ Intake::~Intake() {
 void Intake::Submit(Submission batch) {
   const size_t bytes = batch.Bytes();
   Enqueue({.batch = std::move(batch), .bytes = bytes, .change = nullptr});
-  if (limits_.answer_beside_commits) answerer_.Help();
+  if (limits_.answer_beside_commits) replies_.DrainOnCaller();
 }
 
 void Intake::Enqueue(Item item) {
@@ -52,7 +52,7 @@ void Intake::Enqueue(Item item) {
       item.bytes = 0;
     }
     if (item.batch.study != nullptr && item.batch.refused.ok()) {
-      item.batch.study->TakeIn(item.batch.reports.size());
+      item.batch.study->AddReceived(item.batch.reports.size());
     }
     queued_bytes_ += item.bytes;
     ++submitted_;
@@ -61,20 +61,21 @@ void Intake::Enqueue(Item item) {
   arrived_.notify_one();
 }
 
-std::vector<Intake::Taken> Intake::TakenOf(absl::Span<const std::shared_ptr<Study>> studies) const {
+std::vector<Intake::IntakeCounts> Intake::CountsFor(
+    absl::Span<const std::shared_ptr<Study>> studies) const {
   const std::lock_guard lock(mutex_);
   absl::flat_hash_map<const Study*, uint64_t> waiting;
   for (const Item& item : queue_) {
     if (item.batch.refused.ok()) waiting[item.batch.study.get()] += item.batch.reports.size();
   }
-  std::vector<Taken> taken;
+  std::vector<IntakeCounts> taken;
   for (const std::shared_ptr<Study>& study : studies) {
     taken.push_back({.received = study->received(), .waiting = waiting[study.get()]});
   }
   return taken;
 }
 
-absl::Status Intake::RunBetweenGroups(absl::FunctionRef<absl::Status()> change) {
+absl::Status Intake::RunOnCommitter(absl::FunctionRef<absl::Status()> change) {
   absl::Status status;
   bool ran = false;
   const auto run = [&] {
@@ -150,7 +151,7 @@ void Intake::Complete(std::vector<Item> group) {
     finished_.notify_all();
   };
   if (limits_.answer_beside_commits) {
-    answerer_.Post(std::move(committed));
+    replies_.Post(std::move(committed));
   } else {
     AnswerGroup(committed);
   }

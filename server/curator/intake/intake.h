@@ -1,7 +1,7 @@
 // The queue of reports in front of the store, and the one thread that commits them.
 //
 // Guarantee  everything submitted is committed in the order it was submitted, and answered once,
-//            not before it is durable (answerer.h). Whatever waits is committed together: under
+//            not before it is durable (dispatcher.h). Whatever waits is committed together: under
 //            load a group grows, and the cost of making it durable is shared.
 // Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
 //            and a change that must not run beside them (sealing, deleting) takes its turn in the
@@ -26,7 +26,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "server/curator/intake/answerer.h"
+#include "server/curator/intake/reply_dispatcher.h"
 #include "server/curator/intake/submission.h"
 #include "server/storage/store.h"
 
@@ -53,15 +53,15 @@ class Intake {
 
   // Of each study: reports taken in ever, and those of them that wait. One moment for all of them,
   // and nothing else is under way if it is called by a change (see below).
-  struct Taken {
+  struct IntakeCounts {
     uint64_t received = 0;
     uint64_t waiting = 0;
   };
-  std::vector<Taken> TakenOf(absl::Span<const std::shared_ptr<Study>> studies) const;
+  std::vector<IntakeCounts> CountsFor(absl::Span<const std::shared_ptr<Study>> studies) const;
 
   // Runs `change` on the committer's thread, after all that was submitted before and with no group
   // under way; returns what it returned.
-  absl::Status RunBetweenGroups(absl::FunctionRef<absl::Status()> change);
+  absl::Status RunOnCommitter(absl::FunctionRef<absl::Status()> change);
 
   size_t QueuedBytes() const;
 
@@ -92,7 +92,7 @@ class Intake {
   uint64_t completed_ = 0;
   bool draining_ = false;
   bool stopping_ = false;
-  Answerer answerer_;
+  ReplyDispatcher replies_;
   std::thread committer_;  // last: starts when all else is there, and ends before it
 };
 

@@ -17,10 +17,10 @@ namespace {
 ReportOutcome JudgeBatch(const Study* study, absl::string_view fingerprint_bytes,
                          int64_t now_unix_seconds) {
   if (study == nullptr) return ReportOutcome::kUnknownStudy;
-  const ReportOutcome standing = study->Standing();
+  const ReportOutcome standing = study->AdmissionOutcome();
   if (standing != ReportOutcome::kAccepted) return standing;
   if (study->IsOver(now_unix_seconds)) return ReportOutcome::kStudyExpired;
-  const Fingerprint& ours = study->facts().fingerprint;
+  const Fingerprint& ours = study->definition().fingerprint;
   const bool same =
       std::equal(ours.begin(), ours.end(), fingerprint_bytes.begin(), fingerprint_bytes.end(),
                  [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
@@ -66,13 +66,13 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
 
   const std::vector<Ticket> tickets = TicketsOf(batch.reports);
   const absl::StatusOr<std::vector<std::optional<TicketSerial>>> issued =
-      authority.Recognize(tickets, batch.study->facts().fingerprint);
+      authority.Recognize(tickets, batch.study->definition().fingerprint);
   if (!issued.ok()) {
     Submission refused;
     refused.refused = issued.status();
     return refused;
   }
-  const auto& mechanisms = batch.study->facts().mechanisms;
+  const auto& mechanisms = batch.study->definition().mechanisms;
   const bool drawn = DrawsMatter(mechanisms);
   batch.candidates.reserve(batch.reports.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {

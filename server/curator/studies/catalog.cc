@@ -38,13 +38,13 @@ absl::Status Catalog::Load(const Store& store) {
 
 void Catalog::Add(std::shared_ptr<Study> study) {
   const std::lock_guard lock(mutex_);
-  study_of_request_[study->facts().request_id] = study->id();
+  study_of_request_[study->definition().request_id] = study->id();
   studies_[study->id()] = std::move(study);
 }
 
 void Catalog::Remove(const Study& study) {
   const std::lock_guard lock(mutex_);
-  tombstones_[study.id()] = study.facts().request_id;
+  tombstones_[study.id()] = study.definition().request_id;
   studies_.erase(study.id());
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request
     return absl::AlreadyExistsError(absl::StrCat("request_id: the study ", it->second,
                                                  " that it made was deleted; choose another"));
   }
-  if (study->facts().request_hash != request_hash) {
+  if (study->definition().request_hash != request_hash) {
     return absl::AlreadyExistsError(absl::StrCat("request_id: it made the study ", it->second,
                                                  " from another request; choose another"));
   }

@@ -13,10 +13,10 @@
 namespace coppice {
 namespace {
 
-Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& options,
+Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports) {
-  const std::string mechanism(MechanismName(facts.terms->mechanism));
-  const uint64_t epsilon_nanos = facts.terms->epsilon.nanos();
+  const std::string mechanism(MechanismName(definition.terms->mechanism));
+  const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
           .releases = {{.what = "a device's one report: its leaf and label in one tree",
                         .mechanism = mechanism,
@@ -26,57 +26,59 @@ Certificate MakeCertificate(const StudyFacts& facts, const EstimatorOptions& opt
           .mechanism = mechanism,
           .neighbouring = "any value of one device's row for any other (local)",
           .public_inputs = {"the schema: bounds, vocabularies and classes",
-                            absl::StrCat("the ", facts.public_rows,
+                            absl::StrCat("the ", definition.public_rows,
                                          " public rows, and the partition grown from them"),
                             "the number of reports"},
           .estimator = options.ToString(),
           .reports = reports,
-          .public_rows = facts.public_rows,
-          .fingerprint = ToHex(facts.fingerprint),
+          .public_rows = definition.public_rows,
+          .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
           .diagnosis = ""};
 }
 
 // Each tree on its own sums, drawn together where pruning left equal leaves.
-absl::StatusOr<Model> EstimateTrees(const StudyFacts& facts, const StudyProgress& progress,
-                                    const Table& public_rows, const EstimatorOptions& options,
-                                    Certificate certificate, const CancelCheck& cancel) {
+absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
+                                    const StudyProgress& progress, const Table& public_rows,
+                                    const EstimatorOptions& options, Certificate certificate,
+                                    const CancelCheck& cancel) {
   EstimatorOptions of_partition = options;
-  of_partition.max_depth = facts.partition.max_depth;
+  of_partition.max_depth = definition.partition.max_depth;
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
-  for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
+  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    const Tree& tree = (*facts.forest)[t];
+    const Tree& tree = (*definition.forest)[t];
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> of_tree,
-                             EstimateTree(tree, *facts.mechanisms[t], *progress.sums[t],
+                             EstimateTree(tree, *definition.mechanisms[t], *progress.sums[t],
                                           CountPublicRows(tree, public_rows), of_partition));
-    COPPICE_ASSIGN_OR_RETURN(CollapsedTree pruned, Collapse(tree, of_tree, *facts.terms->schema));
+    COPPICE_ASSIGN_OR_RETURN(CollapsedTree pruned,
+                             Collapse(tree, of_tree, *definition.terms->schema));
     forest.push_back(std::move(pruned.tree));
     leaves.push_back(std::move(pruned.leaves));
   }
-  return Model::Create(*facts.terms->schema, std::move(forest), std::move(leaves),
+  return Model::Create(*definition.terms->schema, std::move(forest), std::move(leaves),
                        std::move(certificate));
 }
 
 // The forest as one.
-absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgress& progress,
-                                     const Table& public_rows, const SmoothBasis& basis,
-                                     const EstimatorOptions& options, Certificate certificate,
-                                     const CancelCheck& cancel) {
+absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
+                                     const StudyProgress& progress, const Table& public_rows,
+                                     const SmoothBasis& basis, const EstimatorOptions& options,
+                                     Certificate certificate, const CancelCheck& cancel) {
   std::vector<PrivateCounts> counts;
-  for (size_t t = 0; t < facts.mechanisms.size(); ++t) {
+  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
-                             CountReports(*facts.mechanisms[t], *progress.sums[t],
-                                          CountPublicRows((*facts.forest)[t], public_rows)));
+                             CountReports(*definition.mechanisms[t], *progress.sums[t],
+                                          CountPublicRows((*definition.forest)[t], public_rows)));
   }
-  const Forest& forest = *facts.forest;
+  const Forest& forest = *definition.forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
-  return Model::Create(*facts.terms->schema, forest, std::move(fit.leaves), std::move(certificate),
-                       LeafKind::kAdditive);
+  return Model::Create(*definition.terms->schema, forest, std::move(fit.leaves),
+                       std::move(certificate), LeafKind::kAdditive);
 }
 
 }  // namespace
@@ -84,16 +86,16 @@ absl::StatusOr<Model> EstimateForest(const StudyFacts& facts, const StudyProgres
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
                                     const SmoothBasis* basis, const EstimatorOptions& options,
                                     const CancelCheck& cancel) {
-  const StudyFacts& facts = study.facts();
+  const StudyDefinition& definition = study.definition();
   const StudyProgress progress = study.Progress();
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
-  Certificate certificate = MakeCertificate(facts, options, reports);
+  Certificate certificate = MakeCertificate(definition, options, reports);
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(facts, progress, public_rows, *basis, options, std::move(certificate),
-                          cancel);
+    return EstimateForest(definition, progress, public_rows, *basis, options,
+                          std::move(certificate), cancel);
   }
-  return EstimateTrees(facts, progress, public_rows, options, std::move(certificate), cancel);
+  return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }
 
 }  // namespace coppice

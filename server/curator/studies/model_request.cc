@@ -27,7 +27,7 @@ absl::Status CheckNotRetired(const Study& study) {
   if (!study.Life().retired) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the study ", study.id(), " gives no further model: its sums were deleted ",
-                   study.facts().retention_days, " days after sealing; its models are there"));
+                   study.definition().retention_days, " days after sealing; its models are there"));
 }
 
 absl::Status CheckEnoughReports(const StudyInfo& info) {
@@ -42,7 +42,7 @@ absl::Status CheckEnoughReports(const StudyInfo& info) {
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
-  if (study.facts().partition.use_labels) return asked;
+  if (study.definition().partition.use_labels) return asked;
   if (GoesByPublicLabels(asked)) {
     return absl::InvalidArgumentError(
         "the study ignores its public labels, so a model of it goes by reports alone: take "

@@ -68,7 +68,7 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 }
 
 absl::Status ReconcileModels(
-    const Models& models, const OutlivedModels& outlived,
+    const Models& models, const ModelsWithLostReports& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
   for (const ModelReports& model : ReportsOfModels(models)) {
     if (outlived.Has(model)) continue;

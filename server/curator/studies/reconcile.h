@@ -14,7 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/study/study.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
@@ -54,7 +54,7 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 // and models are built: all models are read before the first study is, a study's reports only grow,
 // and each model was made of reports that were accepted before.
 absl::Status ReconcileModels(
-    const Models& models, const OutlivedModels& outlived,
+    const Models& models, const ModelsWithLostReports& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
 
 // Accepted, duplicate and rejected are in the store as in memory, if `counts` is what it should

@@ -18,7 +18,7 @@
 #include "server/curator/studies/catalog.h"
 #include "server/curator/studies/estimate_model.h"
 #include "server/curator/studies/model_request.h"
-#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
 #include "server/curator/studies/study_request.h"
 #include "server/curator/study/study_life.h"
@@ -31,15 +31,15 @@ namespace coppice {
 namespace {
 
 // All of it was fixed when the study was made, so it is the first of its sequence.
-Manifest ManifestOf(const StudyFacts& facts) {
-  return {.study = facts.terms->study,
-          .fingerprint = facts.fingerprint,
-          .epsilon = facts.terms->epsilon,
-          .mechanism = facts.terms->mechanism,
-          .expires_unix_seconds = facts.expires_unix_seconds,
-          .min_reports = facts.min_reports,
+Manifest ManifestOf(const StudyDefinition& definition) {
+  return {.study = definition.terms->study,
+          .fingerprint = definition.fingerprint,
+          .epsilon = definition.terms->epsilon,
+          .mechanism = definition.terms->mechanism,
+          .expires_unix_seconds = definition.expires_unix_seconds,
+          .min_reports = definition.min_reports,
           .sequence = 1,
-          .issued_unix_seconds = std::max<int64_t>(0, facts.created_unix_seconds)};
+          .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds)};
 }
 
 class StoredStudies final : public Studies {
@@ -71,14 +71,15 @@ class StoredStudies final : public Studies {
     if (study != nullptr) return study->Info();
     COPPICE_RETURN_IF_ERROR(CheckExpiry(spec, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
-    COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, MakeStudyFacts(spec, id, clock_(), cancel));
-    StudyProgress progress = NoProgress(facts);
+    COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
+                             MakeStudyFacts(spec, id, clock_(), cancel));
+    StudyProgress progress = NoProgress(definition);
     StoreBatch batch;
-    batch.Put(StudyKey(id), EncodeStudy(facts, progress.life));
+    batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
     batch.Put(CountsKey(id), EncodeCounts(progress.counts));
     batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    study = std::make_shared<Study>(std::move(facts), std::move(progress));
+    study = std::make_shared<Study>(std::move(definition), std::move(progress));
     catalog_.Add(study);
     return study->Info();
   }
@@ -97,8 +98,8 @@ class StoredStudies final : public Studies {
     const std::lock_guard lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    if (study->Standing() == ReportOutcome::kAccepted) {
-      COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+    if (study->AdmissionOutcome() == ReportOutcome::kAccepted) {
+      COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
           [&] { return StoreLife(*study, Sealed(study->Life(), clock_())); }));
     }
     return study->Info();
@@ -109,7 +110,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_ASSIGN_OR_RETURN(const ModelClaim removal,
                              models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
-    return intake_.RunBetweenGroups([&] { return Erase(*study); });
+    return intake_.RunOnCommitter([&] { return Erase(*study); });
   }
 
   absl::StatusOr<Offered> MakeOffer(
@@ -121,23 +122,23 @@ class StoredStudies final : public Studies {
     }
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    if (study->Standing() != ReportOutcome::kAccepted) {
-      const bool expired = study->Standing() == ReportOutcome::kStudyExpired;
+    if (study->AdmissionOutcome() != ReportOutcome::kAccepted) {
+      const bool expired = study->AdmissionOutcome() == ReportOutcome::kStudyExpired;
       return absl::FailedPreconditionError(
           absl::StrCat("the study ", id, expired ? " is sealed, its time is over" : " is sealed",
                        ": it takes no more reports"));
     }
-    const StudyFacts& facts = study->facts();
-    COPPICE_RETURN_IF_ERROR(CheckTokenCount(facts, count, submission_tokens.size()));
+    const StudyDefinition& definition = study->definition();
+    COPPICE_RETURN_IF_ERROR(CheckTokenCount(definition, count, submission_tokens.size()));
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
-                             facts.require_submission_token
-                                 ? authority_.IssueFor(facts.fingerprint, submission_tokens)
-                                 : authority_.Issue(facts.fingerprint, count));
+                             definition.require_submission_token
+                                 ? authority_.IssueFor(definition.fingerprint, submission_tokens)
+                                 : authority_.Issue(definition.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
-                             manifests_->Sign(ManifestOf(facts)));
-    return Offered{.terms_bytes = facts.terms_bytes,
-                   .fingerprint = facts.fingerprint,
-                   .forest = facts.packed_forest,
+                             manifests_->Sign(ManifestOf(definition)));
+    return Offered{.terms_bytes = definition.terms_bytes,
+                   .fingerprint = definition.fingerprint,
+                   .forest = definition.packed_forest,
                    .tickets = std::move(tickets),
                    .manifest = std::move(manifest)};
   }
@@ -184,7 +185,8 @@ class StoredStudies final : public Studies {
     const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
     // Deleted while this waited for its turn.
-    if (study->Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study_id).status();
+    if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
+      return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     COPPICE_RETURN_IF_ERROR(CheckGivesModel(*study));
     return MakeModel(*study, std::string(model_id), options, cancel);
@@ -197,14 +199,14 @@ class StoredStudies final : public Studies {
       study->LookForAlarms();
       if (study->IsToRetire(clock_())) status.Update(Retire(*study));
     }
-    status.Update(intake_.RunBetweenGroups([this] { return StoreCounts(); }));
+    status.Update(intake_.RunOnCommitter([this] { return StoreCounts(); }));
     return status;
   }
 
   absl::Status Reconcile() const override {
     COPPICE_RETURN_IF_ERROR(ReconcileModels(
         models_, outlived_, [this](const std::string& id) { return ReportsOf(id); }));
-    return intake_.RunBetweenGroups([this] { return ReconcileStudies(); });
+    return intake_.RunOnCommitter([this] { return ReconcileStudies(); });
   }
 
   uint64_t ReportsOfNoStudy() const override { return of_no_study_.load(); }
@@ -214,7 +216,7 @@ class StoredStudies final : public Studies {
   void Drain() override {
     intake_.Drain();
     // What it loses is rejections, and it is tried no more.
-    intake_.RunBetweenGroups([this] { return StoreCounts(); }).IgnoreError();
+    intake_.RunOnCommitter([this] { return StoreCounts(); }).IgnoreError();
   }
 
  private:
@@ -225,11 +227,12 @@ class StoredStudies final : public Studies {
     };
   }
 
-  static absl::Status CheckTokenCount(const StudyFacts& facts, size_t tickets, size_t tokens) {
-    const size_t wanted = facts.require_submission_token ? tickets : 0;
+  static absl::Status CheckTokenCount(const StudyDefinition& definition, size_t tickets,
+                                      size_t tokens) {
+    const size_t wanted = definition.require_submission_token ? tickets : 0;
     if (tokens == wanted) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("submission_tokens: the study ", facts.terms->study,
+        absl::StrCat("submission_tokens: the study ", definition.terms->study,
                      wanted == 0 ? " asks for none, leave them out"
                                  : absl::StrCat(" asks for one a ticket, so for ", wanted),
                      "; there are ", tokens));
@@ -237,18 +240,20 @@ class StoredStudies final : public Studies {
 
   // Notices that a study's time is over, and makes that durable before anybody hears of it.
   absl::Status SealIfOver(Study& study) const {
-    if (study.Standing() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
+    if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
       return absl::OkStatus();
     }
-    return intake_.RunBetweenGroups([&] {
-      return StoreLife(study, Expired(study.Life(), study.facts().expires_unix_seconds));
+    return intake_.RunOnCommitter([&] {
+      return StoreLife(study, Expired(study.Life(), study.definition().expires_unix_seconds));
     });
   }
 
   // Between groups. Of a study that was deleted meanwhile nothing may be written.
   absl::Status StoreLife(Study& study, const StudyLife& next, StoreBatch batch = {}) const {
-    if (study.Standing() == ReportOutcome::kUnknownStudy) return catalog_.Get(study.id()).status();
-    if (next != study.Life()) batch.Put(StudyKey(study.id()), EncodeStudy(study.facts(), next));
+    if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
+      return catalog_.Get(study.id()).status();
+    if (next != study.Life())
+      batch.Put(StudyKey(study.id()), EncodeStudy(study.definition(), next));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.Advance(next);
     return absl::OkStatus();
@@ -263,7 +268,7 @@ class StoredStudies final : public Studies {
          {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
       batch.DeletePrefix(prefix);
     }
-    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Retired(study.Life()), std::move(batch)); }));
     bases_.erase(study.id());
     return absl::OkStatus();
@@ -297,7 +302,7 @@ class StoredStudies final : public Studies {
   // Between groups.
   absl::Status ReconcileStudies() const {
     const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
-    const std::vector<Intake::Taken> taken = intake_.TakenOf(studies);
+    const std::vector<Intake::IntakeCounts> taken = intake_.CountsFor(studies);
     for (size_t i = 0; i < studies.size(); ++i) {
       Study& study = *studies[i];
       COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, taken[i])));
@@ -307,7 +312,7 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  static StudyTotals TotalsOf(Study& study, const Intake::Taken& taken) {
+  static StudyTotals TotalsOf(Study& study, const Intake::IntakeCounts& taken) {
     const StudyInfo info = study.Info();
     const Counts counts = study.CountsSoFar();
     return {.study = study.id(),
@@ -330,7 +335,7 @@ class StoredStudies final : public Studies {
                                       SpentPrefix(id), StudyModelsPrefix(id), OutlivedPrefix(id)}) {
       batch.DeletePrefix(prefix);
     }
-    batch.Put(TombstoneKey(id), EncodeTombstone(study.facts().request_id, clock_()));
+    batch.Put(TombstoneKey(id), EncodeTombstone(study.definition().request_id, clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();
     catalog_.Remove(study);
@@ -368,7 +373,7 @@ class StoredStudies final : public Studies {
     }
     StoreBatch batch;
     Models::Put(info, batch);
-    COPPICE_RETURN_IF_ERROR(intake_.RunBetweenGroups(
+    COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
     models_.Publish(info);
     return info;
@@ -378,7 +383,8 @@ class StoredStudies final : public Studies {
   absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
                                                              const Table& rows) {
     if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
-    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made, SmoothBasis::Create(*study.facts().forest, rows));
+    COPPICE_ASSIGN_OR_RETURN(SmoothBasis made,
+                             SmoothBasis::Create(*study.definition().forest, rows));
     if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
     const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
     bases_[study.id()] = basis;
@@ -394,7 +400,8 @@ class StoredStudies final : public Studies {
   const std::unique_ptr<ManifestAuthority> manifests_;
   const uint64_t reports_per_second_;  // 0: no limit
   Catalog catalog_;
-  OutlivedModels outlived_;  // as they were at the start; ids of studies are never used again
+  ModelsWithLostReports
+      outlived_;  // as they were at the start; ids of studies are never used again
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.

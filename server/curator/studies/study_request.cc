@@ -91,8 +91,9 @@ absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOp
 
 }  // namespace
 
-absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
-                                          int64_t created_unix_seconds, const CancelCheck& cancel) {
+absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std::string& id,
+                                               int64_t created_unix_seconds,
+                                               const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
   COPPICE_ASSIGN_OR_RETURN(const Forest forest,
                            GrowPartition(*spec.public_rows, partition, cancel));
@@ -106,19 +107,19 @@ absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::stri
                     .epsilon = spec.epsilon,
                     .mechanism = chosen.mechanism};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
-  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts,
-                           FactsFromTerms(SerializeTerms(terms), std::move(packed)));
-  facts.created_unix_seconds = created_unix_seconds;
-  facts.partition = partition;
-  facts.choice = chosen.why;
-  facts.public_rows = spec.public_rows->num_rows();
-  facts.min_reports = spec.min_reports;
-  facts.expires_unix_seconds = spec.expires_unix_seconds;
-  facts.retention_days = spec.retention_days;
-  facts.require_submission_token = spec.require_submission_token;
-  facts.request_id = spec.request_id;
-  facts.request_hash = HashRequest(spec);
-  return facts;
+  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
+                           DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));
+  definition.created_unix_seconds = created_unix_seconds;
+  definition.partition = partition;
+  definition.choice = chosen.why;
+  definition.public_rows = spec.public_rows->num_rows();
+  definition.min_reports = spec.min_reports;
+  definition.expires_unix_seconds = spec.expires_unix_seconds;
+  definition.retention_days = spec.retention_days;
+  definition.require_submission_token = spec.require_submission_token;
+  definition.request_id = spec.request_id;
+  definition.request_hash = HashRequest(spec);
+  return definition;
 }
 
 }  // namespace coppice

@@ -22,10 +22,10 @@ absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds);
 // SHA-256 of all that `spec` asks for, its id included and its request id not.
 std::string HashRequest(const StudySpec& spec);
 
-// Grows the partition, asking `cancel` before each cell, and makes the study's facts under `id`.
-absl::StatusOr<StudyFacts> MakeStudyFacts(const StudySpec& spec, const std::string& id,
-                                          int64_t created_unix_seconds,
-                                          const CancelCheck& cancel = {});
+// Grows the partition, asking `cancel` before each cell, and makes the study's definition under `id`.
+absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std::string& id,
+                                               int64_t created_unix_seconds,
+                                               const CancelCheck& cancel = {});
 
 }  // namespace coppice
 

@@ -9,37 +9,38 @@
 
 namespace coppice {
 
-absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed) {
-  StudyFacts facts;
+absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed) {
+  StudyDefinition definition;
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
-  facts.terms = std::make_shared<const Terms>(std::move(terms));
-  facts.fingerprint = FingerprintOf(terms_bytes);
-  facts.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(*facts.terms, packed));
-  facts.forest = std::make_shared<const Forest>(std::move(forest));
-  facts.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
-  COPPICE_ASSIGN_OR_RETURN(facts.mechanisms, MakeMechanisms(*facts.terms, *facts.forest));
+  definition.terms = std::make_shared<const Terms>(std::move(terms));
+  definition.fingerprint = FingerprintOf(terms_bytes);
+  definition.terms_bytes = std::make_shared<const std::string>(std::move(terms_bytes));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(*definition.terms, packed));
+  definition.forest = std::make_shared<const Forest>(std::move(forest));
+  definition.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
+  COPPICE_ASSIGN_OR_RETURN(definition.mechanisms,
+                           MakeMechanisms(*definition.terms, *definition.forest));
   uint64_t sums = 0;
-  for (const auto& mechanism : facts.mechanisms) sums += mechanism->sum_size();
+  for (const auto& mechanism : definition.mechanisms) sums += mechanism->sum_size();
   if (sums > kMaxSums) {
     return absl::InvalidArgumentError(absl::StrCat("the partition needs ", sums,
                                                    " sums, the curator keeps at most ", kMaxSums,
                                                    ": lower max_depth or trees"));
   }
-  return facts;
+  return definition;
 }
 
-StudyProgress NoProgress(const StudyFacts& facts) {
+StudyProgress NoProgress(const StudyDefinition& definition) {
   StudyProgress progress;
-  for (const auto& mechanism : facts.mechanisms) {
+  for (const auto& mechanism : definition.mechanisms) {
     progress.sums.push_back(std::make_shared<const TreeSums>(
         TreeSums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 0}));
   }
   return progress;
 }
 
-Study::Study(StudyFacts facts, StudyProgress progress, SpentTickets spent)
-    : facts_(std::move(facts)),
+Study::Study(StudyDefinition definition, StudyProgress progress, SpentTickets spent)
+    : definition_(std::move(definition)),
       progress_(std::move(progress)),
       received_(progress_.counts.answered),
       spent_(std::move(spent)) {}
@@ -56,7 +57,7 @@ uint64_t Counts::Sum() const {
   return std::accumulate(outcomes.begin(), outcomes.end(), uint64_t{0});
 }
 
-ReportOutcome Study::Standing() const {
+ReportOutcome Study::AdmissionOutcome() const {
   const std::lock_guard lock(mutex_);
   if (progress_.deleted) return ReportOutcome::kUnknownStudy;
   if (progress_.life.state == StudyState::kOpen) return ReportOutcome::kAccepted;
@@ -64,14 +65,15 @@ ReportOutcome Study::Standing() const {
 }
 
 bool Study::IsOver(int64_t now_unix_seconds) const {
-  return facts_.expires_unix_seconds != 0 && now_unix_seconds >= facts_.expires_unix_seconds;
+  return definition_.expires_unix_seconds != 0 &&
+         now_unix_seconds >= definition_.expires_unix_seconds;
 }
 
 bool Study::IsToRetire(int64_t now_unix_seconds) const {
   constexpr int64_t kDay = 24 * 60 * 60;
   const StudyLife life = Life();
-  return facts_.retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
-         now_unix_seconds - life.sealed_unix_seconds >= kDay * facts_.retention_days;
+  return definition_.retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
+         now_unix_seconds - life.sealed_unix_seconds >= kDay * definition_.retention_days;
 }
 
 StudyLife Study::Life() const {
@@ -96,17 +98,17 @@ StudyProgress Study::Progress() const {
 
 StudyInfo Study::Info() const {
   StudyInfo info{.id = id(),
-                 .created_unix_seconds = facts_.created_unix_seconds,
-                 .fingerprint = facts_.fingerprint,
-                 .public_rows = facts_.public_rows,
-                 .partition = facts_.partition,
-                 .choice = facts_.choice,
-                 .terms = facts_.terms,
-                 .forest = facts_.forest};
-  info.min_reports = facts_.min_reports;
-  info.expires_unix_seconds = facts_.expires_unix_seconds;
-  info.retention_days = facts_.retention_days;
-  info.require_submission_token = facts_.require_submission_token;
+                 .created_unix_seconds = definition_.created_unix_seconds,
+                 .fingerprint = definition_.fingerprint,
+                 .public_rows = definition_.public_rows,
+                 .partition = definition_.partition,
+                 .choice = definition_.choice,
+                 .terms = definition_.terms,
+                 .forest = definition_.forest};
+  info.min_reports = definition_.min_reports;
+  info.expires_unix_seconds = definition_.expires_unix_seconds;
+  info.retention_days = definition_.retention_days;
+  info.require_submission_token = definition_.require_submission_token;
   const std::lock_guard lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;
@@ -123,10 +125,10 @@ StudyInfo Study::Info() const {
 }
 
 std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
-  if (progress.counts.of(ReportOutcome::kAccepted) < facts_.min_reports) return {};
+  if (progress.counts.of(ReportOutcome::kAccepted) < definition_.min_reports) return {};
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
-    trees.push_back({facts_.mechanisms[tree].get(), progress.sums[tree].get()});
+    trees.push_back({definition_.mechanisms[tree].get(), progress.sums[tree].get()});
   }
   return ComputeAlarms(trees);
 }

@@ -28,7 +28,7 @@
 
 namespace coppice {
 
-struct StudyFacts {
+struct StudyDefinition {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const std::string> terms_bytes;
   std::shared_ptr<const Forest> forest;
@@ -47,11 +47,11 @@ struct StudyFacts {
   std::string request_hash;  // SHA-256 of what the request asked for
 };
 
-// The facts that follow from the terms' bytes and the forest; the rest is left to fill in.
+// The definition that follows from the terms' bytes and the forest; the rest is left to fill in.
 // InvalidArgument if they are no valid terms, or their sums would take more than kMaxSums integers;
 // DataLoss if the forest is another one than the terms'.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
-absl::StatusOr<StudyFacts> FactsFromTerms(std::string terms_bytes, PackedForest packed);
+absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 
@@ -75,20 +75,20 @@ struct StudyProgress {
 };
 
 // Of a study that has had no report yet.
-StudyProgress NoProgress(const StudyFacts& facts);
+StudyProgress NoProgress(const StudyDefinition& definition);
 
 class Study {
  public:
-  Study(StudyFacts facts, StudyProgress progress, SpentTickets spent = {});
+  Study(StudyDefinition definition, StudyProgress progress, SpentTickets spent = {});
 
-  const StudyFacts& facts() const { return facts_; }
-  const std::string& id() const { return facts_.terms->study; }
-  uint32_t num_trees() const { return static_cast<uint32_t>(facts_.mechanisms.size()); }
+  const StudyDefinition& definition() const { return definition_; }
+  const std::string& id() const { return definition_.terms->study; }
+  uint32_t num_trees() const { return static_cast<uint32_t>(definition_.mechanisms.size()); }
 
   // What speaks against every report of this study by its state; kAccepted if nothing does. Its
   // time may be over all the same: once that is noticed, it is to be sealed before anybody hears of
   // it, lest a clock that is set back opens it again.
-  ReportOutcome Standing() const;
+  ReportOutcome AdmissionOutcome() const;
   bool IsOver(int64_t now_unix_seconds) const;
   bool IsToRetire(int64_t now_unix_seconds) const;
   StudyLife Life() const;
@@ -105,7 +105,7 @@ class Study {
 
   // At the entrance: that so many reports were taken in. All else is counted when they are
   // answered.
-  void TakeIn(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
+  void AddReceived(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
   ReportRate& rate() { return rate_; }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
@@ -127,7 +127,7 @@ class Study {
  private:
   std::vector<Alarm> AlarmsOf(const StudyProgress& progress) const;
 
-  const StudyFacts facts_;
+  const StudyDefinition definition_;
   mutable std::mutex mutex_;
   StudyProgress progress_;                                 // guarded by mutex_
   std::shared_ptr<const std::vector<Alarm>> last_alarms_;  // guarded by mutex_

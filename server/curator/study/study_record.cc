@@ -23,26 +23,26 @@ static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-absl::StatusOr<StudyFacts> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
+absl::StatusOr<StudyDefinition> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
-  absl::StatusOr<StudyFacts> facts =
-      FactsFromTerms(std::move(*record.mutable_terms()),
-                     PackTrees({record.trees().begin(), record.trees().end()}));
-  if (!facts.ok()) return CorruptRecord(key, facts.status().message());
-  if (facts->terms->study != id) return CorruptRecord(key, "has the terms of another study");
+  absl::StatusOr<StudyDefinition> definition =
+      DefinitionFromTerms(std::move(*record.mutable_terms()),
+                          PackTrees({record.trees().begin(), record.trees().end()}));
+  if (!definition.ok()) return CorruptRecord(key, definition.status().message());
+  if (definition->terms->study != id) return CorruptRecord(key, "has the terms of another study");
   const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
   if (!partition.ok()) return CorruptRecord(key, "has an unknown split rule or criterion");
-  facts->partition = *partition;
-  facts->created_unix_seconds = record.created_unix_seconds();
-  facts->public_rows = record.public_rows();
-  facts->request_id = record.request_id();
-  facts->request_hash = record.request_hash();
-  facts->choice = record.choice();
-  facts->min_reports = record.min_reports();
-  facts->expires_unix_seconds = record.expires_unix_seconds();
-  facts->retention_days = record.retention_days();
-  facts->require_submission_token = record.require_submission_token();
-  return facts;
+  definition->partition = *partition;
+  definition->created_unix_seconds = record.created_unix_seconds();
+  definition->public_rows = record.public_rows();
+  definition->request_id = record.request_id();
+  definition->request_hash = record.request_hash();
+  definition->choice = record.choice();
+  definition->min_reports = record.min_reports();
+  definition->expires_unix_seconds = record.expires_unix_seconds();
+  definition->retention_days = record.retention_days();
+  definition->require_submission_token = record.require_submission_token();
+  return definition;
 }
 
 absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecord& record) {
@@ -112,8 +112,8 @@ absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& r
 }
 
 absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view id,
-                                           const StudyFacts& facts, StudyLife life) {
-  StudyProgress progress = NoProgress(facts);
+                                           const StudyDefinition& definition, StudyLife life) {
+  StudyProgress progress = NoProgress(definition);
   progress.life = std::move(life);
   COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
   const std::string key = CountsKey(id);
@@ -169,25 +169,25 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_v
 
 }  // namespace
 
-std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life) {
+std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life) {
   v1::StudyRecord record;
-  record.set_terms(*facts.terms_bytes);
-  for (const std::string& tree : facts.packed_forest->trees) record.add_trees(tree);
+  record.set_terms(*definition.terms_bytes);
+  for (const std::string& tree : definition.packed_forest->trees) record.add_trees(tree);
   record.set_state(static_cast<v1::StudyState>(life.state));
-  record.set_created_unix_seconds(facts.created_unix_seconds);
-  *record.mutable_partition() = ToProto(facts.partition);
-  record.set_public_rows(facts.public_rows);
-  record.set_request_id(facts.request_id);
-  record.set_request_hash(facts.request_hash);
-  record.set_choice(facts.choice);
-  record.set_min_reports(facts.min_reports);
-  record.set_expires_unix_seconds(facts.expires_unix_seconds);
+  record.set_created_unix_seconds(definition.created_unix_seconds);
+  *record.mutable_partition() = ToProto(definition.partition);
+  record.set_public_rows(definition.public_rows);
+  record.set_request_id(definition.request_id);
+  record.set_request_hash(definition.request_hash);
+  record.set_choice(definition.choice);
+  record.set_min_reports(definition.min_reports);
+  record.set_expires_unix_seconds(definition.expires_unix_seconds);
   record.set_sealed_unix_seconds(life.sealed_unix_seconds);
   record.set_expired(life.expired);
   record.set_final_model(life.final_model);
-  record.set_retention_days(facts.retention_days);
+  record.set_retention_days(definition.retention_days);
   record.set_retired(life.retired);
-  record.set_require_submission_token(facts.require_submission_token);
+  record.set_require_submission_token(definition.require_submission_token);
   return record.SerializeAsString();
 }
 
@@ -260,8 +260,9 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
   const std::string key = StudyKey(id);
   COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
-  COPPICE_ASSIGN_OR_RETURN(StudyFacts facts, DecodeFacts(id, record));
-  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress, LoadProgress(store, id, facts, std::move(life)));
+  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition, DecodeFacts(id, record));
+  COPPICE_ASSIGN_OR_RETURN(StudyProgress progress,
+                           LoadProgress(store, id, definition, std::move(life)));
   SpentTickets spent;
   if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
     COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
@@ -269,17 +270,17 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
       return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
     }
   }
-  return std::make_shared<Study>(std::move(facts), std::move(progress), std::move(spent));
+  return std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
 }
 
 absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
   const std::string key = RowsKey(study.id());
   COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
                            ReadRecord<v1::PublicRowsRecord>(store, key));
-  const std::shared_ptr<const Schema>& schema = study.facts().terms->schema;
+  const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
   const size_t rows = static_cast<size_t>(record.labels_size());
-  if (rows != study.facts().public_rows ||
+  if (rows != study.definition().public_rows ||
       static_cast<size_t>(record.values_size()) != rows * features) {
     return CorruptRecord(key, "has the wrong number of values");
   }

@@ -21,7 +21,7 @@
 
 namespace coppice {
 
-std::string EncodeStudy(const StudyFacts& facts, const StudyLife& life);
+std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
 std::string EncodeCounts(const Counts& counts);
 std::string EncodeSums(const TreeSums& sums);

@@ -32,7 +32,7 @@
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/key_files.h"
 #include "server/daemon/config/log.h"
-#include "server/daemon/operation/operating.h"
+#include "server/daemon/operation/daemon_context.h"
 #include "server/daemon/operation/port_file.h"
 #include "server/daemon/operation/readiness.h"
 #include "server/daemon/operation/reload.h"
@@ -218,8 +218,8 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
 }
 
 // What SIGHUP reads again. Everything given here must outlive what is returned.
-Reloads WhatToReload(const DaemonFlags& flags, const FlagReader& read_flags,
-                     Certificates* certificates, AccessControl* access, Log& log) {
+Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
+                      Certificates* certificates, AccessControl* access, Log& log) {
   Reloads reloads;
   reloads.Add("log-level", [&]() -> absl::Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
@@ -293,10 +293,10 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                         .jobs = *jobs,
                         .store = *store,
                         .backups = {.folder = flags.backup_dir, .keep = flags.backup_keep}};
-  const Operated daemon{flags, *store, curator, certificates.get()};
-  COPPICE_RETURN_IF_ERROR(TestOneself(daemon, log));
+  const DaemonContext daemon{flags, *store, curator, certificates.get()};
+  COPPICE_RETURN_IF_ERROR(RunStartupSelfTest(daemon, log));
   if (flags.self_test) return absl::OkStatus();
-  const Upkeep upkeep(*studies, log);
+  const StudySweeper upkeep(*studies, log);
   const auto registry = std::make_shared<prometheus::Registry>();
   CallMetrics call_metrics(*registry, ServedMethods());
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
@@ -316,7 +316,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
   const absl::Status port_file =
       flags.port_file.empty() ? absl::OkStatus() : WritePortFile(flags.port_file, server->port());
-  const Reloads reloads = WhatToReload(flags, read_flags, certificates.get(), access.get(), log);
+  const Reloads reloads = MakeReloaders(flags, read_flags, certificates.get(), access.get(), log);
   if (port_file.ok()) log.Info("stopping", {{"signal", WaitForStop(signals, reloads, log)}});
   readiness.Stop();
   server->Stop(kGrace);

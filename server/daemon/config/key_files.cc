@@ -14,7 +14,7 @@ void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
               {"--signing-key", flags.signing_key},
               {"--next-signing-key", flags.next_signing_key}};
   for (const auto& key : keys) {
-    if (key.path.empty() || !IsOpenToOthers(key.path)) continue;
+    if (key.path.empty() || !IsWorldAccessible(key.path)) continue;
     log.Warning("key file is open",
                 {{"flag", std::string(key.flag)},
                  {"file", key.path},

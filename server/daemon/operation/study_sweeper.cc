@@ -6,10 +6,10 @@
 
 namespace coppice {
 
-Upkeep::Upkeep(Studies& studies, const Log& log, absl::Duration period)
+StudySweeper::StudySweeper(Studies& studies, const Log& log, absl::Duration period)
     : studies_(studies), log_(log), period_(period), thread_([this] { Run(); }) {}
 
-Upkeep::~Upkeep() {
+StudySweeper::~StudySweeper() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -18,7 +18,7 @@ Upkeep::~Upkeep() {
   thread_.join();
 }
 
-void Upkeep::Run() {
+void StudySweeper::Run() {
   bool failing = false;
   std::unique_lock lock(mutex_);
   while (!stopping_) {

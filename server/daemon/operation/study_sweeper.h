@@ -16,13 +16,13 @@
 
 namespace coppice {
 
-class Upkeep {
+class StudySweeper {
  public:
   // Both must outlive it.
-  Upkeep(Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
-  ~Upkeep();
-  Upkeep(const Upkeep&) = delete;
-  Upkeep& operator=(const Upkeep&) = delete;
+  StudySweeper(Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
+  ~StudySweeper();
+  StudySweeper(const StudySweeper&) = delete;
+  StudySweeper& operator=(const StudySweeper&) = delete;
 
  private:
   void Run();

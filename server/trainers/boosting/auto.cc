@@ -32,39 +32,39 @@ namespace coppice {
 namespace {
 
 constexpr double kCountShare = 0.01;
-constexpr double kSelectShare = 0.65;     // of a level; the rest measures
-constexpr double kInformation = 140;      // rows times epsilon, for each further round
-constexpr double kLeastInformation = 35;  // below it a single split is mostly noise
-constexpr double kMostRounds = 200;
-constexpr double kMostDepth = 4;
+constexpr double kSelectShare = 0.65;   // of a level; the rest measures
+constexpr double kInformation = 140;    // rows times epsilon, for each further round
+constexpr double kMinInformation = 35;  // below it a single split is mostly noise
+constexpr double kMaxRounds = 200;
+constexpr double kMaxTreeDepth = 4;
 constexpr double kLineShare = 0.2;  // of the forest, where lines come first
 constexpr uint32_t kLineSteps = 8;
-constexpr double kMostMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
+constexpr double kMaxMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
 constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
 
 struct Budgets {
-  Share count = Share::WithoutPrivacy();
-  Share forest = Share::WithoutPrivacy();
+  BudgetShare count = BudgetShare::WithoutPrivacy();
+  BudgetShare forest = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the forest
   // What the forest's epsilon and delta allow, if they allow anything.
-  std::optional<Share> concentrated{};
+  std::optional<BudgetShare> concentrated{};
 };
 
 // Straight lines through the numeric columns, and what they leave for trees.
 struct LinePlan {
   LineShares shares;
-  Share trees = Share::WithoutPrivacy();
+  BudgetShare trees = BudgetShare::WithoutPrivacy();
 };
 
 // What was decided from the number of rows as released.
 struct Choice {
   double rows = 0;
-  Share forest = Share::WithoutPrivacy();
+  BudgetShare forest = BudgetShare::WithoutPrivacy();
   double rounds = 1;  // levels of all trees together
   std::optional<LinePlan> lines{};
 
   uint32_t depth() const {
-    return static_cast<uint32_t>(std::clamp(std::round(rounds), 1.0, kMostDepth));
+    return static_cast<uint32_t>(std::clamp(std::round(rounds), 1.0, kMaxTreeDepth));
   }
   uint32_t trees() const {
     return static_cast<uint32_t>(std::max(1.0, std::round(rounds / depth())));
@@ -81,12 +81,12 @@ struct Choice {
 // rows, its noise with the rounds (in epsilon), or with their root (in rho).
 Choice Choose(double rows, const Budgets& budgets) {
   rows = std::max(rows, 0.0);
-  if (!budgets.forest.is_private()) return {.rows = rows, .rounds = kMostRounds};
+  if (!budgets.forest.is_private()) return {.rows = rows, .rounds = kMaxRounds};
   const double epsilon = budgets.forest.budget().epsilon();
   const Choice pure = {
       .rows = rows, .forest = budgets.forest, .rounds = std::sqrt(rows * epsilon / kInformation)};
   const auto held = [](Choice choice) {
-    choice.rounds = std::clamp(choice.rounds, 1.0, kMostRounds);
+    choice.rounds = std::clamp(choice.rounds, 1.0, kMaxRounds);
     return choice;
   };
   if (!budgets.concentrated) return held(pure);
@@ -100,12 +100,13 @@ Choice Choose(double rows, const Budgets& budgets) {
   return held(concentrated.rounds > pure.rounds ? concentrated : pure);
 }
 
-absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const Share& forest, const Choice& choice) {
-  COPPICE_ASSIGN_OR_RETURN(const Share tree, EqualShare(forest, choice.trees()));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> levels,
+absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
+                                                        const Choice& choice) {
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree, EqualShare(forest, choice.trees()));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> levels,
                            GeometricShares(tree, choice.depth(), kLevels));
   std::vector<LevelShares> shares;
-  for (const Share& level : levels) {
+  for (const BudgetShare& level : levels) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(level, kSelectShare));
     shares.push_back({.select = parts.part, .measure = parts.rest});
   }
@@ -113,14 +114,14 @@ absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const Share& forest, con
 }
 
 // Whether `forest` can be divided, however many trees the number of rows will ask for.
-absl::Status CheckShares(const Schema& schema, const Share& forest) {
-  Share of_trees = forest;
+absl::Status CheckShares(const Schema& schema, const BudgetShare& forest) {
+  BudgetShare of_trees = forest;
   if (schema.target()) {
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
     of_trees = shares.trees;
   }
   Choice most;
-  most.rounds = kMostRounds;
+  most.rounds = kMaxRounds;
   return SharesOfLevels(of_trees, most).status();
 }
 
@@ -140,14 +141,14 @@ absl::StatusOr<std::optional<LinePlan>> ChooseLines(const Choice& choice, const 
                                                     const BoostColumns& columns,
                                                     absl::Span<const Line> lines) {
   if (!choice.forest.is_private() || schema.target() || schema.num_classes() != 2 ||
-      columns.derived.empty() || lines.size() > kMostLines) {
+      columns.derived.empty() || lines.size() > kMaxLines) {
     return std::nullopt;
   }
   const uint64_t terms = lines.size() + 1;
   const absl::StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
   if (!plan.ok()) return std::nullopt;  // too little to be divided
   COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
-  if (!(noise < kMostMomentNoise * choice.rows)) return std::nullopt;
+  if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
   return *plan;
 }
 
@@ -164,7 +165,7 @@ TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
 class Boosting {
  public:
   Boosting(const Schema& schema, const Schema& tree_schema, const BinnedRows& rows,
-           const Choice& choice, absl::Span<const Line> lines, Releaser& releaser,
+           const Choice& choice, absl::Span<const Line> lines, PrivateReleaser& releaser,
            const TrainProgress& progress)
       : schema_(schema),
         tree_schema_(tree_schema),
@@ -189,7 +190,7 @@ class Boosting {
   }
 
  private:
-  absl::Status Grow(BoostTask& task, const Share& forest, std::vector<TrainedTree>& trees) {
+  absl::Status Grow(BoostTask& task, const BudgetShare& forest, std::vector<TrainedTree>& trees) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<LevelShares> levels,
                              SharesOfLevels(forest, choice_));
     for (uint32_t t = 0; t < choice_.trees(); ++t) {
@@ -239,7 +240,7 @@ class Boosting {
   const JointColumns columns_;
   const Choice& choice_;
   absl::Span<const Line> lines_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
   const TrainProgress& progress_;
 };
 
@@ -255,20 +256,21 @@ class AutoTrainer final : public ResolvingTrainer<Budgets> {
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
     COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
-                             Divide(Share::Of(options.epsilon), kCountShare));
+                             Divide(BudgetShare::Of(options.epsilon), kCountShare));
     COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
     Budgets budgets{.count = shares.part, .forest = shares.rest};
     if (options.delta_atto == 0 || !options.epsilon) return budgets;
     budgets.delta_atto = options.delta_atto;
     const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
-    if (rho.ok() && CheckShares(schema, Share(*rho)).ok()) budgets.concentrated = Share(*rho);
+    if (rho.ok() && CheckShares(schema, BudgetShare(*rho)).ok())
+      budgets.concentrated = BudgetShare(*rho);
     return budgets;
   }
 
   absl::StatusOr<Model> TrainAs(const Budgets& budgets, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, budgets.count));
@@ -290,7 +292,7 @@ class AutoTrainer final : public ResolvingTrainer<Budgets> {
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Budgets& budgets) const override {
     constexpr double kFew = 1000;
     if (!budgets.forest.is_private()) return std::vector<std::string>();
-    const double rows = kLeastInformation / budgets.forest.budget().epsilon();
+    const double rows = kMinInformation / budgets.forest.budget().epsilon();
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{
         absl::StrCat("below about ", std::llround(rows),

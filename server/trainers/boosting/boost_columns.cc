@@ -16,8 +16,8 @@ constexpr uint32_t kEvenCuts = 31;
 // In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
 // and no more sums, one an output, which are memory.
 constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
-constexpr uint64_t kMostFineBins = uint64_t{1} << 13;
-constexpr uint64_t kMostFineSums = uint64_t{1} << 15;
+constexpr uint64_t kMaxFineBins = uint64_t{1} << 13;
+constexpr uint64_t kMaxFineSums = uint64_t{1} << 15;
 constexpr int kHalvings = 8;
 constexpr uint32_t kObliqueBins = 64;
 constexpr size_t kOfEachSize = 32;  // pairs, and triples
@@ -108,7 +108,7 @@ uint32_t EvenCuts(const Schema& schema, uint64_t numeric) {
   const uint64_t outputs = classes == 2 ? 1 : classes;
   for (const uint32_t cuts : kFineCuts) {
     const uint64_t bins = numeric * (cuts + 1);
-    if (bins <= kMostFineBins && bins * outputs <= kMostFineSums) return cuts;
+    if (bins <= kMaxFineBins && bins * outputs <= kMaxFineSums) return cuts;
   }
   return kEvenCuts;
 }

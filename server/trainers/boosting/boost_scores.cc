@@ -15,22 +15,22 @@ namespace {
 
 // Nodes of a level that splits into all categories may lead to, and sums (8 bytes each) that a
 // level may have: twice as many at most come of splits in two after them.
-constexpr size_t kMostChildren = 512;
-constexpr size_t kMostSumsOfLevel = size_t{1} << 25;
+constexpr size_t kMaxChildren = 512;
+constexpr size_t kMaxSumsOfLevel = size_t{1} << 25;
 // Of one node: splits in two alone lead to 8 nodes at the last level.
-constexpr size_t kMostSumsOfNode = kMostSumsOfLevel / 16;
+constexpr size_t kMaxSumsOfNode = kMaxSumsOfLevel / 16;
 
 // A split into all of more categories is a longer row of questions than a tree may have
 // (kMaxModelDepth).
-constexpr uint32_t kMostCategories = 64;
+constexpr uint32_t kMaxCategories = 64;
 
 // Rows at a time: their nodes and residuals stay in the cache while column after column is added,
 // and their sums fit into 32 bits (residuals are at most 2^16 in size).
 constexpr size_t kBlock = 16'384;
 // So many sums of columns at a time, or memory would grow with the square of a wide table.
-constexpr size_t kMostSums = size_t{1} << 20;
+constexpr size_t kMaxSums = size_t{1} << 20;
 // Columns of no more bins than 2^6 are laid out alike.
-constexpr int kLeastBinBits = 6;
+constexpr int kMinBinBits = 6;
 // Columns that a row is added to together: its node and its residual are then read once for all of
 // them.
 constexpr size_t kTogether = 4;
@@ -102,7 +102,7 @@ class Summing {
   void Add(std::vector<ColumnSums>& columns) {
     for (ColumnSums& column : columns) {
       const size_t bins = column.column->bins;
-      column.bin_bits = std::max(kLeastBinBits, static_cast<int>(std::bit_width(bins - 1)));
+      column.bin_bits = std::max(kMinBinBits, static_cast<int>(std::bit_width(bins - 1)));
       column.sums.assign(residuals_.size() * nodes_ * bins, 0);
     }
     for (size_t first = 0; first < node_of_.size(); first += kBlock) {
@@ -240,25 +240,24 @@ size_t SumsOfNode(const std::vector<FeatureBins>& bins, size_t outputs) {
 }  // namespace
 
 absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs) {
-  if (SumsOfNode(bins, outputs) <= kMostSumsOfNode) return absl::OkStatus();
+  if (SumsOfNode(bins, outputs) <= kMaxSumsOfNode) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("categories and cuts of all features together, times classes, are ",
-                   SumsOfNode(bins, outputs), "; at most ", kMostSumsOfNode,
+                   SumsOfNode(bins, outputs), "; at most ", kMaxSumsOfNode,
                    " fit: take fewer features, or group categories"));
 }
 
 std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,
                                             size_t outputs) {
   std::vector<SplitCandidate> candidates;
-  const size_t most_children =
-      std::min(kMostChildren, kMostSumsOfLevel / SumsOfNode(bins, outputs));
+  const size_t most_children = std::min(kMaxChildren, kMaxSumsOfLevel / SumsOfNode(bins, outputs));
   for (uint32_t c = 0; c < bins.size(); ++c) {
     const bool numeric = bins[c].type == FeatureType::kNumeric;
     for (uint32_t b = 0; b + (numeric ? 1 : 0) < bins[c].ordinary(); ++b) {
       candidates.push_back({numeric ? SplitKind::kNumeric : SplitKind::kCategory, c, b});
     }
     candidates.push_back({SplitKind::kMissing, c, bins[c].missing()});
-    const bool splits_in_all = !numeric && bins[c].known > 1 && bins[c].known <= kMostCategories &&
+    const bool splits_in_all = !numeric && bins[c].known > 1 && bins[c].known <= kMaxCategories &&
                                nodes * (bins[c].known + 1) <= most_children;
     if (splits_in_all) {
       candidates.push_back({SplitKind::kCategory, c, 0, true});
@@ -278,7 +277,7 @@ std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& r
   std::vector<ColumnSums> round;
   while (!left.empty()) {
     round.clear();
-    for (size_t sums = 0; !left.empty() && (round.empty() || sums < kMostSums);) {
+    for (size_t sums = 0; !left.empty() && (round.empty() || sums < kMaxSums);) {
       round.push_back({.column = &left[0]});
       sums += residuals.size() * nodes * left[0].bins;
       left.remove_prefix(1);

@@ -13,7 +13,7 @@ namespace coppice {
 namespace {
 
 constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 standard deviations
-constexpr double kMostStep = 10;
+constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
 
 // `x` is from 0 to 1.
@@ -47,7 +47,7 @@ float Sigmoid(double x) {
 double LogRatio(double positive, double negative, double smoothing) {
   return std::clamp(
       std::log((std::max(positive, 0.0) + smoothing) / (std::max(negative, 0.0) + smoothing)),
-      -kMostStep, kMostStep);
+      -kMaxStep, kMaxStep);
 }
 
 // Without noise a little is added all the same, or an empty side would be infinitely sure.

@@ -18,7 +18,7 @@ struct Open {
 
 class Growing {
  public:
-  Growing(const BinnedRows& rows, BoostTask& task, Releaser& releaser)
+  Growing(const BinnedRows& rows, BoostTask& task, PrivateReleaser& releaser)
       : rows_(rows),
         task_(task),
         kind_(task.kind()),
@@ -51,7 +51,7 @@ class Growing {
   }
 
   // The values of the open nodes, before any split those of the root.
-  absl::StatusOr<std::vector<std::vector<double>>> MeasureRoot(const Share& share) {
+  absl::StatusOr<std::vector<std::vector<double>>> MeasureRoot(const BudgetShare& share) {
     task_.Fill(residuals_);
     return Measure(share);
   }
@@ -145,7 +145,7 @@ class Growing {
   }
 
   // Gives every open node its value, and the rows theirs.
-  absl::StatusOr<std::vector<std::vector<double>>> Measure(const Share& share) {
+  absl::StatusOr<std::vector<std::vector<double>>> Measure(const BudgetShare& share) {
     const size_t outputs = kind_.outputs;
     COPPICE_ASSIGN_OR_RETURN(const Measured measured,
                              releaser_.Measure(SumByNode(), kind_.sensitivity, share));
@@ -212,7 +212,7 @@ class Growing {
   const BinnedRows& rows_;
   BoostTask& task_;
   const ResidualKind kind_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
   Residuals residuals_;
   std::vector<uint32_t> node_of_;  // position in open_
   std::vector<Open> open_;
@@ -224,7 +224,7 @@ class Growing {
 
 absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
                                         absl::Span<const LevelShares> levels, BoostTask& task,
-                                        Releaser& releaser) {
+                                        PrivateReleaser& releaser) {
   Growing growing(columns.rows(), task, releaser);
   for (const LevelShares& level : levels) {
     COPPICE_RETURN_IF_ERROR(growing.GrowLevel(columns, level));
@@ -232,8 +232,9 @@ absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointCo
   return std::move(growing).Finish(tree_schema);
 }
 
-absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows, const Share& share,
-                                                    BoostTask& task, Releaser& releaser) {
+absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
+                                                    const BudgetShare& share, BoostTask& task,
+                                                    PrivateReleaser& releaser) {
   Growing growing(rows, task, releaser);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> values,
                            growing.MeasureRoot(share));

@@ -19,7 +19,7 @@
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/boosting/joint_columns.h"
 #include "server/trainers/core/bins.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -29,8 +29,8 @@ struct BoostTree {
 };
 
 struct LevelShares {
-  Share select;
-  Share measure;
+  BudgetShare select;
+  BudgetShare measure;
 };
 
 // Grows one tree, with the shares of its levels, and adds what it answers to the task's scores,
@@ -38,11 +38,12 @@ struct LevelShares {
 // columns.
 absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
                                         absl::Span<const LevelShares> levels, BoostTask& task,
-                                        Releaser& releaser);
+                                        PrivateReleaser& releaser);
 
 // One measurement of all rows, without a tree: the values that every row's scores grow by.
-absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows, const Share& share,
-                                                    BoostTask& task, Releaser& releaser);
+absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
+                                                    const BudgetShare& share, BoostTask& task,
+                                                    PrivateReleaser& releaser);
 
 }  // namespace coppice
 

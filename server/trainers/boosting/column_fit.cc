@@ -8,7 +8,7 @@ namespace coppice {
 namespace {
 
 constexpr double kPrior = 4;  // standard deviations of the noise
-constexpr double kMostWeight = 10;
+constexpr double kMaxWeight = 10;
 
 // The weights of one output.
 class Pooling {
@@ -19,9 +19,9 @@ class Pooling {
   // Of the sums from `first` to `end`, halved again and again; `share` is what is known of the
   // part of them that is positive.
   void Halve(uint32_t first, uint32_t end, double share, std::vector<double>& weights) const {
-    share = Share(first, end, share);
+    share = BudgetShare(first, end, share);
     if (end - first == 1) {
-      weights[first] = std::clamp(std::log(share / (1 - share)), -kMostWeight, kMostWeight);
+      weights[first] = std::clamp(std::log(share / (1 - share)), -kMaxWeight, kMaxWeight);
       return;
     }
     const uint32_t middle = first + (end - first) / 2;
@@ -30,7 +30,7 @@ class Pooling {
   }
 
  private:
-  double Share(uint32_t first, uint32_t end, double share) const {
+  double BudgetShare(uint32_t first, uint32_t end, double share) const {
     double positive = 0, negative = 0;
     for (uint32_t group = first; group < end; ++group) {
       const size_t at = size_t{2} * group * outputs_ + output_;

@@ -17,7 +17,7 @@ std::vector<JointColumn> PutTogether(const std::vector<FeatureBins>& bins) {
   for (const uint32_t column : by_size) {
     const size_t size = bins[column].size();
     const auto room = std::find_if(joint.begin(), joint.end(), [&](const JointColumn& other) {
-      return other.bins * size <= kMostJointBins;
+      return other.bins * size <= kMaxJointBins;
     });
     JointColumn& into = room == joint.end() ? joint.emplace_back() : *room;
     into.members.push_back({.column = column, .bins = size, .stride = into.bins});

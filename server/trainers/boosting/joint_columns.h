@@ -18,7 +18,7 @@
 namespace coppice {
 
 // Of columns put together, so that sums of them and a few nodes stay in the nearest cache.
-inline constexpr size_t kMostJointBins = 128;
+inline constexpr size_t kMaxJointBins = 128;
 
 struct JointColumn {
   // A member's bin is `bin / stride % bins` of the combination.

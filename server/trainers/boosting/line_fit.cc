@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
 constexpr double kRidge = 0.5;        // of the noise
-constexpr double kLeastPivot = 0.3;   // of the ridge: below it the noise won
+constexpr double kMinPivot = 0.3;     // of the ridge: below it the noise won
 // Bounds values of a half-solved system, so that no sum overflows whatever noise made of the
 // moments. Rows and slopes that make sense stay far below it.
 constexpr double kMaxPartial = 1e15;
@@ -131,7 +131,7 @@ bool Curvature::Factorize(double ridge) {
     for (size_t j = 0; j <= i; ++j) {
       double rest = factor_[i * terms_ + j];
       for (size_t k = 0; k < j; ++k) rest -= factor_[i * terms_ + k] * factor_[j * terms_ + k];
-      if (i == j && !(rest > kLeastPivot * ridge)) return false;
+      if (i == j && !(rest > kMinPivot * ridge)) return false;
       factor_[i * terms_ + j] = i == j ? std::sqrt(rest) : rest / factor_[j * terms_ + j];
     }
   }
@@ -150,15 +150,15 @@ std::vector<double> Curvature::Solve(std::vector<double> sums) const {
   return sums;
 }
 
-absl::StatusOr<LineShares> DivideForLines(const Share& lines, uint32_t steps,
+absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
                                           const Sensitivity& residuals, uint64_t terms) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(lines, kMomentShare));
-  COPPICE_ASSIGN_OR_RETURN(const Share step, EqualShare(parts.rest, steps));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare step, EqualShare(parts.rest, steps));
   COPPICE_ASSIGN_OR_RETURN(const double of_moments,
                            NoiseScale(MomentSensitivity(terms), parts.part));
   COPPICE_ASSIGN_OR_RETURN(const double of_step,
                            NoiseScale(LineSensitivity(residuals, terms), step));
-  if (!(std::max(of_moments, of_step) < kMostScale)) {
+  if (!(std::max(of_moments, of_step) < kMaxScale)) {
     return absl::InvalidArgumentError("epsilon is too small for lines: take a larger one");
   }
   return LineShares{.moments = parts.part, .step = step, .steps = steps};
@@ -191,7 +191,7 @@ class Fitting {
     }
   }
 
-  absl::Status Step(const Share& share, Releaser& releaser) {
+  absl::Status Step(const BudgetShare& share, PrivateReleaser& releaser) {
     task_.Fill(residuals_);
     COPPICE_ASSIGN_OR_RETURN(
         const Measured measured,
@@ -260,7 +260,7 @@ class Fitting {
 
 absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
                                      const LineShares& shares, int64_t unit, BoostTask& task,
-                                     Releaser& releaser) {
+                                     PrivateReleaser& releaser) {
   const uint64_t terms = lines.size() + 1;
   COPPICE_ASSIGN_OR_RETURN(
       const Measured moments,

@@ -23,12 +23,12 @@
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
 inline constexpr int32_t kLineUnit = 128;
-inline constexpr uint32_t kMostLines = 63;
+inline constexpr uint32_t kMaxLines = 63;
 // Of one step, in log-odds between the middle of a column and its end: far beyond what rows say,
 // so that only noise ever meets it.
 inline constexpr double kMaxSlope = 1000;
@@ -76,13 +76,13 @@ class Curvature {
 
 // What lines spend: on their moments, and on each of their steps.
 struct LineShares {
-  Share moments;
-  Share step;
+  BudgetShare moments;
+  BudgetShare step;
   uint32_t steps = 0;
 };
 
 // InvalidArgument if that is too little to be divided, or for noise that could still be drawn.
-absl::StatusOr<LineShares> DivideForLines(const Share& lines, uint32_t steps,
+absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t steps,
                                           const Sensitivity& residuals, uint64_t terms);
 
 // The noise that moments would have, as above.
@@ -101,7 +101,7 @@ struct FittedLines {
 // Guarantee  costs the moments' share and that of every step.
 absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Line> lines,
                                      const LineShares& shares, int64_t unit, BoostTask& task,
-                                     Releaser& releaser);
+                                     PrivateReleaser& releaser);
 
 }  // namespace coppice
 

@@ -32,10 +32,10 @@ namespace {
 constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
 constexpr uint32_t kCuts = 127;
 constexpr double kCountShare = 0.01;
-constexpr double kMostMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
+constexpr double kMaxMomentNoise = 0.4;  // as a part of the rows: lines with more are left out
 constexpr char kTooSmall[] =
     "epsilon is too small for so many features: take a larger one, or fewer features";
-constexpr uint32_t kFewestGroups = 8, kMostGroups = 64;
+constexpr uint32_t kMinGroups = 8, kMaxGroups = 64;
 constexpr double kGroupInformation = 5;  // of the root of rows per row of noise
 
 Sensitivity ResidualSensitivity(uint32_t classes) {
@@ -45,20 +45,21 @@ Sensitivity ResidualSensitivity(uint32_t classes) {
 struct Resolved {
   uint32_t classes = 2;
   std::vector<FeatureBins> bins{};
-  std::vector<Line> lines{};               // none if they are out of the question
-  uint32_t steps = 0;                      // of lines
-  std::optional<uint32_t> groups{};        // if they were set
-  std::optional<Share> count{};            // unset where nothing follows from the number of rows
-  Share billed = Share::WithoutPrivacy();  // of the weights, in epsilon
-  Share fit = Share::WithoutPrivacy();     // the same, or rho that follows from it and the delta
+  std::vector<Line> lines{};           // none if they are out of the question
+  uint32_t steps = 0;                  // of lines
+  std::optional<uint32_t> groups{};    // if they were set
+  std::optional<BudgetShare> count{};  // unset where nothing follows from the number of rows
+  BudgetShare billed = BudgetShare::WithoutPrivacy();  // of the weights, in epsilon
+  BudgetShare fit =
+      BudgetShare::WithoutPrivacy();  // the same, or rho that follows from it and the delta
   double line_share = 0;
   uint64_t delta_atto = 0;
 
   uint64_t terms() const { return lines.size() + 1; }
-  absl::StatusOr<Share> OfColumn(const Share& columns) const {
+  absl::StatusOr<BudgetShare> OfColumn(const BudgetShare& columns) const {
     return EqualShare(columns, bins.size());
   }
-  absl::StatusOr<LineShares> SharesOfLines(const Share& of_lines) const {
+  absl::StatusOr<LineShares> SharesOfLines(const BudgetShare& of_lines) const {
     return DivideForLines(of_lines, steps, ResidualSensitivity(classes), terms());
   }
 };
@@ -70,24 +71,24 @@ bool CanPayForLines(const Resolved& resolved) {
          resolved.SharesOfLines(parts->part).ok();
 }
 
-absl::StatusOr<double> ColumnScale(const Resolved& resolved, const Share& columns) {
-  COPPICE_ASSIGN_OR_RETURN(const Share column, resolved.OfColumn(columns));
+absl::StatusOr<double> ColumnScale(const Resolved& resolved, const BudgetShare& columns) {
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, resolved.OfColumn(columns));
   return NoiseScale(ResidualSensitivity(resolved.classes), column);
 }
 
 // What the delta is worth follows from it, epsilon and the number of columns.
-Share InRhoIfThatIsLess(const Resolved& resolved, double scale) {
+BudgetShare InRhoIfThatIsLess(const Resolved& resolved, double scale) {
   if (!resolved.fit.is_private() || resolved.delta_atto == 0) return resolved.fit;
   const absl::StatusOr<Rho> rho = Rho::Implying(resolved.fit.budget(), resolved.delta_atto);
   if (!rho.ok()) return resolved.fit;
-  const absl::StatusOr<double> in_rho = ColumnScale(resolved, Share(*rho));
-  return in_rho.ok() && *in_rho < scale ? Share(*rho) : resolved.fit;
+  const absl::StatusOr<double> in_rho = ColumnScale(resolved, BudgetShare(*rho));
+  return in_rho.ok() && *in_rho < scale ? BudgetShare(*rho) : resolved.fit;
 }
 
 // What was decided from the number of rows as released.
 struct Choice {
   bool lines = false;
-  Share columns = Share::WithoutPrivacy();  // of all of them
+  BudgetShare columns = BudgetShare::WithoutPrivacy();  // of all of them
   uint32_t groups = 1;
 
   std::string InWords(const Resolved& resolved) const {
@@ -101,11 +102,11 @@ struct Choice {
 
 // As many as each hold enough rows to be seen beside the noise of their sums.
 uint32_t GroupsFor(double rows, double scale) {
-  if (scale == 0) return kMostGroups;
+  if (scale == 0) return kMaxGroups;
   const double noise = scale / static_cast<double>(kUnit);
   const double groups = std::sqrt(std::max(rows, 0.0) / noise / 2) / kGroupInformation;
   const double power = std::exp2(std::round(std::log2(std::max(groups, 1.0))));
-  return static_cast<uint32_t>(std::clamp<double>(power, kFewestGroups, kMostGroups));
+  return static_cast<uint32_t>(std::clamp<double>(power, kMinGroups, kMaxGroups));
 }
 
 absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
@@ -114,7 +115,7 @@ absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
     COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
     COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, resolved.terms()));
-    choice.lines = noise < kMostMomentNoise * rows;
+    choice.lines = noise < kMaxMomentNoise * rows;
     if (choice.lines) choice.columns = parts.rest;
   }
   COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, choice.columns));
@@ -125,7 +126,7 @@ absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
 // The weights of one model, as they are found.
 class Fitting {
  public:
-  Fitting(const BinnedRows& rows, Releaser& releaser)
+  Fitting(const BinnedRows& rows, PrivateReleaser& releaser)
       : rows_(rows),
         task_(ClassTask(rows.labels(), rows.num_classes(), kUnit)),
         kind_(task_->kind()),
@@ -146,7 +147,7 @@ class Fitting {
     return absl::OkStatus();
   }
 
-  absl::Status FitColumn(uint32_t column, uint32_t groups, const Share& share) {
+  absl::Status FitColumn(uint32_t column, uint32_t groups, const BudgetShare& share) {
     task_->Fill(residuals_);
     const BinGroups grouped = GroupBins(rows_.bins()[column], groups);
     COPPICE_ASSIGN_OR_RETURN(
@@ -186,7 +187,7 @@ class Fitting {
   const BinnedRows& rows_;
   std::unique_ptr<BoostTask> task_;
   const ResidualKind kind_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
   Residuals residuals_;
   std::vector<double> constant_;     // [output]
   std::vector<BinWeights> weights_;  // of every column
@@ -259,9 +260,8 @@ absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
   if (settings.Has("bins")) resolved.groups = static_cast<uint32_t>(settings.Integer("bins"));
   COPPICE_ASSIGN_OR_RETURN(resolved.bins, PublicBins(schema, kCuts));
   std::vector<Line> lines = PublicLines(schema, resolved.bins);
-  const bool may_fit_lines =
-      resolved.line_share > 0 && !lines.empty() && lines.size() <= kMostLines;
-  resolved.fit = Share::Of(options.epsilon);
+  const bool may_fit_lines = resolved.line_share > 0 && !lines.empty() && lines.size() <= kMaxLines;
+  resolved.fit = BudgetShare::Of(options.epsilon);
   if (may_fit_lines || (!lines.empty() && !resolved.groups)) {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(resolved.fit, kCountShare));
     resolved.count = shares.part;
@@ -269,7 +269,7 @@ absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
   }
   resolved.billed = resolved.fit;
   COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
-  if (!(scale < kMostScale)) return absl::InvalidArgumentError(kTooSmall);
+  if (!(scale < kMaxScale)) return absl::InvalidArgumentError(kTooSmall);
   resolved.fit = InRhoIfThatIsLess(resolved, scale);
   if (may_fit_lines) {
     resolved.lines = std::move(lines);
@@ -282,7 +282,7 @@ absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const T
                                                const TrainOptions& options, PrivateRandom& random,
                                                const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   int64_t counted = 0;
   if (resolved.count) {
     COPPICE_ASSIGN_OR_RETURN(
@@ -299,7 +299,7 @@ absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const T
     COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
     COPPICE_RETURN_IF_ERROR(fitting.FitLines(resolved.lines, shares));
   }
-  COPPICE_ASSIGN_OR_RETURN(const Share column, resolved.OfColumn(choice.columns));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, resolved.OfColumn(choice.columns));
   const auto columns = static_cast<uint32_t>(binned.num_features());
   for (uint32_t f = 0; f < columns; ++f) {
     COPPICE_RETURN_IF_ERROR(progress(f / static_cast<double>(columns)));

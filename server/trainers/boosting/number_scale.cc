@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMiddles = 512;  // steps of the grid of medians
 constexpr uint32_t kReaches = 64;   // of the geometric grid of distances
-constexpr double kLeastReach = 1.0 / 512;
+constexpr double kMinReach = 1.0 / 512;
 // Noise scales of the last step's two sums that are not yet taken for a bias.
 constexpr double kLastThreshold = 6;
 
@@ -31,7 +31,7 @@ std::vector<double> MiddleGrid() {
 std::vector<double> ReachGrid() {
   std::vector<double> grid;
   for (uint32_t i = 0; i < kReaches; ++i) {
-    grid.push_back(kTargetSteps * std::pow(kLeastReach, 1 - i / (kReaches - 1.0)));
+    grid.push_back(kTargetSteps * std::pow(kMinReach, 1 - i / (kReaches - 1.0)));
   }
   return grid;
 }
@@ -50,8 +50,8 @@ constexpr Fraction kReachQuantile = {.part = 49, .whole = 50};
 // The cut of `grid` nearest to a quantile of `values`. Each cut is worth `preference` less than the
 // one before: a public number.
 absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<double>& grid,
-                                const Fraction& quantile, int64_t preference, const Share& share,
-                                Releaser& releaser) {
+                                const Fraction& quantile, int64_t preference,
+                                const BudgetShare& share, PrivateReleaser& releaser) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<int64_t>(values.size());
   std::vector<int64_t> scores;
@@ -67,19 +67,19 @@ absl::StatusOr<double> Quantile(std::vector<double> values, const std::vector<do
 // Beyond the largest distance all reaches score alike, and there can be many of them: a smaller one
 // is preferred, by so much that noise hardly makes up for a few steps; but never by more than a
 // part of what tells the quantile from nothing, which grows with the rows.
-int64_t PreferenceForSmall(const Share& share, double rows) {
+int64_t PreferenceForSmall(const BudgetShare& share, double rows) {
   constexpr double kNats = 0.3;  // a step
-  constexpr double kMostOfEvidence = 0.25;
+  constexpr double kMaxOfEvidence = 0.25;
   if (!share.is_private()) return 1;
   const Budget epsilon = share.is_concentrated() ? share.rho().ForSelection() : share.budget();
   const double by_noise = kNats * static_cast<double>(RangeOf(kReachQuantile)) / epsilon.epsilon();
-  const double by_rows = kMostOfEvidence * kReachQuantile.part * std::max(rows, 0.0) / kReaches;
+  const double by_rows = kMaxOfEvidence * kReachQuantile.part * std::max(rows, 0.0) / kReaches;
   return std::llround(std::min(by_noise, by_rows));
 }
 
 }  // namespace
 
-absl::StatusOr<NumberShares> DivideForNumbers(const Share& whole) {
+absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole) {
   COPPICE_ASSIGN_OR_RETURN(const TwoShares middle, Divide(whole, 0.05));
   COPPICE_ASSIGN_OR_RETURN(const TwoShares reach, Divide(middle.rest, 0.05 / 0.95));
   COPPICE_ASSIGN_OR_RETURN(const TwoShares last, Divide(reach.rest, 0.03 / 0.90));
@@ -92,8 +92,8 @@ absl::StatusOr<NumberShares> DivideForNumbers(const Share& whole) {
 }
 
 absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
-                                               const Share& middle, const Share& reach,
-                                               Releaser& releaser) {
+                                               const BudgetShare& middle, const BudgetShare& reach,
+                                               PrivateReleaser& releaser) {
   NumberScale scale;
   std::vector<double> values(targets.begin(), targets.end());
   COPPICE_ASSIGN_OR_RETURN(scale.middle,
@@ -101,13 +101,13 @@ absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> target
   for (double& value : values) value = std::abs(value - scale.middle);
   COPPICE_ASSIGN_OR_RETURN(scale.reach, Quantile(std::move(values), ReachGrid(), kReachQuantile,
                                                  PreferenceForSmall(reach, rows), reach, releaser));
-  scale.reach = std::max(scale.reach, 2 * kLeastReach * kTargetSteps);
+  scale.reach = std::max(scale.reach, 2 * kMinReach * kTargetSteps);
   return scale;
 }
 
 absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
                                        absl::Span<const double> scores, const NumberScale& scale,
-                                       const Share& share, Releaser& releaser) {
+                                       const BudgetShare& share, PrivateReleaser& releaser) {
   std::vector<int64_t> sums(2);
   for (size_t row = 0; row < targets.size(); ++row) {
     const double predicted =

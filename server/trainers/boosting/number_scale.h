@@ -15,14 +15,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
 struct NumberShares {
-  Share middle, reach, first, trees, last;
+  BudgetShare middle, reach, first, trees, last;
 };
-absl::StatusOr<NumberShares> DivideForNumbers(const Share& whole);
+absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole);
 
 struct NumberScale {
   double middle = 0;
@@ -30,13 +30,13 @@ struct NumberScale {
 };
 // `rows` is their number as released.
 absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
-                                               const Share& middle, const Share& reach,
-                                               Releaser& releaser);
+                                               const BudgetShare& middle, const BudgetShare& reach,
+                                               PrivateReleaser& releaser);
 
 // What to add to every prediction, in steps. `scores` are the rows', 1 being a reach.
 absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
                                        absl::Span<const double> scores, const NumberScale& scale,
-                                       const Share& share, Releaser& releaser);
+                                       const BudgetShare& share, PrivateReleaser& releaser);
 
 }  // namespace coppice
 

@@ -13,7 +13,7 @@ namespace {
 
 // Of the cuts of a feature, so many of each eight halve distances.
 constexpr uint32_t kHalvingOfEight = 1;
-constexpr int kMostHalvings = 16;
+constexpr int kMaxHalvings = 16;
 
 std::vector<double> CutsOf(const Feature& feature, uint32_t most) {
   const double low = feature.min, span = feature.max - feature.min;
@@ -22,7 +22,7 @@ std::vector<double> CutsOf(const Feature& feature, uint32_t most) {
   const double zero = low < 0 && feature.max > 0 ? 0 : low;
   const uint32_t sides = zero > low ? 2 : 1;
   const auto halvings =
-      static_cast<uint32_t>(std::min<uint32_t>(most * kHalvingOfEight / 8 / sides, kMostHalvings));
+      static_cast<uint32_t>(std::min<uint32_t>(most * kHalvingOfEight / 8 / sides, kMaxHalvings));
   for (uint32_t k = 1; k <= halvings; ++k) {
     cuts.push_back(zero + std::ldexp(feature.max - zero, -static_cast<int>(k)));
     if (sides == 2) cuts.push_back(zero - std::ldexp(zero - low, -static_cast<int>(k)));

@@ -95,16 +95,16 @@ absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema) {
 }
 
 absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth) {
-  constexpr uint64_t kMostLeaves = uint64_t{1} << 22;
-  if (uint64_t{options.trees} << depth <= kMostLeaves) return absl::OkStatus();
+  constexpr uint64_t kMaxLeaves = uint64_t{1} << 22;
+  if (uint64_t{options.trees} << depth <= kMaxLeaves) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(options.trees, " trees of ", depth, " levels would have up to ",
-                   uint64_t{options.trees} << depth, " leaves; at most ", kMostLeaves,
+                   uint64_t{options.trees} << depth, " leaves; at most ", kMaxLeaves,
                    " fit: take fewer trees or a smaller depth"));
 }
 
 std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
-                                     const Share& leaves) {
+                                     const BudgetShare& leaves) {
   constexpr double kFew = 300;
   if (!leaves.is_private()) return {};
   // A row is answered by one leaf of each tree; with groups all of them together saw as many rows
@@ -119,7 +119,7 @@ std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t de
                        "levels, help")};
 }
 
-absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole) {
+absl::StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole) {
   return options.groups ? whole : EqualShare(whole, options.trees);
 }
 
@@ -134,7 +134,7 @@ Releases::Releases(const EnsembleOptions& options, absl::string_view rows)
   }
 }
 
-void Releases::Add(std::string what, absl::string_view mechanism, const Share& share,
+void Releases::Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
                    uint64_t times, uint64_t delta_atto) {
   if (!share.is_private()) return;
   releases_.push_back({.what = std::move(what),
@@ -149,7 +149,7 @@ absl::string_view SelectionName(SelectionRule rule) {
   return rule == SelectionRule::kExponential ? "exponential" : "permute_and_flip";
 }
 
-void AddMedians(const std::vector<Share>& levels, SelectionRule rule, Releases& releases) {
+void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases) {
   for (size_t level = 0; level < levels.size(); ++level) {
     releases.Add(absl::StrCat("a median at every node of level ", level), SelectionName(rule),
                  levels[level]);
@@ -158,7 +158,7 @@ void AddMedians(const std::vector<Share>& levels, SelectionRule rule, Releases& 
 
 absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
                                                               const EnsembleOptions& options,
-                                                              Releaser& releaser) {
+                                                              PrivateReleaser& releaser) {
   if (!options.groups) return std::vector<std::vector<uint32_t>>(options.trees, rows);
   std::vector<std::vector<uint32_t>> groups(options.trees);
   for (const uint32_t row : rows) {
@@ -184,8 +184,8 @@ LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node) {
 }
 
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
-                                        Neighbours neighbours, const Share& share,
-                                        Releaser& releaser) {
+                                        Neighbours neighbours, const BudgetShare& share,
+                                        PrivateReleaser& releaser) {
   const int64_t unit = LeafUnit(rows);
   COPPICE_ASSIGN_OR_RETURN(const LeafSums sums, ReleaseLeaves(SumLeaves(rows, grown), unit,
                                                               neighbours, share, releaser));
@@ -196,12 +196,12 @@ absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree&
 
 absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
                                     const AlgorithmInfo& info, const TrainOptions& options,
-                                    const Share& leaves, std::vector<Release> releases,
+                                    const BudgetShare& leaves, std::vector<Release> releases,
                                     const GrowOne& grow, PrivateRandom& random,
                                     const TrainProgress& progress) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), ensemble.cuts));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-  Releaser releaser(ensemble.selection, random);
+  PrivateReleaser releaser(ensemble.selection, random);
   COPPICE_ASSIGN_OR_RETURN(const auto groups,
                            DrawGroups(AllRows(binned.num_rows()), ensemble, releaser));
   std::vector<TrainedTree> trees;

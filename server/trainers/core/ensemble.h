@@ -21,7 +21,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/leaves.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
 #include "server/trainers/core/split_sums.h"
 #include "server/trainers/core/trainer.h"
@@ -71,10 +71,10 @@ absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 // few. A rule of thumb: an average leaf, summed over the trees that see different rows, holds fewer
 // rows than a sixth of the noise's deviation.
 std::vector<std::string> WarnOfNoise(const EnsembleOptions& options, uint32_t depth,
-                                     const Share& leaves);
+                                     const BudgetShare& leaves);
 
 // What one tree may spend.
-absl::StatusOr<Share> ShareOfTree(const EnsembleOptions& options, const Share& whole);
+absl::StatusOr<BudgetShare> ShareOfTree(const EnsembleOptions& options, const BudgetShare& whole);
 
 // Collects what every tree of an ensemble releases.
 class Releases {
@@ -84,8 +84,8 @@ class Releases {
   Releases(const EnsembleOptions& options, absl::string_view rows);
 
   // Nothing without privacy. `times` is for one tree. `share` is of epsilon.
-  void Add(std::string what, absl::string_view mechanism, const Share& share, uint64_t times = 1,
-           uint64_t delta_atto = 0);
+  void Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
+           uint64_t times = 1, uint64_t delta_atto = 0);
   std::vector<Release> Take() && { return std::move(releases_); }
 
  private:
@@ -98,12 +98,12 @@ absl::string_view SelectionName(SelectionRule rule);
 inline constexpr char kDiscreteLaplace[] = "discrete_laplace";
 inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in every leaf";
 // A median at every node of a level, one release a level.
-void AddMedians(const std::vector<Share>& levels, SelectionRule rule, Releases& releases);
+void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases);
 
 // The positions that each tree sees, of `rows`.
 absl::StatusOr<std::vector<std::vector<uint32_t>>> DrawGroups(const std::vector<uint32_t>& rows,
                                                               const EnsembleOptions& options,
-                                                              Releaser& releaser);
+                                                              PrivateReleaser& releaser);
 std::vector<uint32_t> AllRows(size_t count);
 
 // A trained tree.
@@ -117,8 +117,8 @@ LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node);
 
 // Releases the leaves of a grown tree.
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
-                                        Neighbours neighbours, const Share& share,
-                                        Releaser& releaser);
+                                        Neighbours neighbours, const BudgetShare& share,
+                                        PrivateReleaser& releaser);
 
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees, bool average,
                                 const AlgorithmInfo& info, const TrainOptions& options,
@@ -133,10 +133,10 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
 // The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
 // model. `grow` grows one tree on the rows it is given.
 using GrowOne = std::function<absl::StatusOr<GrownTree>(
-    const BinnedRows& binned, const std::vector<uint32_t>& group, Releaser& releaser)>;
+    const BinnedRows& binned, const std::vector<uint32_t>& group, PrivateReleaser& releaser)>;
 absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
                                     const AlgorithmInfo& info, const TrainOptions& options,
-                                    const Share& leaves, std::vector<Release> releases,
+                                    const BudgetShare& leaves, std::vector<Release> releases,
                                     const GrowOne& grow, PrivateRandom& random,
                                     const TrainProgress& progress);
 

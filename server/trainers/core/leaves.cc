@@ -43,7 +43,7 @@ LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree) {
 }
 
 absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
-                                       const Share& share, Releaser& releaser) {
+                                       const BudgetShare& share, PrivateReleaser& releaser) {
   LeafSums released;
   released.reserve(sums.size());
   for (const std::vector<int64_t>& sum : sums) {
@@ -61,7 +61,8 @@ absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neigh
   return released;
 }
 
-double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const Share& share) {
+double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours,
+                   const BudgetShare& share) {
   if (!share.is_private()) return 0;
   const auto steps = static_cast<double>(unit);
   const double rate =

@@ -22,7 +22,7 @@
 #include "common/tree/model.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/grower.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -38,11 +38,11 @@ LeafSums SumLeaves(const BinnedRows& rows, const GrownTree& tree);
 
 // With noise. `sums` are those of all leaves of one tree.
 absl::StatusOr<LeafSums> ReleaseLeaves(const LeafSums& sums, int64_t unit, Neighbours neighbours,
-                                       const Share& share, Releaser& releaser);
+                                       const BudgetShare& share, PrivateReleaser& releaser);
 
 // Standard error of a weight that was released with `share`; sqrt(2) times that where the two
 // weights' noises are opposite, because predictions take them for independent.
-double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const Share& share);
+double WeightError(int64_t unit, uint32_t outputs, Neighbours neighbours, const BudgetShare& share);
 
 // The model's leaves: weights in rows.
 std::vector<LeafPrediction> ToWeights(const Tree& tree, const LeafSums& sums, int64_t unit,

@@ -31,8 +31,8 @@ absl::StatusOr<uint64_t> SumOfWeights(absl::Span<const uint64_t> weights) {
                    " shares of the budget add up to 2^64 or more: take fewer, or smaller ones"));
 }
 
-absl::StatusOr<Share> PartOf(const Share& whole, absl::uint128 amount) {
-  const absl::StatusOr<Share> part = whole.WithAmount(absl::Uint128Low64(amount));
+absl::StatusOr<BudgetShare> PartOf(const BudgetShare& whole, absl::uint128 amount) {
+  const absl::StatusOr<BudgetShare> part = whole.WithAmount(absl::Uint128Low64(amount));
   if (part.ok()) return part;
   return absl::InvalidArgumentError(
       "epsilon is too small to be divided this often: take a larger one, or fewer levels");
@@ -40,10 +40,10 @@ absl::StatusOr<Share> PartOf(const Share& whole, absl::uint128 amount) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
-                                                   Growth growth) {
-  if (!whole.is_private()) return std::vector<Share>(levels, Share::WithoutPrivacy());
-  std::vector<Share> shares;
+absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
+                                                         Growth growth) {
+  if (!whole.is_private()) return std::vector<BudgetShare>(levels, BudgetShare::WithoutPrivacy());
+  std::vector<BudgetShare> shares;
   // (a - b) sum_i a^i b^(levels - 1 - i) = a^levels - b^levels, which each part is below.
   COPPICE_ASSIGN_OR_RETURN(const uint64_t most, Power(growth.to, levels));
   COPPICE_ASSIGN_OR_RETURN(const uint64_t least, Power(growth.from, levels));
@@ -52,31 +52,32 @@ absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t 
     COPPICE_ASSIGN_OR_RETURN(const uint64_t above, Power(growth.to, i));
     COPPICE_ASSIGN_OR_RETURN(const uint64_t below, Power(growth.from, levels - 1 - i));
     const absl::uint128 part = absl::uint128(above) * below;
-    COPPICE_ASSIGN_OR_RETURN(const Share share, PartOf(whole, whole.amount() * part / all));
+    COPPICE_ASSIGN_OR_RETURN(const BudgetShare share, PartOf(whole, whole.amount() * part / all));
     shares.push_back(share);
   }
   return shares;
 }
 
-absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts) {
+absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts) {
   if (!whole.is_private()) return whole;
   return PartOf(whole, whole.amount() / parts);
 }
 
-absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
-                                                      absl::Span<const uint64_t> weights) {
-  if (!whole.is_private()) return std::vector<Share>(weights.size(), Share::WithoutPrivacy());
+absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
+                                                            absl::Span<const uint64_t> weights) {
+  if (!whole.is_private())
+    return std::vector<BudgetShare>(weights.size(), BudgetShare::WithoutPrivacy());
   COPPICE_ASSIGN_OR_RETURN(const uint64_t all, SumOfWeights(weights));
-  std::vector<Share> shares;
+  std::vector<BudgetShare> shares;
   for (const uint64_t weight : weights) {
-    COPPICE_ASSIGN_OR_RETURN(const Share share,
+    COPPICE_ASSIGN_OR_RETURN(const BudgetShare share,
                              PartOf(whole, absl::uint128(whole.amount()) * weight / all));
     shares.push_back(share);
   }
   return shares;
 }
 
-absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {
+absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share) {
   if (!whole.is_private()) return TwoShares{whole, whole};
   if (!(share > 0 && share < 1)) {
     return absl::InvalidArgumentError(
@@ -85,8 +86,8 @@ absl::StatusOr<TwoShares> Divide(const Share& whole, double share) {
   constexpr uint64_t kMillion = 1'000'000;
   const auto millionths = static_cast<uint64_t>(std::floor(share * kMillion));
   const absl::uint128 amount = absl::uint128(whole.amount()) * millionths / kMillion;
-  COPPICE_ASSIGN_OR_RETURN(const Share part, PartOf(whole, amount));
-  COPPICE_ASSIGN_OR_RETURN(const Share rest, PartOf(whole, whole.amount() - amount));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare part, PartOf(whole, amount));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare rest, PartOf(whole, whole.amount() - amount));
   return TwoShares{part, rest};
 }
 

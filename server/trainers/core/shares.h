@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -24,24 +24,24 @@ struct Growth {
 };
 // `levels` shares that grow; none for no levels. InvalidArgument for more than 40 levels with a
 // growth of 3 / 2, or 27 with 5 / 4.
-absl::StatusOr<std::vector<Share>> GeometricShares(const Share& whole, uint32_t levels,
-                                                   Growth growth = {});
+absl::StatusOr<std::vector<BudgetShare>> GeometricShares(const BudgetShare& whole, uint32_t levels,
+                                                         Growth growth = {});
 
 // One of `parts` shares of the same size.
-absl::StatusOr<Share> EqualShare(const Share& whole, uint64_t parts);
+absl::StatusOr<BudgetShare> EqualShare(const BudgetShare& whole, uint64_t parts);
 
 // A share a weight, in proportion to it; weights are above 0. InvalidArgument if they add up to
 // 2^64 or more.
-absl::StatusOr<std::vector<Share>> ProportionalShares(const Share& whole,
-                                                      absl::Span<const uint64_t> weights);
+absl::StatusOr<std::vector<BudgetShare>> ProportionalShares(const BudgetShare& whole,
+                                                            absl::Span<const uint64_t> weights);
 
 // The part `share` of `whole`, in millionths, and what is left. InvalidArgument unless
 // 0 < share < 1.
 struct TwoShares {
-  Share part;
-  Share rest;
+  BudgetShare part;
+  BudgetShare rest;
 };
-absl::StatusOr<TwoShares> Divide(const Share& whole, double share);
+absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share);
 
 }  // namespace coppice
 

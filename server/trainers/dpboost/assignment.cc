@@ -36,7 +36,7 @@ std::vector<uint64_t> GeometricOdds(size_t parts, double ratio) {
 }
 
 absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
-                                      Releaser& releaser) {
+                                      PrivateReleaser& releaser) {
   std::vector<uint64_t> up_to = {0};
   for (const uint64_t of_part : odds) up_to.push_back(up_to.back() + of_part);
   std::vector<uint32_t> part_of(count);

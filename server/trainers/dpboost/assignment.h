@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -38,7 +38,7 @@ struct Assignment {
   }
 };
 absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
-                                      Releaser& releaser);
+                                      PrivateReleaser& releaser);
 
 }  // namespace coppice
 

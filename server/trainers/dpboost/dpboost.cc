@@ -178,7 +178,7 @@ std::vector<Release> ReleasesOf(const Resolved& resolved) {
 class Boosting {
  public:
   Boosting(const Schema& schema, const BinnedRows& rows, const Resolved& resolved,
-           Releaser& releaser, const TrainProgress& progress)
+           PrivateReleaser& releaser, const TrainProgress& progress)
       : schema_(schema),
         rows_(rows),
         resolved_(resolved),
@@ -273,7 +273,7 @@ class Boosting {
   const Schema& schema_;
   const BinnedRows& rows_;
   const Resolved& resolved_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
   const TrainProgress& progress_;
   HistogramBuilder histograms_;
   Gradients gradients_;
@@ -295,8 +295,8 @@ class DpBoostTrainer final : public ResolvingTrainer<Resolved> {
     }
     const uint32_t depth = resolved.tree.depth;
     COPPICE_RETURN_IF_ERROR(CheckSize({.trees = resolved.trees}, depth));
-    COPPICE_ASSIGN_OR_RETURN(const Share of_tree,
-                             EqualShare(Share::Of(options.epsilon),
+    COPPICE_ASSIGN_OR_RETURN(const BudgetShare of_tree,
+                             EqualShare(BudgetShare::Of(options.epsilon),
                                         resolved.all_rows() ? resolved.trees : resolved.ensembles));
     resolved.leaf.share = of_tree;
     if (depth > 0) {
@@ -319,7 +319,7 @@ class DpBoostTrainer final : public ResolvingTrainer<Resolved> {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), resolved.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    Releaser releaser(resolved.selection, random);
+    PrivateReleaser releaser(resolved.selection, random);
     Boosting boosting(rows.schema(), binned, resolved, releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,

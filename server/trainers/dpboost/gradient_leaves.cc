@@ -55,7 +55,7 @@ std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree) {
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
-    const GradientTree& tree, const GradientLeafOptions& options, Releaser& releaser) {
+    const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser) {
   const size_t outputs = tree.residuals.size();
   const double lambda = static_cast<double>(options.lambda.numerator) / options.lambda.denominator;
   std::vector<std::vector<double>> values;

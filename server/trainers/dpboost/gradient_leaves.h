@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 
 namespace coppice {
@@ -30,14 +30,14 @@ constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
 std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree);
 
 struct GradientLeafOptions {
-  Share share = Share::WithoutPrivacy();
+  BudgetShare share = BudgetShare::WithoutPrivacy();
   Lambda lambda;
   double clip = 1;  // in units of g*
 };
 
 // values[leaf][output], in units of g*.
 absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
-    const GradientTree& tree, const GradientLeafOptions& options, Releaser& releaser);
+    const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser);
 
 }  // namespace coppice
 

@@ -19,7 +19,7 @@ struct Range {
 class Growing {
  public:
   Growing(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
-          const GradientTreeOptions& options, Releaser& releaser)
+          const GradientTreeOptions& options, PrivateReleaser& releaser)
       : all_(all),
         seen_(std::move(seen)),
         options_(options),
@@ -183,7 +183,7 @@ class Growing {
   const BinnedRows& all_;
   RowResiduals seen_;
   const GradientTreeOptions& options_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
   HistogramBuilder& builder_;
   std::vector<uint32_t> row_scratch_;
   std::vector<int32_t> value_scratch_;
@@ -200,7 +200,7 @@ class Growing {
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
                                               HistogramBuilder& histograms, RowResiduals seen,
                                               const GradientTreeOptions& options,
-                                              Releaser& releaser) {
+                                              PrivateReleaser& releaser) {
   Growing growing(all, histograms, std::move(seen), options, releaser);
   COPPICE_RETURN_IF_ERROR(growing.Grow());
   return std::move(growing).Finish(schema);

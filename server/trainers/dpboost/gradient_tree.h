@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/trainers/core/grower.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/dpboost/histograms.h"
 
@@ -33,7 +33,7 @@ struct RowResiduals {
 
 struct GradientTreeOptions {
   uint32_t depth = 0;
-  Share split = Share::WithoutPrivacy();  // of a level
+  BudgetShare split = BudgetShare::WithoutPrivacy();  // of a level
   Lambda lambda;
   uint32_t squared_norm = 1;  // of a record's residuals at most, in squared steps
 };
@@ -47,7 +47,7 @@ struct GradientTree {
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
                                               HistogramBuilder& histograms, RowResiduals seen,
                                               const GradientTreeOptions& options,
-                                              Releaser& releaser);
+                                              PrivateReleaser& releaser);
 
 }  // namespace coppice
 

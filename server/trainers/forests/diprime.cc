@@ -45,7 +45,7 @@ class DiPriMeTrainer final : public ForestTrainer<Resolved> {
     if (forest.depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                                Divide(forest.leaves, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(const Share level, EqualShare(shares.part, forest.depth));
+      COPPICE_ASSIGN_OR_RETURN(const BudgetShare level, EqualShare(shares.part, forest.depth));
       COPPICE_RETURN_IF_ERROR(DivideLevel(level, settings.Real("medians"), resolved.split));
       resolved.leaves = shares.rest;
       releases.Add("medians of candidate features, at every node of a level",
@@ -64,14 +64,14 @@ class DiPriMeTrainer final : public ForestTrainer<Resolved> {
   absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](Releaser& releaser) {
+    const auto make_chooser = [&](PrivateReleaser& releaser) {
       return BestMedianChooser(resolved.split, releaser);
     };
     return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
   }
 
   // K medians, and one choice among them if there is one to make.
-  static absl::Status DivideLevel(const Share& level, double medians,
+  static absl::Status DivideLevel(const BudgetShare& level, double medians,
                                   BestMedianChooser::Options& split) {
     if (split.features == 1) {
       split.median = level;

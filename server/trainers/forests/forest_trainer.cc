@@ -9,7 +9,8 @@ absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const Checked
   const EnsembleOptions ensemble = ReadEnsemble(settings);
   const uint32_t depth = DepthOf(settings, schema);
   COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
-  COPPICE_ASSIGN_OR_RETURN(const Share tree, ShareOfTree(ensemble, Share::Of(options.epsilon)));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree,
+                           ShareOfTree(ensemble, BudgetShare::Of(options.epsilon)));
   return ResolvedForest{.ensemble = ensemble, .depth = depth, .leaves = tree, .releases = {}};
 }
 

@@ -19,7 +19,7 @@ namespace coppice {
 struct ResolvedForest {
   EnsembleOptions ensemble;
   uint32_t depth;
-  Share leaves;
+  BudgetShare leaves;
   std::vector<Release> releases;
 };
 
@@ -38,14 +38,14 @@ class ForestTrainer : public ResolvingTrainer<Resolved> {
   }
 };
 
-// `make_chooser` makes the one who chooses the splits of a tree, from a Releaser.
+// `make_chooser` makes the one who chooses the splits of a tree, from a PrivateReleaser.
 template <typename MakeChooser>
 absl::StatusOr<Model> TrainForest(const ResolvedForest& forest, const MakeChooser& make_chooser,
                                   const Table& rows, const AlgorithmInfo& info,
                                   const TrainOptions& options, PrivateRandom& random,
                                   const TrainProgress& progress) {
   const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
-                        Releaser& releaser) {
+                        PrivateReleaser& releaser) {
     auto chooser = make_chooser(releaser);
     return GrowTree(rows.schema(), binned, group, forest.depth, chooser);
   };

@@ -55,7 +55,7 @@ class GreedyTrainer final : public ForestTrainer<Resolved> {
   absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](Releaser& releaser) {
+    const auto make_chooser = [&](PrivateReleaser& releaser) {
       return GreedyChooser(resolved.split, releaser);
     };
     return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);

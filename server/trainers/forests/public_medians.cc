@@ -56,7 +56,8 @@ class PublicMedianTrainer final : public ForestTrainer<Resolved> {
   absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
                                           const std::vector<uint32_t>& group,
                                           const Resolved& resolved, size_t min_leaf,
-                                          const Share& share, Releaser& releaser) const {
+                                          const BudgetShare& share,
+                                          PrivateReleaser& releaser) const {
     PublicMedianChooser chooser(min_leaf, releaser);
     COPPICE_ASSIGN_OR_RETURN(
         const GrownTree grown,
@@ -111,7 +112,7 @@ class PublicMedianTrainer final : public ForestTrainer<Resolved> {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), resolved.ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    Releaser releaser(resolved.ensemble.selection, random);
+    PrivateReleaser releaser(resolved.ensemble.selection, random);
     COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto groups,
                              DrawGroups(sides.labelled, resolved.ensemble, releaser));
@@ -130,7 +131,7 @@ class PublicMedianTrainer final : public ForestTrainer<Resolved> {
         COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
         COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
                                  GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
-                                             min_leaf, Share::WithoutPrivacy(), releaser));
+                                             min_leaf, BudgetShare::WithoutPrivacy(), releaser));
       }
     }
     return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,

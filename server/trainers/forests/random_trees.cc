@@ -35,7 +35,7 @@ class RandomTreeTrainer final : public ForestTrainer<ResolvedForest> {
   absl::StatusOr<Model> TrainAs(const ResolvedForest& resolved, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](Releaser& releaser) { return RandomChooser(releaser); };
+    const auto make_chooser = [&](PrivateReleaser& releaser) { return RandomChooser(releaser); };
     return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
   }
 

@@ -46,10 +46,10 @@ class ReferenceTrainer final : public Trainer {
         .features = regression && !one_split_ ? 0 : square_root,
         .one_split = one_split_,
         .score = regression ? SplitScore::kSquaredError : SplitScore::kGini,
-        .share = Share::WithoutPrivacy(),
+        .share = BudgetShare::WithoutPrivacy(),
         .min_rows = regression ? size_t{5} : size_t{2}};
     const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& all,
-                          Releaser& releaser) -> absl::StatusOr<GrownTree> {
+                          PrivateReleaser& releaser) -> absl::StatusOr<GrownTree> {
       std::vector<uint32_t> drawn = all;
       if (bootstrap_) {
         for (uint32_t& row : drawn) {
@@ -61,8 +61,8 @@ class ReferenceTrainer final : public Trainer {
       return GrowTree(rows.schema(), binned, std::move(drawn),
                       static_cast<uint32_t>(settings.Integer("depth")), chooser);
     };
-    return TrainEnsemble(rows, ensemble, info_, options, Share::WithoutPrivacy(), {}, grow, random,
-                         progress);
+    return TrainEnsemble(rows, ensemble, info_, options, BudgetShare::WithoutPrivacy(), {}, grow,
+                         random, progress);
   }
 
  private:

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/trainers/core/bins.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
 
 namespace coppice {
@@ -22,7 +22,7 @@ struct Sides {
 
 // A row without a label is unlabelled; one with a label is labelled with probability `share`, by a
 // coin of its own, whatever the other rows are.
-absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, Releaser& releaser);
+absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser);
 
 }  // namespace coppice
 

@@ -19,7 +19,7 @@ namespace coppice {
 namespace {
 
 struct Resolved : ResolvedForest {
-  std::vector<Share> levels;
+  std::vector<BudgetShare> levels;
 };
 
 class SpeTrainer final : public ForestTrainer<Resolved> {
@@ -47,7 +47,7 @@ class SpeTrainer final : public ForestTrainer<Resolved> {
   absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](Releaser& releaser) {
+    const auto make_chooser = [&](PrivateReleaser& releaser) {
       return MedianChooser(resolved.levels, releaser);
     };
     return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);

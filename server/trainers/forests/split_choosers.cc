@@ -9,7 +9,7 @@ namespace {
 
 // Up to `count` of the features that can be split, each subset as likely.
 absl::StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t count,
-                                                   Releaser& releaser) {
+                                                   PrivateReleaser& releaser) {
   std::vector<uint32_t> features = cell.SplittableFeatures();
   count = std::min(count, features.size());
   for (size_t i = 0; i < count; ++i) {
@@ -20,8 +20,8 @@ absl::StatusOr<std::vector<uint32_t>> DrawFeatures(const Cell& cell, size_t coun
   return features;
 }
 
-absl::StatusOr<BinSplit> MedianOf(const NodeRows& node, uint32_t feature, const Share& share,
-                                  Releaser& releaser) {
+absl::StatusOr<BinSplit> MedianOf(const NodeRows& node, uint32_t feature, const BudgetShare& share,
+                                  PrivateReleaser& releaser) {
   const std::vector<BinSplit> splits = node.cell.Splits(feature);
   COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
                            releaser.Select(MedianScores(node, splits), share, kMedianRange));
@@ -29,8 +29,8 @@ absl::StatusOr<BinSplit> MedianOf(const NodeRows& node, uint32_t feature, const 
 }
 
 absl::StatusOr<std::optional<BinSplit>> MedianOfRandomFeature(const NodeRows& node,
-                                                              const Share& share,
-                                                              Releaser& releaser) {
+                                                              const BudgetShare& share,
+                                                              PrivateReleaser& releaser) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<uint32_t> features,
                            DrawFeatures(node.cell, 1, releaser));
   if (features.empty()) return std::nullopt;
@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<BinSplit>> MedianChooser::Choose(const NodeRows& no
 absl::StatusOr<std::optional<BinSplit>> PublicMedianChooser::Choose(const NodeRows& node,
                                                                     uint32_t) {
   if (node.rows.size() <= min_leaf_) return std::nullopt;
-  return MedianOfRandomFeature(node, Share::WithoutPrivacy(), releaser_);
+  return MedianOfRandomFeature(node, BudgetShare::WithoutPrivacy(), releaser_);
 }
 
 absl::StatusOr<std::optional<BinSplit>> BestMedianChooser::Choose(const NodeRows& node, uint32_t) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/trainers/core/grower.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_sums.h"
 
 namespace coppice {
@@ -22,26 +22,26 @@ namespace coppice {
 class MedianChooser final : public SplitChooser {
  public:
   // One share a level.
-  MedianChooser(std::vector<Share> shares, Releaser& releaser)
+  MedianChooser(std::vector<BudgetShare> shares, PrivateReleaser& releaser)
       : shares_(std::move(shares)), releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
-  std::vector<Share> shares_;
-  Releaser& releaser_;
+  std::vector<BudgetShare> shares_;
+  PrivateReleaser& releaser_;
 };
 
 // As MedianChooser without noise, and a leaf where at most `min_leaf` rows are: for features that
 // are public (SSPE-2, PTE).
 class PublicMedianChooser final : public SplitChooser {
  public:
-  PublicMedianChooser(size_t min_leaf, Releaser& releaser)
+  PublicMedianChooser(size_t min_leaf, PrivateReleaser& releaser)
       : min_leaf_(min_leaf), releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   size_t min_leaf_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
 };
 
 // The best of the medians of K random features (DiPriMe, Algorithm 1). Costs K median shares and
@@ -51,26 +51,26 @@ class BestMedianChooser final : public SplitChooser {
   struct Options {
     uint32_t features = 1;  // K
     SplitScore score = SplitScore::kGini;
-    Share median;
-    Share choice;  // not spent if K is 1
+    BudgetShare median;
+    BudgetShare choice;  // not spent if K is 1
   };
-  BestMedianChooser(const Options& options, Releaser& releaser)
+  BestMedianChooser(const Options& options, PrivateReleaser& releaser)
       : options_(options), releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   Options options_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
 };
 
 // A random feature and a random split of it: rows are not looked at, so it costs nothing.
 class RandomChooser final : public SplitChooser {
  public:
-  explicit RandomChooser(Releaser& releaser) : releaser_(releaser) {}
+  explicit RandomChooser(PrivateReleaser& releaser) : releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
 };
 
 // The best of all splits of some random features. Costs the share at every level.
@@ -80,16 +80,16 @@ class GreedyChooser final : public SplitChooser {
     size_t features = 0;     // 0: all
     bool one_split = false;  // of each feature a random split only (extremely randomized trees)
     SplitScore score = SplitScore::kGini;
-    Share share;
+    BudgetShare share;
     size_t min_rows = 0;  // without privacy only: nodes of fewer rows, or of one class, are leaves
   };
-  GreedyChooser(const Options& options, Releaser& releaser)
+  GreedyChooser(const Options& options, PrivateReleaser& releaser)
       : options_(options), releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;
 
  private:
   Options options_;
-  Releaser& releaser_;
+  PrivateReleaser& releaser_;
 };
 
 }  // namespace coppice

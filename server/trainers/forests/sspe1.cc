@@ -22,7 +22,7 @@ namespace {
 
 struct Resolved : ResolvedForest {
   double labelled;
-  std::vector<Share> levels;
+  std::vector<BudgetShare> levels;
 };
 
 class Sspe1Trainer final : public ForestTrainer<Resolved> {
@@ -53,7 +53,7 @@ class Sspe1Trainer final : public ForestTrainer<Resolved> {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    Releaser releaser(ensemble.selection, random);
+    PrivateReleaser releaser(ensemble.selection, random);
     COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto growing, DrawGroups(sides.unlabelled, ensemble, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto filling, DrawGroups(sides.labelled, ensemble, releaser));

@@ -14,8 +14,8 @@
 namespace coppice {
 namespace {
 
-constexpr uint64_t kMostParts = uint64_t{1} << 14;  // of all releases together
-constexpr uint64_t kFinest = 256;                   // parts of the largest weight
+constexpr uint64_t kMaxParts = uint64_t{1} << 14;  // of all releases together
+constexpr uint64_t kFinest = 256;                  // parts of the largest weight
 constexpr uint64_t kConcentratedParts = uint64_t{1} << 20;
 
 // Weights as whole numbers, of which the largest has `fineness`, rounded up.
@@ -49,9 +49,9 @@ uint64_t LargestStep(absl::Span<const uint64_t> parts, const Budget& epsilon, do
   return low;
 }
 
-uint64_t Largest(absl::Span<const Share> shares) {
+uint64_t Largest(absl::Span<const BudgetShare> shares) {
   uint64_t largest = 0;
-  for (const Share& share : shares) largest = std::max(largest, share.amount());
+  for (const BudgetShare& share : shares) largest = std::max(largest, share.amount());
   return largest;
 }
 
@@ -60,9 +60,9 @@ uint64_t Largest(absl::Span<const Share> shares) {
 // A response lies with probability 1 / (1 + e^epsilon_i), which takes its part off the log-ratio
 // twice; if nobody lies that is `all` parts. Only what leaves it above epsilon has a term.
 double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budget& epsilon) {
-  constexpr absl::uint128 kMostNanos = uint64_t{1} << 53;  // exact as a double
+  constexpr absl::uint128 kMaxNanos = uint64_t{1} << 53;  // exact as a double
   const absl::uint128 loss = Sum(parts) * step;
-  if (loss >= kMostNanos) return 1;
+  if (loss >= kMaxNanos) return 1;
   if (loss <= epsilon.nanos()) return 0;
   const uint64_t all = absl::Uint128Low64(loss) / step;
   const auto in_nats = [](uint64_t nanos) {
@@ -90,42 +90,45 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
   return delta * (1 + 0x1p-52 * roundings) + 1e-300;
 }
 
-absl::StatusOr<std::vector<Share>> PureShares(const Share& whole, uint64_t delta_atto,
-                                              absl::Span<const uint64_t> weights) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> basic, ProportionalShares(whole, weights));
-  if (!whole.is_private() || delta_atto == 0 || weights.size() > kMostComposed) return basic;
-  const uint64_t fineness = std::min(kFinest, kMostParts / weights.size());
+absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                    absl::Span<const uint64_t> weights) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> basic, ProportionalShares(whole, weights));
+  if (!whole.is_private() || delta_atto == 0 || weights.size() > kMaxComposed) return basic;
+  const uint64_t fineness = std::min(kFinest, kMaxParts / weights.size());
   const uint64_t largest =
       fineness * LargestStep(PartsOf(weights, fineness), whole.budget(), Delta(delta_atto));
   if (largest <= Largest(basic)) return basic;
-  std::vector<Share> advanced;
+  std::vector<BudgetShare> advanced;
   const absl::uint128 most = *std::max_element(weights.begin(), weights.end());
   for (const uint64_t weight : weights) {
     // At least basic composition's, but for the last few nanos: above 0.
     const absl::uint128 amount = absl::uint128(largest) * weight / most;
-    COPPICE_ASSIGN_OR_RETURN(const Share share, whole.WithAmount(absl::Uint128Low64(amount)));
+    COPPICE_ASSIGN_OR_RETURN(const BudgetShare share, whole.WithAmount(absl::Uint128Low64(amount)));
     advanced.push_back(share);
   }
   return advanced;
 }
 
-absl::StatusOr<std::vector<Share>> ConcentratedShares(const Share& whole, uint64_t delta_atto,
-                                                      absl::Span<const uint64_t> weights) {
+absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
+                                                            uint64_t delta_atto,
+                                                            absl::Span<const uint64_t> weights) {
   COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::Implying(whole.budget(), delta_atto));
   std::vector<uint64_t> squares = PartsOf(weights, kConcentratedParts);
   for (uint64_t& square : squares) square *= square;
-  return ProportionalShares(Share(rho), squares);
+  return ProportionalShares(BudgetShare(rho), squares);
 }
 
-absl::StatusOr<std::vector<Share>> SelectionShares(const Share& whole, uint64_t delta_atto,
-                                                   absl::Span<const uint64_t> weights,
-                                                   uint32_t selections) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> pure, PureShares(whole, delta_atto, weights));
+absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
+                                                         uint64_t delta_atto,
+                                                         absl::Span<const uint64_t> weights,
+                                                         uint32_t selections) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> pure, PureShares(whole, delta_atto, weights));
   if (!whole.is_private() || delta_atto == 0) return pure;
-  absl::StatusOr<std::vector<Share>> concentrated = ConcentratedShares(whole, delta_atto, weights);
+  absl::StatusOr<std::vector<BudgetShare>> concentrated =
+      ConcentratedShares(whole, delta_atto, weights);
   if (!concentrated.ok()) return pure;
-  const absl::StatusOr<Share> of_one =
-      EqualShare(Share(*Rho::FromPicos(Largest(*concentrated))), selections);
+  const absl::StatusOr<BudgetShare> of_one =
+      EqualShare(BudgetShare(*Rho::FromPicos(Largest(*concentrated))), selections);
   if (!of_one.ok()) return pure;
   const double needed = kWorthOfPermuteAndFlip * static_cast<double>(Largest(pure)) / selections;
   return static_cast<double>(of_one->rho().ForSelection().nanos()) > needed

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/privacy/budget.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -37,23 +37,25 @@ double ComposedDelta(absl::Span<const uint64_t> parts, uint64_t step, const Budg
 
 // More releases than this are not composed by way of ComposedDelta(), whose time grows with their
 // number and the sum of their parts.
-inline constexpr size_t kMostComposed = 1024;
+inline constexpr size_t kMaxComposed = 1024;
 
 // Shares of epsilon in proportion to `weights` (shares.h): what basic or advanced composition
 // allows, whichever is more. Without a delta, or privacy, ProportionalShares().
-absl::StatusOr<std::vector<Share>> PureShares(const Share& whole, uint64_t delta_atto,
-                                              absl::Span<const uint64_t> weights);
+absl::StatusOr<std::vector<BudgetShare>> PureShares(const BudgetShare& whole, uint64_t delta_atto,
+                                                    absl::Span<const uint64_t> weights);
 
 // Shares of rho in proportion to the squares of `weights`. InvalidArgument if epsilon and delta
 // allow none.
-absl::StatusOr<std::vector<Share>> ConcentratedShares(const Share& whole, uint64_t delta_atto,
-                                                      absl::Span<const uint64_t> weights);
+absl::StatusOr<std::vector<BudgetShare>> ConcentratedShares(const BudgetShare& whole,
+                                                            uint64_t delta_atto,
+                                                            absl::Span<const uint64_t> weights);
 
 // Those of the two under which selections find the better candidate, when a share is divided among
 // `selections`.
-absl::StatusOr<std::vector<Share>> SelectionShares(const Share& whole, uint64_t delta_atto,
-                                                   absl::Span<const uint64_t> weights,
-                                                   uint32_t selections);
+absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whole,
+                                                         uint64_t delta_atto,
+                                                         absl::Span<const uint64_t> weights,
+                                                         uint32_t selections);
 
 // Permute and flip, which shares of epsilon pay for, errs as little as the exponential mechanism,
 // which those of rho pay for, does with so many times the epsilon: with 1 to 2 times, and nearer to

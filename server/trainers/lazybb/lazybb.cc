@@ -37,7 +37,7 @@ namespace {
 constexpr double kCountShare = 0.01;
 constexpr double kInformation = 6.5;     // of sqrt(n * epsilon), a round of a literal
 constexpr double kTreeInformation = 20;  // of a tree, which divides it among its splits
-constexpr uint32_t kFewestRounds = 3, kMostRounds = 99;
+constexpr uint32_t kMinRounds = 3, kMaxRounds = 99;
 // kappa, in thousandths; below so much n * epsilon the one for little.
 constexpr uint32_t kDensity = 350, kDensityForLittle = 500;
 constexpr double kLittle = 500;
@@ -52,8 +52,8 @@ struct Resolved {
   uint32_t problems = 1;            // a class against the rest; one of two classes
   double information = 0;           // that a round takes: see SizeFor()
   double rate = 0;                  // lambda
-  Share count = Share::WithoutPrivacy();
-  Share votes = Share::WithoutPrivacy();
+  BudgetShare count = BudgetShare::WithoutPrivacy();
+  BudgetShare votes = BudgetShare::WithoutPrivacy();
   uint64_t delta_atto = 0;  // of the votes
   uint32_t selections = 1;  // of a round
   std::vector<FeatureBins> bins;
@@ -82,16 +82,16 @@ double RoundsFor(double rows, double information, const Resolved& resolved) {
 
 // What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
 Size SizeFor(double rows, const Resolved& resolved) {
-  const Share& votes = resolved.votes;
+  const BudgetShare& votes = resolved.votes;
   rows = std::max(rows, 0.0);
   // Without privacy as with an epsilon that noise can no longer be seen at.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
   const double information = rows * epsilon / resolved.problems;
-  const double rounds = std::min<double>(RoundsFor(rows, information, resolved), kMostRounds);
+  const double rounds = std::min<double>(RoundsFor(rows, information, resolved), kMaxRounds);
   const double odd = 2 * std::round((rounds - 1) / 2) + 1;
   return {
       .rounds = resolved.rounds.value_or(
-          static_cast<uint32_t>(std::clamp<double>(odd, kFewestRounds, kMostRounds))),
+          static_cast<uint32_t>(std::clamp<double>(odd, kMinRounds, kMaxRounds))),
       .density = resolved.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
@@ -106,9 +106,9 @@ std::vector<uint64_t> MassChanges(const Resolved& resolved, const SmoothMeasure&
 
 // What each of the rounds may spend, the same for every class: the less a row can move a round's
 // measure, the less it needs, so that noise is the same in all.
-absl::StatusOr<std::vector<Share>> SharesOfRounds(const Resolved& resolved,
-                                                  const SmoothMeasure& measure) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares,
+absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Resolved& resolved,
+                                                        const SmoothMeasure& measure) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares,
                            SelectionShares(resolved.votes, resolved.delta_atto,
                                            MassChanges(resolved, measure), resolved.selections));
   shares.erase(shares.begin() + measure.rounds(), shares.end());
@@ -117,16 +117,17 @@ absl::StatusOr<std::vector<Share>> SharesOfRounds(const Resolved& resolved,
 
 // Whether rounds can pay, however shares are made of epsilon and delta.
 absl::Status CheckShares(const Resolved& resolved, const SmoothMeasure& measure) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<Share> shares, SharesOfRounds(resolved, measure));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> pure,
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares, SharesOfRounds(resolved, measure));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> pure,
                            ProportionalShares(resolved.votes, MassChanges(resolved, measure)));
   shares.insert(shares.end(), pure.begin(), pure.end());
-  for (const Share& share : shares) COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
+  for (const BudgetShare& share : shares)
+    COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
   return absl::OkStatus();
 }
 
 // Of a selection that spends all of a share.
-double EpsilonOf(const Share& share) {
+double EpsilonOf(const BudgetShare& share) {
   return (share.is_concentrated() ? share.rho().ForSelection() : share.budget()).epsilon();
 }
 
@@ -137,7 +138,7 @@ class Problem {
       : labels_(labels), about_(about), measure_(measure), sums_(labels.size()) {}
 
   absl::StatusOr<WeakRule> Boost(const BinnedRows& rows, const WeakLearner& learner, uint32_t round,
-                                 const Share& share, Releaser& releaser) {
+                                 const BudgetShare& share, PrivateReleaser& releaser) {
     const std::vector<int64_t> masses = Masses();
     COPPICE_ASSIGN_OR_RETURN(
         WeakRule rule, learner.Learn({.rows = rows, .masses = masses}, measure_.MassChange(round),
@@ -204,8 +205,9 @@ class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
     constexpr double kEdge = 0.3, kFew = 300;
     if (!resolved.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = resolved.density.value_or(kDensity);
-    const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kFewestRounds));
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
+    const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kMinRounds));
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares,
+                             SharesOfRounds(resolved, measure));
     const double noise =
         static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
@@ -273,7 +275,7 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
   if (settings.Has("kappa")) {
     resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
   }
-  resolved.votes = Share::Of(options.epsilon);
+  resolved.votes = BudgetShare::Of(options.epsilon);
   resolved.delta_atto = options.delta_atto;
   if (settings.Has("rounds")) {
     resolved.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
@@ -301,7 +303,7 @@ absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
   // As many rounds as there may be have to be able to pay. The first has the least, and less of it
   // the smaller kappa is.
   const SmoothMeasure most(resolved.rate, resolved.density.value_or(kDensity),
-                           resolved.rounds.value_or(kMostRounds));
+                           resolved.rounds.value_or(kMaxRounds));
   COPPICE_RETURN_IF_ERROR(CheckShares(resolved, most));
   return resolved;
 }
@@ -310,10 +312,10 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Tab
                                              const TrainOptions& options, PrivateRandom& random,
                                              const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
-  if (rows.num_rows() > kMostRows) {
-    return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMostRows, " rows"));
+  if (rows.num_rows() > kMaxRows) {
+    return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMaxRows, " rows"));
   }
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   Size size{.rounds = resolved.rounds.value_or(0), .density = resolved.density.value_or(kDensity)};
   if (!resolved.rounds) {
     COPPICE_ASSIGN_OR_RETURN(
@@ -322,7 +324,8 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Tab
     size = SizeFor(static_cast<double>(counted[0]), resolved);
   }
   const SmoothMeasure measure(resolved.rate, size.density, size.rounds);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<Share> shares, SharesOfRounds(resolved, measure));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares,
+                           SharesOfRounds(resolved, measure));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
   std::vector<Problem> problems;
   const uint32_t first = resolved.problems == 1 ? 1 : 0;  // of two classes the second

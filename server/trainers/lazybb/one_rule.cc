@@ -76,10 +76,11 @@ class OneRule final : public WeakLearner {
     }
   }
 
-  absl::Status CheckShare(const Share&) const override { return absl::OkStatus(); }
+  absl::Status CheckShare(const BudgetShare&) const override { return absl::OkStatus(); }
 
-  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const Share& share,
-                                 Releaser& releaser) const override {
+  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
+                                 const BudgetShare& share,
+                                 PrivateReleaser& releaser) const override {
     COPPICE_ASSIGN_OR_RETURN(const size_t chosen,
                              releaser.Select(ScoresOf(rows), share, mass_change));
     const int8_t vote = chosen % 2 == 0 ? 1 : -1;

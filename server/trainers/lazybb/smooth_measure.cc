@@ -72,7 +72,7 @@ uint64_t SmoothMeasure::MassChange(uint32_t done) const {
   // Rounded up: kappa is a whole number of thousandths.
   const int64_t kappa = ShareOf(density_, kDensityUnit);
   const int64_t change = std::max(kappa + 1, 2 * largest - kappa);
-  return static_cast<uint64_t>(change) + kMostRows;
+  return static_cast<uint64_t>(change) + kMaxRows;
 }
 
 }  // namespace coppice

@@ -11,9 +11,9 @@
 //            With a <= 1 that is 2 - kappa; how many rows there are does not occur. In the first
 //            rounds a is smaller: with w and W the least and largest weight a row can have, c w <=
 //            kappa (or the whole would be more), so a <= kappa W / w. In the first round all rows
-//            count kappa. Rounding down adds less than 1 a row that moves: kMostRows. That is
+//            count kappa. Rounding down adds less than 1 a row that moves: kMaxRows. That is
 //            MassChange(). Remove a row: the same, read backwards (docs/mechanisms.md#lazybb).
-// Domain     at most kMostRows rows, a public limit that is out of reach: more are refused.
+// Domain     at most kMaxRows rows, a public limit that is out of reach: more are refused.
 // Threads    immutable once made.
 // Source     Barak, Hardt, Kale 2009 (the projection); the thesis' Algorithm 2.
 
@@ -31,7 +31,7 @@ namespace coppice {
 
 inline constexpr int kMassBits = 36;
 inline constexpr int64_t kMassUnit = int64_t{1} << kMassBits;
-inline constexpr size_t kMostRows = size_t{1} << 26;  // all masses together fit 62 bits
+inline constexpr size_t kMaxRows = size_t{1} << 26;  // all masses together fit 62 bits
 
 // kappa, in thousandths.
 inline constexpr uint32_t kDensityUnit = 1000;
@@ -46,7 +46,7 @@ class SmoothMeasure {
   uint32_t rounds() const { return rounds_; }
 
   // What a row counts, by its margin: the mass of margin m is at m + rounds(). `counts` has how
-  // many rows have each margin, likewise; kMostRows at most.
+  // many rows have each margin, likewise; kMaxRows at most.
   std::vector<int64_t> MassByMargin(absl::Span<const uint64_t> counts) const;
 
   // By how much all masses together move in L1 when a row is added or removed and `done` rounds

@@ -33,8 +33,8 @@ struct Leaf {
 };
 
 struct Shares {
-  Share split;
-  Share votes;
+  BudgetShare split;
+  BudgetShare votes;
 };
 
 class TreeGrower {
@@ -46,7 +46,8 @@ class TreeGrower {
   }
 
   // False if no leaf has a split.
-  absl::StatusOr<bool> Split(uint64_t mass_change, const Share& share, Releaser& releaser) {
+  absl::StatusOr<bool> Split(uint64_t mass_change, const BudgetShare& share,
+                             PrivateReleaser& releaser) {
     std::vector<int64_t> scores;
     for (const Leaf& leaf : leaves_) {
       scores.insert(scores.end(), leaf.drops.begin(), leaf.drops.end());
@@ -60,8 +61,8 @@ class TreeGrower {
     return true;
   }
 
-  absl::StatusOr<WeakRule> Vote(const Schema& schema, uint64_t mass_change, const Share& share,
-                                Releaser& releaser) && {
+  absl::StatusOr<WeakRule> Vote(const Schema& schema, uint64_t mass_change,
+                                const BudgetShare& share, PrivateReleaser& releaser) && {
     WeakRule rule;
     rule.row_votes.resize(rows_.rows.num_rows());
     std::vector<int8_t> vote_of(nodes_.size());
@@ -146,10 +147,13 @@ class TopDown final : public WeakLearner {
   TopDown(const Schema& schema, std::vector<FeatureBins> bins, const TopDownOptions& options)
       : schema_(schema), bins_(std::move(bins)), options_(options) {}
 
-  absl::Status CheckShare(const Share& share) const override { return DivideShare(share).status(); }
+  absl::Status CheckShare(const BudgetShare& share) const override {
+    return DivideShare(share).status();
+  }
 
-  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change, const Share& share,
-                                 Releaser& releaser) const override {
+  absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
+                                 const BudgetShare& share,
+                                 PrivateReleaser& releaser) const override {
     COPPICE_ASSIGN_OR_RETURN(const Shares shares, DivideShare(share));
     TreeGrower grower(rows, bins_);
     for (uint32_t split = 0; split < options_.splits; ++split) {
@@ -160,9 +164,9 @@ class TopDown final : public WeakLearner {
   }
 
  private:
-  absl::StatusOr<Shares> DivideShare(const Share& share) const {
+  absl::StatusOr<Shares> DivideShare(const BudgetShare& share) const {
     COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(share, options_.structure));
-    COPPICE_ASSIGN_OR_RETURN(const Share split, EqualShare(shares.part, options_.splits));
+    COPPICE_ASSIGN_OR_RETURN(const BudgetShare split, EqualShare(shares.part, options_.splits));
     return Shares{.split = split, .votes = shares.rest};
   }
 

@@ -18,8 +18,8 @@
 //              difference with Laplace noise would: exp(-epsilon d / mass_change) / 2 is the chance
 //              to be wrong by either.
 //            How many splits a tree has is public: those asked for, or all that there are.
-// Errors     InvalidArgument if the share is too small to be divided; what the Releaser returns.
-// Threads    immutable; Learn() may run on several threads, each with its own Releaser.
+// Errors     InvalidArgument if the share is too small to be divided; what the PrivateReleaser returns.
+// Threads    immutable; Learn() may run on several threads, each with its own PrivateReleaser.
 // Source     docs/mechanisms.md#lazybb.
 
 #ifndef COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_
@@ -35,7 +35,7 @@
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
 #include "server/trainers/core/bins.h"
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 namespace coppice {
 
@@ -56,9 +56,10 @@ class WeakLearner {
   virtual ~WeakLearner() = default;
 
   // InvalidArgument if the share of a round is too small to be divided.
-  virtual absl::Status CheckShare(const Share& share) const = 0;
+  virtual absl::Status CheckShare(const BudgetShare& share) const = 0;
   virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
-                                         const Share& share, Releaser& releaser) const = 0;
+                                         const BudgetShare& share,
+                                         PrivateReleaser& releaser) const = 0;
 };
 
 // What a numeric feature's literals are.

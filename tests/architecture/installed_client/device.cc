@@ -14,7 +14,7 @@ int main() {
               .trees = 1,
               .epsilon = *Budget::Parse("1"),
               .mechanism = MechanismKind::kOptimizedUnary};
-  const auto privatizer = Privatizer::Create(terms, Fingerprint{}, HoldAll({Tree::SingleLeaf()}));
+  const auto privatizer = Privatizer::Create(terms, Fingerprint{}, AllTrees({Tree::SingleLeaf()}));
   OpenSslRandom random;
   const auto report = privatizer->Privatize({{0.5}, 1}, Ticket{}, random);
   std::printf("%zu bytes\n", report.ok() ? report->payload.size() : 0);

@@ -15,7 +15,7 @@ TEST(IsOpenToOthersTest, IfOthersThanItsOwnerAndGroupMayReadOrWriteIt) {
   std::ofstream(file) << "SECRET";
   const auto is_open_with = [&](unsigned mode) {
     std::filesystem::permissions(file, static_cast<std::filesystem::perms>(mode));
-    return IsOpenToOthers(file);
+    return IsWorldAccessible(file);
   };
   for (const unsigned mode : {0400u, 0600u, 0440u, 0640u, 0660u, 0601u}) {
     EXPECT_FALSE(is_open_with(mode)) << std::oct << mode;
@@ -23,7 +23,7 @@ TEST(IsOpenToOthersTest, IfOthersThanItsOwnerAndGroupMayReadOrWriteIt) {
   for (const unsigned mode : {0604u, 0644u, 0602u, 0666u, 0444u}) {
     EXPECT_TRUE(is_open_with(mode)) << std::oct << mode;
   }
-  EXPECT_FALSE(IsOpenToOthers(dir.path() + "/none"));
+  EXPECT_FALSE(IsWorldAccessible(dir.path() + "/none"));
 }
 
 }  // namespace

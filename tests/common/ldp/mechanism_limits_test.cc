@@ -35,7 +35,7 @@ TEST(MechanismLimitsTest, UnsetIsZero) {
   const LeafLabel value;
   const LeafCounts counts;
   const NoiseVariance variance;
-  const CellNoise noise;
+  const CellMoments noise;
   const Influence influence;
   const IntegerLimits limits;
   EXPECT_EQ(Contribution().column, 0u);
@@ -48,8 +48,8 @@ TEST(MechanismLimitsTest, UnsetIsZero) {
   for (const double real :
        {variance.leaf, variance.label, variance.covariance, variance.hit.leaf, variance.hit.label,
         variance.hit.covariance, variance.beside.leaf, variance.beside.label,
-        variance.beside.covariance, noise.miss, noise.hit, noise.apart, noise.beside,
-        influence.count, influence.total}) {
+        variance.beside.covariance, noise.variance_q, noise.variance_p, noise.covariance_qq,
+        noise.covariance_pq, influence.count, influence.total}) {
     EXPECT_EQ(real, 0);
   }
 }

@@ -31,8 +31,8 @@ class Any final : public SymbolResponse {
   Influence MaxInfluence() const override { return {}; }
 
   using SymbolResponse::keep;
-  using SymbolResponse::lie;
-  using SymbolResponse::truth;
+  using SymbolResponse::p;
+  using SymbolResponse::q;
 };
 
 // By integers of any size: the largest K with symbols K 2^60 <= (e - 2^60) (2^62 - K).
@@ -62,10 +62,10 @@ TEST(SymbolResponseTest, KeepsAsOftenAsTheBudgetAllows) {
 TEST(SymbolResponseTest, ProbabilitiesAreThoseOfTheRate) {
   const Any any(1, 5, "2");
   const double odds = std::exp(2.0);
-  EXPECT_NEAR(any.truth(), odds / (odds + 4), 1e-12);
-  EXPECT_NEAR(any.lie(), 1 / (odds + 4), 1e-12);
-  EXPECT_NEAR(any.keep(), any.truth() - any.lie(), 1e-15);
-  EXPECT_NEAR(any.truth() / any.lie(), odds, 1e-9);
+  EXPECT_NEAR(any.p(), odds / (odds + 4), 1e-12);
+  EXPECT_NEAR(any.q(), 1 / (odds + 4), 1e-12);
+  EXPECT_NEAR(any.keep(), any.p() - any.q(), 1e-15);
+  EXPECT_NEAR(any.p() / any.q(), odds, 1e-9);
 }
 
 TEST(SymbolResponseTest, ASymbolTakesTheFewestBytes) {
@@ -87,7 +87,7 @@ TEST(SymbolResponseTest, ASymbolTakesTheFewestBytes) {
     ASSERT_OK_AND_ASSIGN(const std::string last, any.Randomize({0, 0}, 0, random));
     EXPECT_EQ(last.size(), bytes) << symbols;
     EXPECT_OK(any.Check(last));
-    EXPECT_NEAR(*any.OutputProbability({0, 0}, 0, last), any.lie(), 1e-15);
+    EXPECT_NEAR(*any.OutputProbability({0, 0}, 0, last), any.q(), 1e-15);
     EXPECT_THAT(any.Check(last + '\0'),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("length of a symbol")));
     EXPECT_THAT(any.Check(last.substr(1)),
@@ -99,8 +99,8 @@ TEST(SymbolResponseTest, TheLowByteComesFirst) {
   ScriptedRandom random({0, 0x030201});
   const Any any(1, 1u << 24);
   EXPECT_EQ(*any.Randomize({0, 0}, 0, random), "\x01\x02\x03");
-  EXPECT_NEAR(*any.LogOutputProbability({2, 1}, 0, std::string("\x05\0\0", 3)),
-              std::log(any.truth()), 1e-12);
+  EXPECT_NEAR(*any.LogOutputProbability({2, 1}, 0, std::string("\x05\0\0", 3)), std::log(any.p()),
+              1e-12);
 }
 
 TEST(SymbolResponseTest, SymbolsFromTheirNumberOnAreRefused) {

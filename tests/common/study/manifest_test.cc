@@ -76,13 +76,13 @@ TEST(ManifestTest, WhatLoosensIsRefused) {
     Manifest now = Sample();
     now.sequence = 4;
     change(now);
-    EXPECT_THAT(RefuseLooser(Sample(), now),
+    EXPECT_THAT(CheckNotWeakened(Sample(), now),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(reason)));
   }
 }
 
 TEST(ManifestTest, WhatTightensIsNotRefused) {
-  EXPECT_OK(RefuseLooser(Sample(), Sample()));
+  EXPECT_OK(CheckNotWeakened(Sample(), Sample()));
   const std::vector<Change> changes = {
       [](Manifest& m) { m.min_reports = 101; }, [](Manifest& m) { m.expires_unix_seconds = 1999; },
       [](Manifest& m) { m.epsilon = *Budget::FromNanos(999'999'999); },
@@ -91,19 +91,19 @@ TEST(ManifestTest, WhatTightensIsNotRefused) {
     Manifest now = Sample();
     now.sequence = 4;
     change(now);
-    EXPECT_OK(RefuseLooser(Sample(), now));
+    EXPECT_OK(CheckNotWeakened(Sample(), now));
   }
   Manifest forever = Sample();
   forever.expires_unix_seconds = 0;
   Manifest ends = Sample();
   ends.sequence = 4;
-  EXPECT_OK(RefuseLooser(forever, ends));
+  EXPECT_OK(CheckNotWeakened(forever, ends));
 }
 
 TEST(ManifestTest, AnOlderSequenceIsRefused) {
   Manifest now = Sample();
   now.sequence = 2;
-  EXPECT_THAT(RefuseLooser(Sample(), now),
+  EXPECT_THAT(CheckNotWeakened(Sample(), now),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is older")));
 }
 
@@ -111,15 +111,15 @@ TEST(ManifestTest, AnOlderSequenceIsRefused) {
 TEST(ManifestTest, TheSameSequenceWithAnotherContentIsRefused) {
   Manifest now = Sample();
   now.min_reports = 101;
-  EXPECT_THAT(RefuseLooser(Sample(), now),
+  EXPECT_THAT(CheckNotWeakened(Sample(), now),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
   now = Sample();
   now.issued_unix_seconds = 1001;
-  EXPECT_THAT(RefuseLooser(Sample(), now),
+  EXPECT_THAT(CheckNotWeakened(Sample(), now),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same sequence")));
   now = Sample();
   now.key = {8};  // a new key signs what the old one did
-  EXPECT_OK(RefuseLooser(Sample(), now));
+  EXPECT_OK(CheckNotWeakened(Sample(), now));
 }
 
 }  // namespace

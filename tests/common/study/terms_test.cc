@@ -104,7 +104,7 @@ TEST(ValidateTreeTest, AReportTooLargeForAnyDeviceIsRefused) {
 }
 
 TEST(HoldAllTest, NumbersTheTreesInOrder) {
-  const HeldTrees trees = HoldAll({MakeStump(), Tree::SingleLeaf()});
+  const TreesByIndex trees = AllTrees({MakeStump(), Tree::SingleLeaf()});
   ASSERT_EQ(trees.size(), 2u);
   EXPECT_EQ(trees.at(0), MakeStump());
   EXPECT_EQ(trees.at(1), Tree::SingleLeaf());

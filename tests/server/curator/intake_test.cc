@@ -86,7 +86,7 @@ TEST_F(IntakeTest, TheNextGroupIsCommittedWhileTheFormerIsAnswered) {
   });
   answering.get_future().wait();
   auto second = Submit(intake, {reports_[1]});
-  EXPECT_OK(intake.RunBetweenGroups([this] {
+  EXPECT_OK(intake.RunOnCommitter([this] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 2u);
     return absl::OkStatus();
   }));
@@ -246,16 +246,16 @@ TEST_F(IntakeTest, ReportsAreReceivedWhenTheyAreTakenInAndWaitUntilAnswered) {
   Intake intake(store_, {});
   ASSERT_OK(Submit(intake, {reports_[0], reports_[0]}).get());
   std::future<Answer> later;
-  ASSERT_OK(intake.RunBetweenGroups([&] {
+  ASSERT_OK(intake.RunOnCommitter([&] {
     later = Submit(intake, {reports_[1], reports_[2], reports_[3]});
-    const Intake::Taken taken = intake.TakenOf({study_})[0];
+    const Intake::IntakeCounts taken = intake.CountsFor({study_})[0];
     EXPECT_EQ(taken.received, 5u);
     EXPECT_EQ(taken.waiting, 3u);
     EXPECT_EQ(study_->CountsSoFar().answered, 2u);
     return absl::OkStatus();
   }));
   ASSERT_OK(later.get());
-  EXPECT_EQ(intake.TakenOf({study_})[0].waiting, 0u);
+  EXPECT_EQ(intake.CountsFor({study_})[0].waiting, 0u);
   EXPECT_EQ(study_->CountsSoFar().answered, 5u);
 }
 
@@ -271,7 +271,7 @@ TEST_F(IntakeTest, QueueHasRoomAgainOnceBatchesAreAnswered) {
 TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
   Intake intake(store_, {});
   auto before = Submit(intake, reports_);
-  EXPECT_THAT(intake.RunBetweenGroups([&] {
+  EXPECT_THAT(intake.RunOnCommitter([&] {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 20u);
     study_->Advance(Sealed(study_->Life(), 1000));
     return absl::InternalError("as returned");
@@ -286,7 +286,7 @@ TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
                                    *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
-  ASSERT_OK(intake.RunBetweenGroups([&] {
+  ASSERT_OK(intake.RunOnCommitter([&] {
     study_->Advance(Sealed(study_->Life(), 1000));
     return absl::OkStatus();
   }));

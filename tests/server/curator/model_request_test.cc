@@ -18,13 +18,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Study> StudyOf(const StudySpec& spec, uint64_t accepted, const StudyLife& life) {
-  absl::StatusOr<StudyFacts> facts = MakeStudyFacts(spec, spec.id, 1000);
-  EXPECT_OK(facts);
-  StudyProgress progress = NoProgress(*facts);
+  absl::StatusOr<StudyDefinition> definition = MakeStudyFacts(spec, spec.id, 1000);
+  EXPECT_OK(definition);
+  StudyProgress progress = NoProgress(*definition);
   progress.life = life;
   progress.counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = accepted;
   progress.counts.answered = accepted;
-  return std::make_unique<Study>(*std::move(facts), std::move(progress));
+  return std::make_unique<Study>(*std::move(definition), std::move(progress));
 }
 
 std::unique_ptr<Study> StudyThatIgnoresLabels() {

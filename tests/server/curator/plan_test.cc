@@ -42,8 +42,8 @@ Planner PlannerFor(const Table& rows, bool use_labels = true) {
   return *std::move(planner);
 }
 
-Outlook Look(const Planner& planner, const std::string& epsilon, double devices) {
-  return *planner.Look(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
+StudyForecast Forecast(const Planner& planner, const std::string& epsilon, double devices) {
+  return *planner.Forecast(devices, *planner.Cost(*Budget::Parse(epsilon), std::nullopt, 0));
 }
 
 TEST(PlanTest, StopsWhereverItIsToldTo) {
@@ -64,22 +64,23 @@ TEST(PlanTest, StopsWhereverItIsToldTo) {
   }
   asked = 0;
   stop_at = 10;
-  EXPECT_THAT(planner.Look(100, *planner.Cost(*Budget::Parse("1"), std::nullopt, 0), cancel),
+  EXPECT_THAT(planner.Forecast(100, *planner.Cost(*Budget::Parse("1"), std::nullopt, 0), cancel),
               StatusIs(absl::StatusCode::kCancelled, "gone"));
 }
 
 TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.5));
-  const double little = Look(planner, "0.5", 1'000).gain, more = Look(planner, "4", 10'000).gain;
+  const double little = Forecast(planner, "0.5", 1'000).gain,
+               more = Forecast(planner, "4", 10'000).gain;
   EXPECT_LT(little, kWorthwhileGain);
   EXPECT_GT(more, kWorthwhileGain);
-  EXPECT_GT(Look(planner, "4", 1'000'000).gain, more);
+  EXPECT_GT(Forecast(planner, "4", 1'000'000).gain, more);
 }
 
 TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
   const Planner few = PlannerFor(Strips(40, 2, 0.7)), many = PlannerFor(Strips(600, 2, 0.7));
   for (const Planner* planner : {&few, &many}) {
-    const Interval accuracy = Look(*planner, "1", 10'000).accuracy;
+    const Interval accuracy = Forecast(*planner, "1", 10'000).accuracy;
     EXPECT_LE(accuracy.low, accuracy.mean);
     EXPECT_LE(accuracy.mean, accuracy.high);
   }
@@ -91,15 +92,15 @@ TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
 TEST(PlanTest, ReportsAreWorthTheirNumberOverCellsAndNoise) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.7));
   const MechanismCost cost = *planner.Cost(*Budget::Parse("1"), std::nullopt, 0);
-  const double worth = planner.Look(10'000, cost)->equivalent_rows;
+  const double worth = planner.Forecast(10'000, cost)->equivalent_rows;
   EXPECT_NEAR(worth, 10'000 / (planner.effective_cells() * cost.margin_noise), 0.1 * worth);
-  EXPECT_DOUBLE_EQ(planner.Look(20'000, cost)->equivalent_rows, 2 * worth);
+  EXPECT_DOUBLE_EQ(planner.Forecast(20'000, cost)->equivalent_rows, 2 * worth);
 }
 
 TEST(PlanTest, OneOfManyDevicesMovesLess) {
   const Planner planner = PlannerFor(Strips(60, 2, 0.7));
-  const double among_few = Look(planner, "1", 1'000).influence;
-  const double among_many = Look(planner, "1", 1'000'000).influence;
+  const double among_few = Forecast(planner, "1", 1'000).influence;
+  const double among_many = Forecast(planner, "1", 1'000'000).influence;
   EXPECT_GT(among_few, among_many);
   EXPECT_GT(among_many, 0);
   EXPECT_LT(among_many, 0.01);
@@ -107,16 +108,16 @@ TEST(PlanTest, OneOfManyDevicesMovesLess) {
 
 TEST(PlanTest, SeveralClassesHaveAPlanToo) {
   const Planner planner = PlannerFor(Strips(120, 4, 0.9));
-  const Outlook outlook = Look(planner, "4", 100'000);
-  EXPECT_GT(outlook.accuracy.mean, 0.6);
-  EXPECT_LT(outlook.accuracy.mean, 1);
+  const StudyForecast forecast = Forecast(planner, "4", 100'000);
+  EXPECT_GT(forecast.accuracy.mean, 0.6);
+  EXPECT_LT(forecast.accuracy.mean, 1);
 }
 
 TEST(PlanTest, WithoutLabelsOnlyTheWorthIsKnown) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.7), /*use_labels=*/false);
-  const Outlook outlook = Look(planner, "1", 10'000);
-  EXPECT_GT(outlook.equivalent_rows, 0);
-  EXPECT_EQ(outlook.accuracy.mean, 0);
+  const StudyForecast forecast = Forecast(planner, "1", 10'000);
+  EXPECT_GT(forecast.equivalent_rows, 0);
+  EXPECT_EQ(forecast.accuracy.mean, 0);
   EXPECT_EQ(planner.public_only().mean, 0);
 }
 

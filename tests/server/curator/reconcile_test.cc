@@ -107,7 +107,7 @@ class AllModelsTest : public ::testing::Test {
   }
 
   Models models_;
-  OutlivedModels outlived_;
+  ModelsWithLostReports outlived_;
 };
 
 TEST_F(AllModelsTest, EachOfAStudyIsLookedAtOnceAndThoseOfJobsAreNot) {

@@ -42,10 +42,10 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
 
 // Up to a gigabyte and more for ten million of them, for as long as the daemon runs.
 TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
-  absl::StatusOr<StudyFacts> facts = MakeStudyFacts(Spec("one"), "one", 1000);
-  ASSERT_OK(facts);
-  StudyProgress progress = NoProgress(*facts);
-  Study study(*std::move(facts), std::move(progress));
+  absl::StatusOr<StudyDefinition> definition = MakeStudyFacts(Spec("one"), "one", 1000);
+  ASSERT_OK(definition);
+  StudyProgress progress = NoProgress(*definition);
+  Study study(*std::move(definition), std::move(progress));
   study.spent().Insert(1);
   study.Advance(Sealed(study.Life(), 5));
   EXPECT_EQ(study.spent().size(), 0u);

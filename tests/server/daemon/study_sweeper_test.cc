@@ -19,20 +19,20 @@ size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(UpkeepTest, SweepsAgainAndAgainAndStopsAtOnce) {
+TEST(StudySweeperTest, SweepsAgainAndAgainAndStopsAtOnce) {
   FakeStudies studies;
   const Log log(LogLevel::kError, false);
-  const Upkeep upkeep(studies, log, absl::Milliseconds(1));
+  const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
   studies.AwaitSweeps(5);
-  const Upkeep slow(studies, log, absl::Hours(1));  // and goes without waiting for that
+  const StudySweeper slow(studies, log, absl::Hours(1));  // and goes without waiting for that
 }
 
-TEST(UpkeepTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
+TEST(StudySweeperTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
   FakeStudies studies;
   const Log log(LogLevel::kInfo, false);
   ::testing::internal::CaptureStderr();
   {
-    const Upkeep upkeep(studies, log, absl::Milliseconds(1));
+    const StudySweeper upkeep(studies, log, absl::Milliseconds(1));
     studies.AwaitSweeps(2);
     studies.Fail(absl::UnavailableError("no disk"));
     studies.AwaitSweeps(5);

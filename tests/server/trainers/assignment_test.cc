@@ -34,7 +34,7 @@ std::string PartsOf(const Assignment& assignment) {
 Law<std::string> LawOf(size_t rows, const std::vector<uint64_t>& odds) {
   return WalkAllBranches<std::string>(
       {.cut_off = 1e-15}, [&](PrivateRandom& random) -> absl::StatusOr<std::string> {
-        Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+        PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
         const absl::StatusOr<Assignment> assignment = AssignRows(rows, odds, releaser);
         if (!assignment.ok()) return assignment.status();
         return PartsOf(*assignment);
@@ -65,7 +65,7 @@ TEST(AssignRowsTest, RowsAreDrawnIndependently) {
 
 TEST(AssignRowsTest, EveryRowIsInOnePartAndLaterPartsFollow) {
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(const Assignment assignment,
                        AssignRows(10'000, GeometricOdds(7, 0.7), releaser));
   std::vector<int> seen(10'000);
@@ -82,7 +82,7 @@ TEST(AssignRowsTest, EveryRowIsInOnePartAndLaterPartsFollow) {
 
 TEST(AssignRowsTest, AFailingSourceIsPassedOn) {
   ScriptedRandom random({});
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   EXPECT_THAT(AssignRows(1, {1, 1}, releaser).status(),
               StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
 }

@@ -12,10 +12,12 @@ namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 
-const LevelShares kExact = {.select = Share::WithoutPrivacy(), .measure = Share::WithoutPrivacy()};
+const LevelShares kExact = {.select = BudgetShare::WithoutPrivacy(),
+                            .measure = BudgetShare::WithoutPrivacy()};
 
 LevelShares Level(const char* epsilon) {
-  return {.select = Share(*Budget::Parse(epsilon)), .measure = Share(*Budget::Parse(epsilon))};
+  return {.select = BudgetShare(*Budget::Parse(epsilon)),
+          .measure = BudgetShare(*Budget::Parse(epsilon))};
 }
 
 // "yes" exactly for values of at least a half.
@@ -32,7 +34,7 @@ TEST(GrowBoostTreeTest, WithoutNoiseTheBestSplitIsTakenAndItsSidesGetTheirAnswer
   const BinnedRows rows = Binned(table, 7);
   const auto task = ClassTask(rows.labels(), 2);
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(const BoostTree tree, GrowBoostTree(table.schema(), JointColumns(rows),
                                                            {kExact}, *task, releaser));
   ASSERT_EQ(tree.tree.num_leaves(), 2u);
@@ -50,7 +52,7 @@ TEST(GrowBoostTreeTest, LeavesHoldTheScoresThatTheirRowsHave) {
     const BinnedRows rows = Binned(table, 7);
     const auto task = ClassTask(rows.labels(), classes);
     SeededRandom random(2);
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     ASSERT_OK_AND_ASSIGN(const BoostTree tree,
                          GrowBoostTree(table.schema(), JointColumns(rows),
                                        {Level("1"), Level("1"), Level("1")}, *task, releaser));
@@ -78,7 +80,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   const BinnedRows rows = Binned(table, 7);
   const auto task = ClassTask(rows.labels(), 2);
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(const BoostTree tree,
                        GrowBoostTree(*schema, JointColumns(rows), {kExact}, *task, releaser));
   EXPECT_EQ(tree.tree.num_leaves(), 4u);
@@ -94,7 +96,7 @@ TEST(GrowBoostTreeTest, NoRowsMakeAWholeTreeToo) {
   const BinnedRows rows = Binned(table, 7);
   const auto task = ClassTask(rows.labels(), 3);
   SeededRandom random(3);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   ASSERT_OK_AND_ASSIGN(
       const BoostTree tree,
       GrowBoostTree(table.schema(), JointColumns(rows), {Level("1"), Level("1")}, *task, releaser));
@@ -111,9 +113,9 @@ TEST(ReleaseConstantTest, IsTheMeasurementOfAllRowsAsOneLeaf) {
   // All rows are a quarter of the reach above the middle: 0.625 of a step.
   const auto task = NumberTask(rows.targets(), kTargetSteps * 0.25, kTargetSteps);
   ScriptedRandom nothing({});
-  Releaser releaser(SelectionRule::kPermuteAndFlip, nothing);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, nothing);
   ASSERT_OK_AND_ASSIGN(const std::vector<double> value,
-                       ReleaseConstant(rows, Share::WithoutPrivacy(), *task, releaser));
+                       ReleaseConstant(rows, BudgetShare::WithoutPrivacy(), *task, releaser));
   EXPECT_NEAR(value[0], 0.25, 1e-3);
   EXPECT_DOUBLE_EQ(task->scores(0)[7], value[0]);
 }

@@ -37,20 +37,21 @@ std::vector<long double> Sizes(const std::vector<uint64_t>& parts, uint64_t step
   return sizes;
 }
 
-std::vector<long double> SizesOf(const std::vector<Share>& shares) {
+std::vector<long double> SizesOf(const std::vector<BudgetShare>& shares) {
   std::vector<long double> sizes;
-  for (const Share& share : shares) {
+  for (const BudgetShare& share : shares) {
     sizes.push_back(static_cast<long double>(share.amount()) / 1e9L);
   }
   return sizes;
 }
 
-uint64_t SumOf(const std::vector<Share>& shares) {
-  return std::accumulate(shares.begin(), shares.end(), uint64_t{0},
-                         [](uint64_t sum, const Share& share) { return sum + share.amount(); });
+uint64_t SumOf(const std::vector<BudgetShare>& shares) {
+  return std::accumulate(
+      shares.begin(), shares.end(), uint64_t{0},
+      [](uint64_t sum, const BudgetShare& share) { return sum + share.amount(); });
 }
 
-const Share kOne = Share(*Budget::Parse("1"));
+const BudgetShare kOne = BudgetShare(*Budget::Parse("1"));
 
 TEST(ComposedDeltaTest, IsThatOfAllResultsOfRandomizedResponsesAndNeverLess) {
   std::mt19937_64 engine(1);
@@ -129,10 +130,11 @@ TEST(ConcentratedSharesTest, SquaresThatDoNotFit64BitsAreRefused) {
 
 TEST(PureSharesTest, WithoutADeltaEpsilonsAddUp) {
   const std::vector<uint64_t> weights = {700, 1000, 1300, 1300};
-  ASSERT_OK_AND_ASSIGN(const std::vector<Share> shares, PureShares(kOne, 0, weights));
+  ASSERT_OK_AND_ASSIGN(const std::vector<BudgetShare> shares, PureShares(kOne, 0, weights));
   EXPECT_EQ(shares[0].amount(), uint64_t{7'000'000'000} / 43);
   EXPECT_EQ(shares[3].amount(), uint64_t{13'000'000'000} / 43);
-  ASSERT_OK_AND_ASSIGN(const auto none, PureShares(Share::WithoutPrivacy(), kMillionth, weights));
+  ASSERT_OK_AND_ASSIGN(const auto none,
+                       PureShares(BudgetShare::WithoutPrivacy(), kMillionth, weights));
   EXPECT_FALSE(none[0].is_private());
 }
 
@@ -141,7 +143,7 @@ TEST(PureSharesTest, AreNearlyAllThatDeltaAllowsByAllResultsOfRandomizedResponse
     const std::vector<uint64_t> weights = {500'001, 800'000, 999'999, 999'999, 999'999, 999'999,
                                            999'999, 999'999, 999'999, 999'999, 999'999, 999'999};
     const auto atto = static_cast<uint64_t>(delta * 1e18);
-    ASSERT_OK_AND_ASSIGN(const std::vector<Share> shares, PureShares(kOne, atto, weights));
+    ASSERT_OK_AND_ASSIGN(const std::vector<BudgetShare> shares, PureShares(kOne, atto, weights));
     EXPECT_GE(SumOf(shares), 1'000'000'000u - 12);
     const double spent = static_cast<double>(DeltaOfAllResults(SizesOf(shares), 1));
     EXPECT_LE(spent, delta);
@@ -157,12 +159,12 @@ TEST(PureSharesTest, MoreDeltaIsNeverLessAndNoneIsLost) {
     uint64_t least = 0;
     for (const uint64_t delta :
          {uint64_t{0}, uint64_t{1}, kMillionth, kDeltaOne / 10, kDeltaOne - 1}) {
-      ASSERT_OK_AND_ASSIGN(const std::vector<Share> shares, PureShares(kOne, delta, weights));
+      ASSERT_OK_AND_ASSIGN(const std::vector<BudgetShare> shares, PureShares(kOne, delta, weights));
       EXPECT_GE(shares[0].amount() + 1, least) << count;
       least = shares[0].amount();
     }
     // Too many are not composed.
-    EXPECT_EQ(least > 1'100'000'000 / count, count <= kMostComposed) << count;
+    EXPECT_EQ(least > 1'100'000'000 / count, count <= kMaxComposed) << count;
   }
 }
 
@@ -191,7 +193,7 @@ TEST(SelectionSharesTest, AFewRoundsAreOfEpsilonAndManyOfRho) {
 }
 
 TEST(SelectionSharesTest, AnEpsilonThatRhoCannotBeDividedFromIsDividedItself) {
-  const Share little(*Budget::FromNanos(5));
+  const BudgetShare little(*Budget::FromNanos(5));
   ASSERT_OK_AND_ASSIGN(const auto shares, SelectionShares(little, 1, {1, 1}, 1));
   EXPECT_EQ(shares[0].amount(), 2u);
   EXPECT_FALSE(shares[0].is_concentrated());

@@ -40,13 +40,13 @@ std::vector<uint32_t> EveryOther(size_t rows) {
 GradientTree Grow(const Table& table, const BinnedRows& binned, const RowResiduals& seen,
                   const GradientTreeOptions& options, uint64_t seed) {
   SeededRandom random(seed);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   HistogramBuilder histograms(binned);
   return *GrowGradientTree(table.schema(), binned, histograms, seen, options, releaser);
 }
 
 GradientTreeOptions Private(uint32_t depth, const char* epsilon) {
-  return {.depth = depth, .split = Share(*Budget::Parse(epsilon)), .lambda = kLambda};
+  return {.depth = depth, .split = BudgetShare(*Budget::Parse(epsilon)), .lambda = kLambda};
 }
 
 TEST(GradientTreeTest, RowsAreInTheLeavesThatTheirValuesLeadToWithTheirResiduals) {
@@ -196,7 +196,7 @@ TEST(GradientLeavesTest, OneRecordMovesAPairByExactlyTheSensitivity) {
 std::vector<std::vector<double>> ValuesOf(const GradientTree& tree,
                                           const GradientLeafOptions& options) {
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   return *ReleaseGradientLeaves(tree, options, releaser);
 }
 
@@ -216,7 +216,7 @@ TEST(GradientLeavesTest, NoiseHasTheStatedDeviation) {
                     .residuals = {{}}};
   tree.grown.begin.assign(kLeaves + 1, 0);
   // A lambda that outweighs all noise: the value is the noisy sum over it.
-  const auto values = ValuesOf(tree, {.share = Share(*Budget::Parse("0.5")),
+  const auto values = ValuesOf(tree, {.share = BudgetShare(*Budget::Parse("0.5")),
                                       .lambda = {.numerator = 1'000'000, .denominator = 1},
                                       .clip = 1});
   double squares = 0;

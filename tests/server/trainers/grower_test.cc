@@ -22,7 +22,7 @@ std::vector<uint32_t> All(const Table& table) {
 GrownTree GrowAtRandom(const Table& table, const BinnedRows& binned, uint32_t depth,
                        uint64_t seed) {
   SeededRandom random(seed);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   RandomChooser chooser(releaser);
   return *GrowTree(table.schema(), binned, All(table), depth, chooser);
 }

@@ -28,7 +28,7 @@ TEST(JointColumnsTest, EveryColumnIsAMemberOfOneAndCanBeReadFromIt) {
       }
     }
     EXPECT_EQ(joint.bins, bins);
-    EXPECT_TRUE(joint.members.size() == 1 || bins <= kMostJointBins);
+    EXPECT_TRUE(joint.members.size() == 1 || bins <= kMaxJointBins);
   }
   EXPECT_EQ(seen.size(), rows.num_features());
   EXPECT_LT(columns.all().size(), rows.num_features());
@@ -40,7 +40,7 @@ TEST(JointColumnsTest, AColumnOfManyBinsStaysAlone) {
   const JointColumns columns(rows);
   size_t alone = 0;
   for (const JointColumn& joint : columns.all()) {
-    if (joint.bins <= kMostJointBins) continue;
+    if (joint.bins <= kMaxJointBins) continue;
     ++alone;
     ASSERT_EQ(joint.members.size(), 1u);
     EXPECT_EQ(joint.bin_of_row.data(), rows.column(joint.members[0].column).data());

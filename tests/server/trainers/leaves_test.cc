@@ -60,11 +60,11 @@ TEST(SumLeavesTest, NumbersAreSummedByTheirDistancesFromBothEnds) {
 uint64_t Unchanged(const std::vector<int64_t>& sums, size_t output, int64_t unit,
                    Neighbours neighbours) {
   SeededRandom random(3);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   uint64_t unchanged = 0;
   for (uint64_t i = 0; i < kTrials; ++i) {
     const LeafSums released =
-        *ReleaseLeaves({sums}, unit, neighbours, Share(*Budget::Parse("1")), releaser);
+        *ReleaseLeaves({sums}, unit, neighbours, BudgetShare(*Budget::Parse("1")), releaser);
     unchanged += released[0][output] == sums[output] ? 1 : 0;
   }
   return unchanged;
@@ -105,10 +105,10 @@ TEST(ReleaseLeavesTest, OfTwoClassesOneIsReleasedAndTheOtherFollows) {
   EXPECT_TRUE(NoNoise(1).Accepts(unchanged));
   EXPECT_FALSE(NoNoise(2).Accepts(unchanged));
   SeededRandom random(4);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   for (int i = 0; i < 100; ++i) {
     const LeafSums released =
-        *ReleaseLeaves({{5, 7}, {0, 1}}, 1, kLabel, Share(*Budget::Parse("1")), releaser);
+        *ReleaseLeaves({{5, 7}, {0, 1}}, 1, kLabel, BudgetShare(*Budget::Parse("1")), releaser);
     EXPECT_EQ(released[0][0] + released[0][1], 12) << "the leaf's size is public";
     EXPECT_EQ(released[1][0] + released[1][1], 1);
   }
@@ -116,10 +116,10 @@ TEST(ReleaseLeavesTest, OfTwoClassesOneIsReleasedAndTheOtherFollows) {
 
 TEST(ReleaseLeavesTest, WithoutPrivacySumsAreExact) {
   SeededRandom random(5);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const LeafSums sums = {{5, 7}, {0, 1}};
   for (const Neighbours neighbours : {kRow, kLabel}) {
-    EXPECT_EQ(*ReleaseLeaves(sums, 1, neighbours, Share::WithoutPrivacy(), releaser), sums);
+    EXPECT_EQ(*ReleaseLeaves(sums, 1, neighbours, BudgetShare::WithoutPrivacy(), releaser), sums);
   }
   EXPECT_EQ(random.drawn(), 0u);
 }
@@ -138,7 +138,7 @@ double StandardErrorBySumming(double rate) {
 
 TEST(WeightErrorTest, IsTheStandardErrorOfTheNoiseAndLargerWhereTwoAreOpposite) {
   for (const char* epsilon : {"0.01", "0.5", "1", "20"}) {
-    const Share share(*Budget::Parse(epsilon));
+    const BudgetShare share(*Budget::Parse(epsilon));
     const double rate = share.budget().epsilon();
     const auto expect = [](double seen, double wanted) { EXPECT_NEAR(seen / wanted, 1, 1e-9); };
     expect(WeightError(1, 5, kRow, share), StandardErrorBySumming(rate));
@@ -146,7 +146,7 @@ TEST(WeightErrorTest, IsTheStandardErrorOfTheNoiseAndLargerWhereTwoAreOpposite) 
     expect(WeightError(1, 3, kLabel, share), StandardErrorBySumming(rate / 2));
     expect(WeightError(8, 2, kRow, share), StandardErrorBySumming(rate / 8) / 8);
   }
-  EXPECT_EQ(WeightError(1, 2, kRow, Share::WithoutPrivacy()), 0);
+  EXPECT_EQ(WeightError(1, 2, kRow, BudgetShare::WithoutPrivacy()), 0);
 }
 
 TEST(ToWeightsTest, WeightsAreInRowsAndVoteForTheLargest) {

@@ -143,7 +143,7 @@ Measured SteepMoments(size_t terms, int64_t below) {
 }
 
 TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
-  constexpr size_t kTerms = kMostLines + 1;
+  constexpr size_t kTerms = kMaxLines + 1;
   const Curvature curvature(SteepMoments(kTerms, 1 << 20), kTerms);
   std::vector<double> sums(kTerms, -1e12);
   sums[0] = 1e12;

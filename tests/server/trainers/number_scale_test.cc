@@ -22,7 +22,7 @@ std::vector<uint32_t> Bell(size_t rows, double middle, double spread) {
   return targets;
 }
 
-Share Of(const char* epsilon) { return Share(*Budget::Parse(epsilon)); }
+BudgetShare Of(const char* epsilon) { return BudgetShare(*Budget::Parse(epsilon)); }
 
 TEST(DivideForNumbersTest, PartsAddUpToTheWholeNearly) {
   const NumberShares shares = *DivideForNumbers(Of("2"));
@@ -39,9 +39,9 @@ TEST(DivideForNumbersTest, PartsAddUpToTheWholeNearly) {
 TEST(ReleaseNumberScaleTest, FindsTheMiddleAndTheReachOfABell) {
   const auto targets = Bell(5000, 20'000, 2'000);
   SeededRandom random(4);
-  for (const Share& share :
-       {Of("1"), Share(*Rho::FromPicos(Rho::kPicosPerRho / 8)), Share::WithoutPrivacy()}) {
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  for (const BudgetShare& share : {Of("1"), BudgetShare(*Rho::FromPicos(Rho::kPicosPerRho / 8)),
+                                   BudgetShare::WithoutPrivacy()}) {
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     ASSERT_OK_AND_ASSIGN(const NumberScale scale,
                          ReleaseNumberScale(targets, 5000, share, share, releaser));
     EXPECT_NEAR(scale.middle, 20'000, 300);
@@ -55,7 +55,7 @@ TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
   for (size_t i = 0; i < targets.size(); i += 2) targets[i] = 22'000;
   SeededRandom random(4);
   for (int i = 0; i < 20; ++i) {
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     ASSERT_OK_AND_ASSIGN(const NumberScale scale,
                          ReleaseNumberScale(targets, 10'000, Of("1"), Of("1"), releaser));
     EXPECT_LT(scale.reach, 10'000);
@@ -65,7 +65,7 @@ TEST(ReleaseNumberScaleTest, OfReachesThatHoldEverythingASmallOneIsTaken) {
 TEST(ReleaseNumberScaleTest, AReachIsNeverNothing) {
   const std::vector<uint32_t> targets(5000, 1234);
   SeededRandom random(5);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   EXPECT_GE(ReleaseNumberScale(targets, 5000, Of("1"), Of("1"), releaser)->reach,
             kTargetSteps / 256.0);
   EXPECT_OK(ReleaseNumberScale({}, -3, Of("1"), Of("1"), releaser));
@@ -75,13 +75,13 @@ TEST(ReleaseLastStepTest, MovesByTheBiasThatIsLeftAndNotByNoise) {
   const NumberScale scale = {.middle = 30'000, .reach = 1'000};
   const std::vector<double> scores(20'000, 0.0);
   SeededRandom random(6);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const std::vector<uint32_t> right(20'000, 30'000), high(20'000, 30'500);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(*ReleaseLastStep(right, scores, scale, Of("1"), releaser), 0);
     EXPECT_NEAR(*ReleaseLastStep(high, scores, scale, Of("1"), releaser), 500, 10);
   }
-  EXPECT_EQ(*ReleaseLastStep({}, {}, scale, Share::WithoutPrivacy(), releaser), 0);
+  EXPECT_EQ(*ReleaseLastStep({}, {}, scale, BudgetShare::WithoutPrivacy(), releaser), 0);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-Share OfNanos(uint64_t nanos) { return Share(*Budget::FromNanos(nanos)); }
+BudgetShare OfNanos(uint64_t nanos) { return BudgetShare(*Budget::FromNanos(nanos)); }
 
 const uint64_t kWholes[] = {1'000'000'000,      999'999'999,       123'456'789,
                             17'000'000'000'001, Budget::kMaxNanos, 300'000'000'003};
@@ -23,7 +23,7 @@ TEST(SharesTest, GeometricSharesNeverExceedTheWholeAndLoseANanoEachAtMost) {
       ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(nanos), levels));
       ASSERT_EQ(shares.size(), levels);
       uint64_t sum = 0;
-      for (const Share& share : shares) sum += share.amount();
+      for (const BudgetShare& share : shares) sum += share.amount();
       EXPECT_LE(sum, nanos);
       EXPECT_GT(sum + levels, nanos);
     }
@@ -42,7 +42,7 @@ TEST(SharesTest, EachLevelGetsHalfAsMuchAgainAsTheOneAbove) {
 TEST(SharesTest, FortyLevelsOfTheLargestBudgetDoNotOverflow) {
   ASSERT_OK_AND_ASSIGN(const auto shares, GeometricShares(OfNanos(Budget::kMaxNanos), 40));
   absl::uint128 sum = 0;
-  for (const Share& share : shares) sum += share.amount();
+  for (const BudgetShare& share : shares) sum += share.amount();
   EXPECT_LE(sum, Budget::kMaxNanos);
   EXPECT_GT(sum + 40, Budget::kMaxNanos);
 }
@@ -109,7 +109,7 @@ TEST(SharesTest, LevelsGrowByTheFractionThatIsAskedFor) {
 }
 
 TEST(SharesTest, PartsOfARhoAreRhos) {
-  const Share whole(*Rho::FromPicos(1000));
+  const BudgetShare whole(*Rho::FromPicos(1000));
   EXPECT_TRUE(EqualShare(whole, 3)->is_concentrated());
   EXPECT_EQ(EqualShare(whole, 3)->rho().picos(), 333u);
   EXPECT_EQ(Divide(whole, 0.25)->rest.rho().picos(), 750u);
@@ -117,21 +117,21 @@ TEST(SharesTest, PartsOfARhoAreRhos) {
 }
 
 TEST(SharesTest, WithoutPrivacyEveryShareIsWithout) {
-  const Share none = Share::WithoutPrivacy();
+  const BudgetShare none = BudgetShare::WithoutPrivacy();
   ASSERT_OK_AND_ASSIGN(const auto levels, GeometricShares(none, 3));
   ASSERT_EQ(levels.size(), 3u);
-  for (const Share& share : levels) EXPECT_FALSE(share.is_private());
+  for (const BudgetShare& share : levels) EXPECT_FALSE(share.is_private());
   EXPECT_FALSE(EqualShare(none, 1000)->is_private());
   EXPECT_FALSE(Divide(none, 0.5)->part.is_private());
   EXPECT_FALSE(Divide(none, 0.5)->rest.is_private());
-  EXPECT_FALSE(Share::Of(std::nullopt).is_private());
-  EXPECT_EQ(Share::Of(*Budget::Parse("2")).amount(), 2'000'000'000u);
+  EXPECT_FALSE(BudgetShare::Of(std::nullopt).is_private());
+  EXPECT_EQ(BudgetShare::Of(*Budget::Parse("2")).amount(), 2'000'000'000u);
 }
 
 TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
   for (const uint64_t nanos : {uint64_t{10}, uint64_t{1'000'000'007}, Budget::kMaxNanos}) {
     const std::vector<uint64_t> weights = {3, 1, uint64_t{1} << 40, (uint64_t{1} << 40) + 7};
-    const auto shares = ProportionalShares(Share(*Budget::FromNanos(nanos)), weights);
+    const auto shares = ProportionalShares(BudgetShare(*Budget::FromNanos(nanos)), weights);
     if (nanos < Budget::kMaxNanos) {
       EXPECT_THAT(shares.status(),
                   StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
@@ -139,13 +139,14 @@ TEST(ProportionalSharesTest, FollowTheirWeightsAndNeverSumToMore) {
     }
     ASSERT_OK(shares);
     uint64_t sum = 0;
-    for (const Share& share : *shares) sum += share.amount();
+    for (const BudgetShare& share : *shares) sum += share.amount();
     EXPECT_LE(sum, nanos);
     EXPECT_GT(sum + weights.size(), nanos);
     EXPECT_GT((*shares)[0].amount(), (*shares)[1].amount());
     EXPECT_NEAR(static_cast<double>((*shares)[2].amount()), static_cast<double>(nanos) / 2, 1e6);
   }
-  ASSERT_OK_AND_ASSIGN(const auto without, ProportionalShares(Share::WithoutPrivacy(), {1, 2}));
+  ASSERT_OK_AND_ASSIGN(const auto without,
+                       ProportionalShares(BudgetShare::WithoutPrivacy(), {1, 2}));
   EXPECT_EQ(without.size(), 2u);
   EXPECT_FALSE(without[0].is_private());
 }

@@ -122,7 +122,7 @@ TEST(SmoothMeasureTest, NoRowMovesItByMoreThanItSays) {
       ForEachTable(3, done, done == 3 ? 4 : 6, [&](const Counts& counts) {
         for (size_t m = 3 - done; m <= 3 + done; ++m) {
           // Without the allowance for rounding, which is for many rows.
-          EXPECT_LE(MovedBy(measure, counts, m), bound - kMostRows + RowsOf(counts) + 1);
+          EXPECT_LE(MovedBy(measure, counts, m), bound - kMaxRows + RowsOf(counts) + 1);
         }
       });
     }
@@ -159,7 +159,7 @@ TEST(SmoothMeasureTest, TheBoundIsReached) {
       const uint64_t bound = measure.MassChange(done);
       const uint64_t moved = MovedBy(measure, counts, rounds - done);
       EXPECT_LE(moved, bound);
-      EXPECT_GE(static_cast<double>(moved), 0.99 * static_cast<double>(bound - kMostRows))
+      EXPECT_GE(static_cast<double>(moved), 0.99 * static_cast<double>(bound - kMaxRows))
           << rate << " " << density << " " << done;
     }
   }
@@ -205,7 +205,7 @@ TEST(SmoothMeasureTest, ManyRowsManyRoundsAndExtremeRatesStayExact) {
     for (const uint32_t density : {1u, 350u, 1000u}) {
       const uint32_t rounds = 999;
       const SmoothMeasure measure(rate, density, rounds);
-      Counts counts(2 * rounds + 1, kMostRows / (2 * rounds + 1));
+      Counts counts(2 * rounds + 1, kMaxRows / (2 * rounds + 1));
       const std::vector<int64_t> masses = measure.MassByMargin(counts);
       int64_t whole = 0, rows = 0;
       for (size_t m = 0; m < counts.size(); ++m) {

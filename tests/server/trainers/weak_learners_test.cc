@@ -52,8 +52,8 @@ std::unique_ptr<WeakLearner> TopDownOf(const Case& c, uint32_t splits) {
 
 WeakRule LearnBest(const WeakLearner& learner, const Case& c, uint64_t seed = 1) {
   SeededRandom random(seed);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
-  return *learner.Learn(c.weighed(), 2 * kMassUnit, Share::WithoutPrivacy(), releaser);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
+  return *learner.Learn(c.weighed(), 2 * kMassUnit, BudgetShare::WithoutPrivacy(), releaser);
 }
 
 int64_t WrongMass(const Case& c, const std::vector<int8_t>& votes) {
@@ -126,7 +126,7 @@ TEST(OneRuleTest, WithoutPrivacyIsTheRuleWithTheLeastWrongMass) {
 // With next to no epsilon each comes about as often; so every one is a tree that says what it is.
 TEST(OneRuleTest, EveryRuleCanComeAndItsTreeSaysWhatItIs) {
   const Case c(3);
-  const Share share(*Budget::Parse("0.000001"));
+  const BudgetShare share(*Budget::Parse("0.000001"));
   for (const auto literals : {NumericLiterals::kCuts, NumericLiterals::kBins}) {
     const auto learner = OneRuleOf(c, literals);
     size_t candidates = 1;
@@ -138,7 +138,7 @@ TEST(OneRuleTest, EveryRuleCanComeAndItsTreeSaysWhatItIs) {
       candidates += bins ? c.rows.bins()[f].size() : splits.size();
     }
     SeededRandom random(1);
-    Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     std::set<std::string> seen;
     for (size_t i = 0; i < 40 * candidates; ++i) {
       ASSERT_OK_AND_ASSIGN(const WeakRule rule,
@@ -215,11 +215,11 @@ TEST(TopDownTest, EndsWhereNoSplitIsLeft) {
   const BinnedRows rows = Binned(table, kCuts);
   const std::vector<int64_t> masses = {5, -3};
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const auto learner = MakeTopDown(*schema, rows.bins(), {.splits = 10});
   ASSERT_OK_AND_ASSIGN(const WeakRule rule,
                        learner->Learn({.rows = rows, .masses = masses}, kMassUnit,
-                                      Share(*Budget::Parse("1")), releaser));
+                                      BudgetShare(*Budget::Parse("1")), releaser));
   EXPECT_LE(rule.tree.num_leaves(), 4u);
   EXPECT_GE(rule.tree.num_leaves(), 2u);
 }
@@ -236,12 +236,13 @@ TEST(TopDownTest, ALeafVotesAsTheSignOfANoisyDifference) {
   const std::vector<int64_t> masses = {8, -3};
   const auto learner = MakeTopDown(*schema, rows.bins(), {.splits = 1, .structure = 0.5});
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   constexpr int kTrials = 40'000;
   int wrong = 0;
   for (int i = 0; i < kTrials; ++i) {
-    ASSERT_OK_AND_ASSIGN(const WeakRule rule, learner->Learn({.rows = rows, .masses = masses}, 10,
-                                                             Share(*Budget::Parse("2")), releaser));
+    ASSERT_OK_AND_ASSIGN(const WeakRule rule,
+                         learner->Learn({.rows = rows, .masses = masses}, 10,
+                                        BudgetShare(*Budget::Parse("2")), releaser));
     ASSERT_EQ(rule.leaf_votes.size(), 1u);
     wrong += rule.leaf_votes[0] < 0 ? 1 : 0;
   }
@@ -261,12 +262,13 @@ TEST(TopDownTest, ASplitIsChosenByItsDropInUnitsOfTheRange) {
   const std::vector<int64_t> masses = {8, -8};  // the cut drops 16, "missing" nothing
   const auto learner = MakeTopDown(*schema, rows.bins(), {.splits = 1, .structure = 0.5});
   SeededRandom random(1);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   constexpr int kTrials = 40'000;
   int passed_over = 0;
   for (int i = 0; i < kTrials; ++i) {
-    ASSERT_OK_AND_ASSIGN(const WeakRule rule, learner->Learn({.rows = rows, .masses = masses}, 10,
-                                                             Share(*Budget::Parse("8")), releaser));
+    ASSERT_OK_AND_ASSIGN(const WeakRule rule,
+                         learner->Learn({.rows = rows, .masses = masses}, 10,
+                                        BudgetShare(*Budget::Parse("8")), releaser));
     passed_over += rule.tree.nodes()[0].kind == SplitKind::kMissing ? 1 : 0;
   }
   const double expected = std::exp(-4.0 * 16 / (4 * 10 + 6)) / 2;
@@ -276,10 +278,10 @@ TEST(TopDownTest, ASplitIsChosenByItsDropInUnitsOfTheRange) {
 TEST(TopDownTest, AShareTooSmallToBeDividedIsRefused) {
   const Case c(1);
   const auto learner = TopDownOf(c, 4);
-  EXPECT_THAT(learner->CheckShare(Share(*Budget::FromNanos(6))),
+  EXPECT_THAT(learner->CheckShare(BudgetShare(*Budget::FromNanos(6))),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too small")));
-  EXPECT_OK(learner->CheckShare(Share(*Budget::FromNanos(8))));
-  EXPECT_OK(learner->CheckShare(Share::WithoutPrivacy()));
+  EXPECT_OK(learner->CheckShare(BudgetShare(*Budget::FromNanos(8))));
+  EXPECT_OK(learner->CheckShare(BudgetShare::WithoutPrivacy()));
 }
 
 }  // namespace

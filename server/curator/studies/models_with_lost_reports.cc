@@ -1,4 +1,4 @@
-#include "server/curator/studies/outlived_models.h"
+#include "server/curator/studies/models_with_lost_reports.h"
 
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
@@ -15,20 +15,20 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study,
   return record.SerializeAsString();
 }
 
-absl::Status OutlivedModels::Load(const Store& store) {
+absl::Status ModelsWithLostReports::Load(const Store& store) {
   return store.Scan(kOutlivedPrefix, [this](absl::string_view key, absl::string_view bytes) {
     return Add(key, bytes);
   });
 }
 
-absl::Status OutlivedModels::Add(absl::string_view key, absl::string_view bytes) {
+absl::Status ModelsWithLostReports::Add(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::OutlivedModelRecord record,
                            ParseRecord<v1::OutlivedModelRecord>(key, bytes));
   reports_[std::string(key)] = record.model_reports();
   return absl::OkStatus();
 }
 
-bool OutlivedModels::Has(const ModelReports& model) const {
+bool ModelsWithLostReports::Has(const ModelReports& model) const {
   const auto found = reports_.find(OutlivedKey(model.study, model.model));
   return found != reports_.end() && found->second == model.reports;
 }

@@ -1,4 +1,4 @@
-#include "server/daemon/operation/operating.h"
+#include "server/daemon/operation/daemon_context.h"
 
 #include <google/protobuf/descriptor.h>
 
@@ -44,7 +44,8 @@ absl::Status TestKeys(Store& store) {
   return TestTicketKey(tickets);
 }
 
-void AddDaemonReadings(const Operated& daemon, const Readiness& readiness, Readings& readings) {
+void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
+                       Readings& readings) {
   readings.AddGauges("coppice_build_info", "1, with the version as a label.", [] {
     return std::vector<Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
   });
@@ -68,7 +69,7 @@ void AddDaemonReadings(const Operated& daemon, const Readiness& readiness, Readi
 
 }  // namespace
 
-absl::Status TestOneself(const Operated& daemon, const Log& log) {
+absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log) {
   const absl::Time begun = absl::Now();
   OpenSslRandom random;
   const std::vector<SelfTest> tests = {{"random", [&] { return TestRandomSource(random); }},
@@ -93,7 +94,7 @@ absl::Status TestOneself(const Operated& daemon, const Log& log) {
   return absl::OkStatus();
 }
 
-std::vector<ReadinessCheck> ReadinessChecks(const Operated& daemon) {
+std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon) {
   return {{"self-test", [] { return absl::OkStatus(); }},  // or there would be no port
           {"store", [&store = daemon.store] { return TestWriting(store); }},
           {"counts", [&studies = daemon.curator.studies] { return studies.Reconcile(); }},
@@ -119,7 +120,7 @@ std::vector<std::string> ServedMethods() {
 }
 
 absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
-    const Operated& daemon, const Readiness& readiness,
+    const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
   if (daemon.flags.metrics_listen.empty()) return nullptr;
   const auto readings = std::make_shared<Readings>();

@@ -6,8 +6,8 @@
 // Errors     as of these; Unavailable if the random source fails.
 // Threads    not safe to share.
 
-#ifndef COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_
-#define COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_
+#ifndef COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
+#define COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +24,14 @@ namespace coppice {
 
 // A part of a job's budget: of epsilon, or of rho where the job has a delta; or the wish to go
 // without privacy, which has to be said.
-class Share {
+class BudgetShare {
  public:
-  explicit Share(const Budget& budget) : kind_(Kind::kEpsilon), amount_(budget.nanos()) {}
-  explicit Share(const Rho& rho) : kind_(Kind::kRho), amount_(rho.picos()) {}
-  static Share WithoutPrivacy() { return Share(); }
+  explicit BudgetShare(const Budget& budget) : kind_(Kind::kEpsilon), amount_(budget.nanos()) {}
+  explicit BudgetShare(const Rho& rho) : kind_(Kind::kRho), amount_(rho.picos()) {}
+  static BudgetShare WithoutPrivacy() { return BudgetShare(); }
   // Of a whole job: without privacy if `epsilon` is unset.
-  static Share Of(const std::optional<Budget>& epsilon) {
-    return epsilon ? Share(*epsilon) : WithoutPrivacy();
+  static BudgetShare Of(const std::optional<Budget>& epsilon) {
+    return epsilon ? BudgetShare(*epsilon) : WithoutPrivacy();
   }
 
   bool is_private() const { return kind_ != Kind::kNone; }
@@ -44,12 +44,12 @@ class Share {
   // Nano-epsilons, or pico-rhos; 0 without privacy.
   uint64_t amount() const { return amount_; }
   // `amount` of the same kind. InvalidArgument if that is nothing.
-  absl::StatusOr<Share> WithAmount(uint64_t amount) const;
+  absl::StatusOr<BudgetShare> WithAmount(uint64_t amount) const;
 
  private:
   enum class Kind : uint8_t { kNone, kEpsilon, kRho };
 
-  Share() = default;
+  BudgetShare() = default;
 
   Kind kind_ = Kind::kNone;
   uint64_t amount_ = 0;
@@ -69,25 +69,25 @@ struct Measured {
   double scale = 0;
 };
 // Beyond it nothing can be said, and it cannot be drawn in rho.
-inline constexpr double kMostScale = 0x1p40;
-absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& share);
+inline constexpr double kMaxScale = 0x1p40;
+absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share);
 
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 
-class Releaser {
+class PrivateReleaser {
  public:
-  Releaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}
+  PrivateReleaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}
 
   // The place of the chosen candidate; without a share one of the best, each as likely. A share of
   // rho is spent by the exponential mechanism, whatever the rule: permute and flip costs more
   // there.
-  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const Share& share,
+  absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const BudgetShare& share,
                                 uint64_t range);
   // Only for a share of epsilon, or none: `sensitivity` is in L1.
   absl::StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
-                                            const Share& share);
+                                            const BudgetShare& share);
   absl::StatusOr<Measured> Measure(absl::Span<const int64_t> sums, const Sensitivity& sensitivity,
-                                   const Share& share);
+                                   const BudgetShare& share);
   // A coin that costs nothing, because it does not depend on rows.
   absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
 
@@ -100,4 +100,4 @@ class Releaser {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_TRAINERS_CORE_RELEASER_H_
+#endif  // COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_

@@ -1,4 +1,4 @@
-#include "server/curator/intake/answerer.h"
+#include "server/curator/intake/reply_dispatcher.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@ constexpr size_t kManyCalls = 4;
 constexpr std::chrono::microseconds kPatience{400};
 // Batches that a call answers. Each answer lets its client call again, so a few are enough.
 constexpr size_t kBatchesOfACall = 8;
-// Batches that the answerer's own thread begins at once; calls may take those after them.
+// Batches that the dispatcher's own thread begins at once; calls may take those after them.
 constexpr size_t kBatchesAtOnce = 16;
 
 void AnswerBatch(Submission batch, const absl::Status& of_group) {
@@ -32,7 +32,7 @@ void AnswerGroup(CommittedGroup& group) {
   group.answered();
 }
 
-Answerer::~Answerer() {
+ReplyDispatcher::~ReplyDispatcher() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -41,7 +41,7 @@ Answerer::~Answerer() {
   thread_.join();
 }
 
-void Answerer::Post(CommittedGroup group) {
+void ReplyDispatcher::Post(CommittedGroup group) {
   {
     const std::lock_guard lock(mutex_);
     waiting_ += group.batches.size();
@@ -53,14 +53,14 @@ void Answerer::Post(CommittedGroup group) {
   posted_.notify_one();
 }
 
-void Answerer::Help() {
+void ReplyDispatcher::DrainOnCaller() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;  // others are at it
   ++calls_;
   if (waiting_ > 0) AnswerSome(kBatchesOfACall, lock);
 }
 
-void Answerer::Run() {
+void ReplyDispatcher::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     posted_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
@@ -70,7 +70,7 @@ void Answerer::Run() {
   }
 }
 
-void Answerer::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock) {
+void ReplyDispatcher::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock) {
   // It stays where it is until all of it is answered.
   Posted& posted = *std::find_if(groups_.begin(), groups_.end(),
                                  [](const Posted& p) { return p.begun < p.group.batches.size(); });
@@ -87,7 +87,7 @@ void Answerer::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock) {
   EndGroups();
 }
 
-void Answerer::EndGroups() {
+void ReplyDispatcher::EndGroups() {
   while (!groups_.empty() && groups_.front().answered == groups_.front().group.batches.size()) {
     groups_.front().group.answered();
     groups_.pop_front();

@@ -1,13 +1,13 @@
 // Whether a write that failed with `status` may have reached the disk all the same.
 
-#ifndef COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
-#define COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
+#ifndef COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_
+#define COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_
 
 #include "absl/status/status.h"
 
 namespace coppice {
 
-inline bool MayBeStored(const absl::Status& status) {
+inline bool WriteOutcomeUnknown(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
     case absl::StatusCode::kInvalidArgument:
@@ -23,4 +23,4 @@ inline bool MayBeStored(const absl::Status& status) {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_CENTRAL_MAY_BE_STORED_H_
+#endif  // COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_

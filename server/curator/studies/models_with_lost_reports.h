@@ -8,8 +8,8 @@
 //            their study.
 // Errors     DataLoss for a record that does not parse, naming its key.
 
-#ifndef COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_
-#define COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_
 
 #include <cstdint>
 #include <map>
@@ -40,7 +40,7 @@ inline std::string OutlivedKey(absl::string_view study, absl::string_view model)
 
 std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, int64_t unix_seconds);
 
-class OutlivedModels {
+class ModelsWithLostReports {
  public:
   absl::Status Load(const Store& store);
   // One record more.
@@ -54,4 +54,4 @@ class OutlivedModels {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_CURATOR_STUDIES_OUTLIVED_MODELS_H_
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_

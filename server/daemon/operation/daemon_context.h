@@ -1,7 +1,7 @@
 // The daemon's self-test, readiness and metrics, each put together from what there is to look at.
 
-#ifndef COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_
-#define COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_
 
 #include <prometheus/registry.h>
 
@@ -22,7 +22,7 @@
 namespace coppice {
 
 // All of it must outlive what is made from it.
-struct Operated {
+struct DaemonContext {
   const DaemonFlags& flags;
   Store& store;
   const Curator& curator;
@@ -31,9 +31,9 @@ struct Operated {
 
 // The start-up self-test: a line in the log for each failure, and one for the whole.
 // FailedPrecondition if there was any.
-absl::Status TestOneself(const Operated& daemon, const Log& log);
+absl::Status RunStartupSelfTest(const DaemonContext& daemon, const Log& log);
 
-std::vector<ReadinessCheck> ReadinessChecks(const Operated& daemon);
+std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon);
 
 // "coppice.v1.StudyService/GetOffer" and so on: all that is served.
 std::vector<std::string> ServedMethods();
@@ -41,9 +41,9 @@ std::vector<std::string> ServedMethods();
 // The page of everything in `registry` and of what is read off `daemon` and `readiness`. Null if
 // none is asked for.
 absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
-    const Operated& daemon, const Readiness& readiness,
+    const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_DAEMON_OPERATION_OPERATING_H_
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_

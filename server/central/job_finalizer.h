@@ -7,8 +7,8 @@
 //            also when the write did reach the disk.
 // Threads    for one at a time: Jobs calls it under the lock of its changes.
 
-#ifndef COPPICE_SERVER_CENTRAL_JOB_ENDS_H_
-#define COPPICE_SERVER_CENTRAL_JOB_ENDS_H_
+#ifndef COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_
+#define COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_
 
 #include <cstdint>
 #include <functional>
@@ -26,18 +26,18 @@
 
 namespace coppice {
 
-class JobEnds {
+class JobFinalizer {
  public:
-  JobEnds(Store& store, Ledger& ledger, Models& models, const std::function<int64_t()>& clock,
-          JobBook& book)
+  JobFinalizer(Store& store, Ledger& ledger, Models& models, const std::function<int64_t()>& clock,
+               JobBook& book)
       : store_(store), ledger_(ledger), models_(models), clock_(clock), book_(book) {}
 
   // A job that has not begun. After an error it must not begin any more.
-  absl::Status GiveBack(Job& job, absl::string_view reason);
+  absl::Status CancelAndRefund(Job& job, absl::string_view reason);
   // One that made `model`.
   absl::Status Publish(Job& job, const std::shared_ptr<const Model>& model);
   // One that has begun and made none, because of `why`; its cost stays spent.
-  absl::Status Close(Job& job, const absl::Status& why);
+  absl::Status FinishWithoutModel(Job& job, const absl::Status& why);
   // One whose end the ledger does not take, which cannot be. It is on disk as running, and so has
   // failed at the next start too.
   void ShowUnsettled(Job& job, const absl::Status& why);
@@ -61,4 +61,4 @@ class JobEnds {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_CENTRAL_JOB_ENDS_H_
+#endif  // COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_

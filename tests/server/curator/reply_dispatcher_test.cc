@@ -1,4 +1,4 @@
-#include "server/curator/intake/answerer.h"
+#include "server/curator/intake/reply_dispatcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,21 +33,21 @@ CommittedGroup Group(size_t size, std::atomic<int>& answers, std::function<void(
   return group;
 }
 
-TEST(AnswererTest, AnswersWithTheOutcomesTheGroupsStatusOrTheBatchsOwn) {
+TEST(ReplyDispatcherTest, AnswersWithTheOutcomesTheGroupsStatusOrTheBatchsOwn) {
   std::vector<Answer> answers;
   const auto note = [&](Answer answer) { answers.push_back(std::move(answer)); };
   {
-    Answerer answerer;
+    ReplyDispatcher dispatcher;
     CommittedGroup stored{.batches = {}, .answered = [] {}};
     stored.batches.push_back(Batch(note));
     stored.batches.back().outcomes = {ReportOutcome::kDuplicate};
     stored.batches.push_back(Batch(note));
     stored.batches.back().refused = absl::ResourceExhaustedError("wait");
-    answerer.Post(std::move(stored));
+    dispatcher.Post(std::move(stored));
     CommittedGroup lost{
         .batches = {}, .status = absl::UnavailableError("no disk"), .answered = [] {}};
     lost.batches.push_back(Batch(note));
-    answerer.Post(std::move(lost));
+    dispatcher.Post(std::move(lost));
   }
   ASSERT_EQ(answers.size(), 3u);
   ASSERT_TRUE(answers[0].ok());
@@ -56,37 +56,37 @@ TEST(AnswererTest, AnswersWithTheOutcomesTheGroupsStatusOrTheBatchsOwn) {
   EXPECT_EQ(answers[2].status(), absl::UnavailableError("no disk"));
 }
 
-TEST(AnswererTest, WithFewCallsItsOwnThreadAnswers) {
+TEST(ReplyDispatcherTest, WithFewCallsItsOwnThreadAnswers) {
   std::promise<std::thread::id> answered_on;
-  Answerer answerer;
+  ReplyDispatcher dispatcher;
   CommittedGroup group{.batches = {}, .answered = [] {}};
   group.batches.push_back(
       Batch([&](const Answer&) { answered_on.set_value(std::this_thread::get_id()); }));
-  answerer.Post(std::move(group));
+  dispatcher.Post(std::move(group));
   EXPECT_NE(answered_on.get_future().get(), std::this_thread::get_id());
 }
 
 // Its own thread is kept busy by the first group: what is answered of the others, a call answered.
-TEST(AnswererTest, ACallAnswersAFewThatWaitAndGroupsEndInTheirOrder) {
+TEST(ReplyDispatcherTest, ACallAnswersAFewThatWaitAndGroupsEndInTheirOrder) {
   std::promise<void> busy, let_go;
   std::atomic<int> answers = 0;
   std::vector<int> ended;
   {
-    Answerer answerer;
+    ReplyDispatcher dispatcher;
     CommittedGroup first{.batches = {}, .answered = [&] { ended.push_back(1); }};
     first.batches.push_back(Batch([&](const Answer&) {
       busy.set_value();
       let_go.get_future().wait();
     }));
-    answerer.Post(std::move(first));
+    dispatcher.Post(std::move(first));
     busy.get_future().wait();
-    answerer.Post(Group(10, answers, [&] { ended.push_back(2); }));
-    answerer.Post(Group(0, answers, [&] { ended.push_back(3); }));
-    answerer.Help();
+    dispatcher.Post(Group(10, answers, [&] { ended.push_back(2); }));
+    dispatcher.Post(Group(0, answers, [&] { ended.push_back(3); }));
+    dispatcher.DrainOnCaller();
     EXPECT_EQ(answers, 8);
-    answerer.Help();
+    dispatcher.DrainOnCaller();
     EXPECT_EQ(answers, 10);
-    answerer.Help();
+    dispatcher.DrainOnCaller();
     EXPECT_TRUE(ended.empty());
     let_go.set_value();
   }
@@ -94,21 +94,21 @@ TEST(AnswererTest, ACallAnswersAFewThatWaitAndGroupsEndInTheirOrder) {
   EXPECT_EQ(ended, (std::vector<int>{1, 2, 3}));
 }
 
-TEST(AnswererTest, EachBatchIsAnsweredOnceHoweverManyCallsHelp) {
+TEST(ReplyDispatcherTest, EachBatchIsAnsweredOnceHoweverManyCallsHelp) {
   constexpr int kGroups = 300, kCallers = 3;
   std::vector<std::atomic<int>> answers(kGroups);
   std::vector<int> ended;
   {
-    Answerer answerer;
+    ReplyDispatcher dispatcher;
     std::atomic<bool> over = false;
     std::vector<std::thread> callers;
     for (int i = 0; i < kCallers; ++i) {
       callers.emplace_back([&] {
-        while (!over) answerer.Help();
+        while (!over) dispatcher.DrainOnCaller();
       });
     }
     for (int i = 0; i < kGroups; ++i) {
-      answerer.Post(Group(i % 40, answers[i], [&ended, i] { ended.push_back(i); }));
+      dispatcher.Post(Group(i % 40, answers[i], [&ended, i] { ended.push_back(i); }));
     }
     over = true;
     for (std::thread& caller : callers) caller.join();

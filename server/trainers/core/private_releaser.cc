@@ -1,4 +1,4 @@
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,23 +23,23 @@ absl::StatusOr<size_t> OneOfTheBest(absl::Span<const int64_t> scores, PrivateRan
 
 }  // namespace
 
-absl::StatusOr<Share> Share::WithAmount(uint64_t amount) const {
+absl::StatusOr<BudgetShare> BudgetShare::WithAmount(uint64_t amount) const {
   switch (kind_) {
     case Kind::kNone:
       return *this;
     case Kind::kEpsilon: {
       COPPICE_ASSIGN_OR_RETURN(const Budget budget, Budget::FromNanos(amount));
-      return Share(budget);
+      return BudgetShare(budget);
     }
     case Kind::kRho: {
       COPPICE_ASSIGN_OR_RETURN(const Rho rho, Rho::FromPicos(amount));
-      return Share(rho);
+      return BudgetShare(rho);
     }
   }
   return absl::InternalError("a share of no kind");
 }
 
-absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& share) {
+absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& share) {
   if (!share.is_private()) return 0.0;
   if (!share.is_concentrated()) {
     return static_cast<double>(sensitivity.l1) / share.budget().epsilon();
@@ -49,8 +49,8 @@ absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const Share& s
   return static_cast<double>(deviation) / std::sqrt(2.0);
 }
 
-absl::StatusOr<size_t> Releaser::Select(absl::Span<const int64_t> scores, const Share& share,
-                                        uint64_t range) {
+absl::StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores,
+                                               const BudgetShare& share, uint64_t range) {
   if (!share.is_private()) return OneOfTheBest(scores, random_);
   if (share.is_concentrated()) {
     return ExponentialMechanism(scores, share.rho().ForSelection(), range, random_);
@@ -60,8 +60,9 @@ absl::StatusOr<size_t> Releaser::Select(absl::Span<const int64_t> scores, const 
              : ExponentialMechanism(scores, share.budget(), range, random_);
 }
 
-absl::StatusOr<std::vector<int64_t>> Releaser::Sums(absl::Span<const int64_t> sums,
-                                                    uint64_t sensitivity, const Share& share) {
+absl::StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int64_t> sums,
+                                                           uint64_t sensitivity,
+                                                           const BudgetShare& share) {
   if (!share.is_private()) return std::vector<int64_t>(sums.begin(), sums.end());
   if (share.is_concentrated()) {
     return absl::InternalError("a share of rho needs a sensitivity in L2: Measure()");
@@ -69,8 +70,9 @@ absl::StatusOr<std::vector<int64_t>> Releaser::Sums(absl::Span<const int64_t> su
   return ReleaseSums(sums, sensitivity, share.budget(), random_);
 }
 
-absl::StatusOr<Measured> Releaser::Measure(absl::Span<const int64_t> sums,
-                                           const Sensitivity& sensitivity, const Share& share) {
+absl::StatusOr<Measured> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
+                                                  const Sensitivity& sensitivity,
+                                                  const BudgetShare& share) {
   Measured measured;
   COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
   if (share.is_concentrated()) {

@@ -1,4 +1,4 @@
-#include "server/trainers/core/releaser.h"
+#include "server/trainers/core/private_releaser.h"
 
 #include <cmath>
 #include <map>
@@ -19,17 +19,17 @@ using testing::StatusIs;
 constexpr uint64_t kDraws = 20'000;
 
 std::map<size_t, uint64_t> Chosen(SelectionRule rule, const std::vector<int64_t>& scores,
-                                  const Share& share, uint64_t range) {
+                                  const BudgetShare& share, uint64_t range) {
   SeededRandom random(7);
-  Releaser releaser(rule, random);
+  PrivateReleaser releaser(rule, random);
   std::map<size_t, uint64_t> chosen;
   for (uint64_t i = 0; i < kDraws; ++i) ++chosen[*releaser.Select(scores, share, range)];
   return chosen;
 }
 
-TEST(ReleaserTest, WithoutPrivacyOneOfTheBestIsTakenEachAsLikely) {
+TEST(PrivateReleaserTest, WithoutPrivacyOneOfTheBestIsTakenEachAsLikely) {
   for (const SelectionRule rule : {SelectionRule::kPermuteAndFlip, SelectionRule::kExponential}) {
-    const auto chosen = Chosen(rule, {3, 5, -1, 5, 5}, Share::WithoutPrivacy(), 2);
+    const auto chosen = Chosen(rule, {3, 5, -1, 5, 5}, BudgetShare::WithoutPrivacy(), 2);
     EXPECT_EQ(chosen.size(), 3u);
     for (const size_t place : {1, 3, 4}) {
       EXPECT_TRUE((BinomialPlan{1.0 / 3, kDraws}.Accepts(chosen.at(place)))) << place;
@@ -39,8 +39,8 @@ TEST(ReleaserTest, WithoutPrivacyOneOfTheBestIsTakenEachAsLikely) {
 
 // Two candidates one apart, with epsilon 1 and range 2: exp(-1/2) = 0.6065 is the odds of the
 // second in the exponential mechanism, and what its coin shows when permute and flip asks it first.
-TEST(ReleaserTest, EachRuleHasItsLaw) {
-  const Share share(*Budget::Parse("1"));
+TEST(PrivateReleaserTest, EachRuleHasItsLaw) {
+  const BudgetShare share(*Budget::Parse("1"));
   const double coin = std::exp(-0.5);
   const auto flipped = Chosen(SelectionRule::kPermuteAndFlip, {4, 3}, share, 2);
   const auto exponential = Chosen(SelectionRule::kExponential, {4, 3}, share, 2);
@@ -52,39 +52,40 @@ TEST(ReleaserTest, EachRuleHasItsLaw) {
   EXPECT_FALSE(weighs.Accepts(flipped.at(1)));
 }
 
-TEST(ReleaserTest, SumsAreExactWithoutPrivacyAndNoisyWithIt) {
+TEST(PrivateReleaserTest, SumsAreExactWithoutPrivacyAndNoisyWithIt) {
   ScriptedRandom nothing({});
-  Releaser exact(SelectionRule::kPermuteAndFlip, nothing);
-  EXPECT_EQ(*exact.Sums({3, -4}, 1, Share::WithoutPrivacy()), (std::vector<int64_t>{3, -4}));
+  PrivateReleaser exact(SelectionRule::kPermuteAndFlip, nothing);
+  EXPECT_EQ(*exact.Sums({3, -4}, 1, BudgetShare::WithoutPrivacy()), (std::vector<int64_t>{3, -4}));
 
   SeededRandom random(8);
-  Releaser noisy(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser noisy(SelectionRule::kPermuteAndFlip, random);
   uint64_t kept = 0;
   for (uint64_t i = 0; i < kDraws; ++i) {
-    kept += *noisy.Sums({3}, 2, Share(*Budget::Parse("1"))) == std::vector<int64_t>{3} ? 1 : 0;
+    kept +=
+        *noisy.Sums({3}, 2, BudgetShare(*Budget::Parse("1"))) == std::vector<int64_t>{3} ? 1 : 0;
   }
   const double ratio = std::exp(-0.5);
   EXPECT_TRUE((BinomialPlan{(1 - ratio) / (1 + ratio), kDraws}.Accepts(kept)));
   EXPECT_FALSE((BinomialPlan{(1 - ratio * ratio) / (1 + ratio * ratio), kDraws}.Accepts(kept)));
 }
 
-TEST(ReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
+TEST(PrivateReleaserTest, AFailingSourceAndAnEmptyListAreErrors) {
   ScriptedRandom random({});
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const auto unavailable = StatusIs(absl::StatusCode::kUnavailable, ::testing::_);
   const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
-  const Share share(*Budget::Parse("1"));
+  const BudgetShare share(*Budget::Parse("1"));
   EXPECT_THAT(releaser.Select({1, 2}, share, 2), unavailable);
-  EXPECT_THAT(releaser.Select({1, 2}, Share::WithoutPrivacy(), 2), unavailable);
+  EXPECT_THAT(releaser.Select({1, 2}, BudgetShare::WithoutPrivacy(), 2), unavailable);
   EXPECT_THAT(releaser.Sums({1}, 1, share), unavailable);
   EXPECT_THAT(releaser.Below(2), unavailable);
   EXPECT_THAT(releaser.Select({}, share, 2), invalid);
-  EXPECT_THAT(releaser.Select({}, Share::WithoutPrivacy(), 2), invalid);
+  EXPECT_THAT(releaser.Select({}, BudgetShare::WithoutPrivacy(), 2), invalid);
 }
 
 // rho = 1/8 is the exponential mechanism at epsilon 1, by either rule.
-TEST(ReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
-  const Share share(*Rho::FromPicos(Rho::kPicosPerRho / 8));
+TEST(PrivateReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
+  const BudgetShare share(*Rho::FromPicos(Rho::kPicosPerRho / 8));
   const double coin = std::exp(-0.5);
   for (const SelectionRule rule : {SelectionRule::kPermuteAndFlip, SelectionRule::kExponential}) {
     const auto chosen = Chosen(rule, {4, 3}, share, 2);
@@ -92,18 +93,18 @@ TEST(ReleaserTest, ARhoIsSpentByTheExponentialMechanism) {
   }
 }
 
-TEST(ReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
+TEST(PrivateReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
   SeededRandom random(9);
-  Releaser releaser(SelectionRule::kPermuteAndFlip, random);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const Sensitivity sensitivity = {.l1 = 6, .l2_squared = 16};
   // Epsilon 2: a scale of 3. Rho 1/8: a variance of 16 / (2/8) = 64, as of a scale of 8 / sqrt(2).
-  const auto laplace = *releaser.Measure({1000}, sensitivity, Share(*Budget::Parse("2")));
+  const auto laplace = *releaser.Measure({1000}, sensitivity, BudgetShare(*Budget::Parse("2")));
   EXPECT_DOUBLE_EQ(laplace.scale, 3);
-  const Share rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));
+  const BudgetShare rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));
   const auto gaussian = *releaser.Measure({1000}, sensitivity, rho);
   EXPECT_DOUBLE_EQ(gaussian.scale, 8 / std::sqrt(2.0));
   EXPECT_NEAR(static_cast<double>(gaussian.sums[0]), 1000, 100);
-  const auto exact = *releaser.Measure({1000}, sensitivity, Share::WithoutPrivacy());
+  const auto exact = *releaser.Measure({1000}, sensitivity, BudgetShare::WithoutPrivacy());
   EXPECT_EQ(exact.scale, 0);
   EXPECT_EQ(exact.sums[0], 1000);
   EXPECT_THAT(releaser.Sums({1000}, 6, rho), StatusIs(absl::StatusCode::kInternal, ::testing::_));

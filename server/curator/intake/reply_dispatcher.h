@@ -9,8 +9,8 @@
 //            are begun in the order they were posted, and groups end in that order.
 // Threads    safe to share; Post() from one thread at a time.
 
-#ifndef COPPICE_SERVER_CURATOR_INTAKE_ANSWERER_H_
-#define COPPICE_SERVER_CURATOR_INTAKE_ANSWERER_H_
+#ifndef COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_
+#define COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -28,25 +28,25 @@ namespace coppice {
 struct CommittedGroup {
   std::vector<Submission> batches;
   absl::Status status{};  // of the group; a batch that was refused has its own
-  // Called when all of them are answered, and their memory is free. Must not call the answerer.
+  // Called when all of them are answered, and their memory is free. Must not call the dispatcher.
   std::function<void()> answered;
 };
 
 // On this thread.
 void AnswerGroup(CommittedGroup& group);
 
-class Answerer {
+class ReplyDispatcher {
  public:
-  Answerer() : thread_([this] { Run(); }) {}
+  ReplyDispatcher() : thread_([this] { Run(); }) {}
   // Answers what was posted.
-  ~Answerer();
-  Answerer(const Answerer&) = delete;
-  Answerer& operator=(const Answerer&) = delete;
+  ~ReplyDispatcher();
+  ReplyDispatcher(const ReplyDispatcher&) = delete;
+  ReplyDispatcher& operator=(const ReplyDispatcher&) = delete;
 
   void Post(CommittedGroup group);
   // A call came in, on this thread, which holds no lock that an answer takes: answers a few of the
   // batches that wait.
-  void Help();
+  void DrainOnCaller();
 
  private:
   struct Posted {
@@ -73,4 +73,4 @@ class Answerer {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_CURATOR_INTAKE_ANSWERER_H_
+#endif  // COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_
