@@ -9,7 +9,7 @@
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 // A backup of a large store takes as long as its disk.
@@ -57,4 +57,4 @@ void AddAdminCommands(CLI::App& app, Action& action) {
   OnParsed(*verb, action, flags, Backup);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

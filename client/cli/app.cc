@@ -16,7 +16,7 @@
 #include "client/cli/terminal/output.h"
 #include "common/base/printable.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr int kFailed = 1;
@@ -75,4 +75,4 @@ int RunCommandLine(int argc, const char* const* argv) {
   return kFailed;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

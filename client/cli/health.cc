@@ -11,7 +11,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr char kCheck[] = "/grpc.health.v1.Health/Check";
@@ -97,4 +97,4 @@ absl::StatusOr<HealthStatus> ParseHealthResponse(absl::string_view bytes) {
   return bytes[1] == 2 ? HealthStatus::kNotServing : HealthStatus::kUnknown;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

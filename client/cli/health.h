@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddHealthCommand(CLI::App& app, Action& action);
 
@@ -19,6 +19,6 @@ enum class HealthStatus : uint8_t { kUnknown = 0, kServing = 1, kNotServing = 2 
 std::string EncodeHealthRequest(absl::string_view service);  // at most 127 bytes
 absl::StatusOr<HealthStatus> ParseHealthResponse(absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_HEALTH_H_

@@ -9,5 +9,5 @@ int main(int argc, char** argv) {
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   // And protobuf's name fields of an answer that is refused anyway.
   google::protobuf::SetLogHandler(nullptr);
-  return coppice::RunCommandLine(argc, argv);
+  return coppice::cli::RunCommandLine(argc, argv);
 }

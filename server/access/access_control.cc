@@ -6,7 +6,7 @@
 #include "common/base/status_macros.h"
 #include "server/access/policy_file.h"
 
-namespace coppice {
+namespace coppice::access {
 
 absl::StatusOr<std::unique_ptr<AccessControl>> AccessControl::Open(const std::string& path,
                                                                    bool takes_certificates) {
@@ -29,4 +29,4 @@ absl::Status AccessControl::ReloadPolicy() {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::access

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "server/access/access_policy.h"
 
-namespace coppice {
+namespace coppice::access {
 
 class AccessControl {
  public:
@@ -43,6 +43,6 @@ class AccessControl {
   std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_

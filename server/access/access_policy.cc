@@ -11,7 +11,7 @@
 #include "server/access/bearer_token.h"
 #include "server/access/method_roles.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 constexpr absl::string_view kScheme = "Bearer ";
@@ -102,4 +102,4 @@ absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& cred
                    : NoCredential(method->roles, credentials);
 }
 
-}  // namespace coppice
+}  // namespace coppice::access

@@ -27,7 +27,7 @@
 #include "common/study/sha256.h"
 #include "server/access/role.h"
 
-namespace coppice {
+namespace coppice::access {
 
 // What a call shows of its caller.
 struct Credentials {
@@ -76,6 +76,6 @@ class AccessPolicy {
   std::vector<PolicyEntry> certificates_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_

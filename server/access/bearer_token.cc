@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::access {
 
 absl::StatusOr<std::string> MakeBearerToken() {
   std::array<uint8_t, 32> secret;
@@ -25,4 +25,4 @@ absl::StatusOr<std::string> MakeBearerToken() {
 
 Sha256Digest HashOfToken(absl::string_view token) { return Sha256({token}); }
 
-}  // namespace coppice
+}  // namespace coppice::access

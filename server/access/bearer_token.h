@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "common/study/sha256.h"
 
-namespace coppice {
+namespace coppice::access {
 
 inline constexpr absl::string_view kTokenPrefix = "coppice_";
 
@@ -24,6 +24,6 @@ absl::StatusOr<std::string> MakeBearerToken();
 // Of the token's text.
 Sha256Digest HashOfToken(absl::string_view token);
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_BEARER_TOKEN_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 constexpr RoleSet kAdmins = {Role::kAdmin};
@@ -83,4 +83,4 @@ absl::Duration DeadlineOf(absl::string_view path) {
   return method != nullptr ? method->deadline : MethodRoles{}.deadline;
 }
 
-}  // namespace coppice
+}  // namespace coppice::access

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "server/access/role.h"
 
-namespace coppice {
+namespace coppice::access {
 
 struct MethodRoles {
   absl::string_view path;  // "/package.Service/Method", as gRPC's :path has it
@@ -31,6 +31,6 @@ const MethodRoles* FindMethodRoles(absl::string_view path);
 // That of its line; without one the default, for there is no such method.
 absl::Duration DeadlineOf(absl::string_view path);
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_METHOD_ROLES_H_

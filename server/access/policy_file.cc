@@ -16,7 +16,7 @@
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 using nlohmann::json;
@@ -176,4 +176,4 @@ absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path) {
   return policy;
 }
 
-}  // namespace coppice
+}  // namespace coppice::access

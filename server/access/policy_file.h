@@ -24,13 +24,13 @@
 #include "absl/strings/string_view.h"
 #include "server/access/access_policy.h"
 
-namespace coppice {
+namespace coppice::access {
 
 absl::StatusOr<AccessPolicy> ParsePolicy(absl::string_view json);
 
 // Messages begin with `path`.
 absl::StatusOr<AccessPolicy> ReadPolicy(const std::string& path);
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_POLICY_FILE_H_

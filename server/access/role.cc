@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::access {
 
 absl::string_view RoleName(Role role) {
   switch (role) {
@@ -33,4 +33,4 @@ std::string RoleSet::ToString(absl::string_view between) const {
   return text.empty() ? "nobody" : text;
 }
 
-}  // namespace coppice
+}  // namespace coppice::access

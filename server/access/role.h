@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::access {
 
 enum class Role : uint8_t {
   kDevice,   // fetches offers, sends reports
@@ -53,6 +53,6 @@ class RoleSet {
   uint8_t bits_ = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::access
 
 #endif  // COPPICE_SERVER_ACCESS_ROLE_H_

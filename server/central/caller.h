@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct Caller {
   std::string name{};     // of the policy's entry; empty without a policy
@@ -21,6 +21,6 @@ struct Caller {
   }
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_CALLER_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::central {
 
 inline constexpr absl::string_view kDatasetPrefix = "dataset/";
 inline constexpr absl::string_view kJobPrefix = "job/";
@@ -26,6 +26,6 @@ inline std::string ChunkKey(absl::string_view dataset, uint64_t chunk) {
 }
 inline std::string JobKey(absl::string_view job) { return absl::StrCat(kJobPrefix, job, "/"); }
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_CENTRAL_KEYS_H_

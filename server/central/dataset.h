@@ -12,7 +12,7 @@
 #include "server/ledger/account.h"
 #include "server/ledger/accounting.h"
 
-namespace coppice {
+namespace coppice::central {
 
 // The numbers are those of the wire.
 enum class DatasetState : uint8_t { kUploading = 1, kReady = 2, kDeleted = 3 };
@@ -21,7 +21,7 @@ struct DatasetSpec {
   std::string id;          // empty: the curator makes one
   std::string request_id;  // chosen by the caller; repeating it returns the dataset it made
   std::shared_ptr<const Schema> schema;
-  BudgetCap cap;
+  ledger::BudgetCap cap;
   std::string owner{};  // empty: admins alone see it
 };
 
@@ -31,7 +31,7 @@ struct DatasetInfo {
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;
   uint64_t rows = 0;
-  Account account;
+  ledger::Account account;
   std::string owner{};
 };
 
@@ -42,6 +42,6 @@ struct DatasetUse {
   std::shared_ptr<const void> pin;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_DATASET_H_

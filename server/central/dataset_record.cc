@@ -11,7 +11,7 @@
 #include "server/central/row_block.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::central {
 
 static_assert(static_cast<int>(DatasetState::kUploading) == v1::DATASET_STATE_UPLOADING);
 static_assert(static_cast<int>(DatasetState::kReady) == v1::DATASET_STATE_READY);
@@ -44,12 +44,12 @@ std::string EncodeDataset(const DatasetEntry& entry) {
 
 absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::DatasetRecord record,
-                           ParseRecord<v1::DatasetRecord>(key, bytes));
+                           storage::ParseRecord<v1::DatasetRecord>(key, bytes));
   if (record.state() < v1::DATASET_STATE_UPLOADING || record.state() > v1::DATASET_STATE_DELETED) {
-    return CorruptRecord(key, "has an unknown state");
+    return storage::CorruptRecord(key, "has an unknown state");
   }
   absl::StatusOr<Schema> schema = FromProto(record.schema());
-  if (!schema.ok()) return CorruptRecord(key, schema.status().message());
+  if (!schema.ok()) return storage::CorruptRecord(key, schema.status().message());
   return DatasetEntry{.state = static_cast<DatasetState>(record.state()),
                       .created_unix_seconds = record.created_unix_seconds(),
                       .schema = std::make_shared<const Schema>(*std::move(schema)),
@@ -62,16 +62,16 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
                       .owner = record.owner()};
 }
 
-absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
-                                       const DatasetEntry& entry) {
+absl::StatusOr<v1::RowBlock> ReadChunk(const storage::Store& store, absl::string_view id,
+                                       uint64_t chunk, const DatasetEntry& entry) {
   const std::string key = ChunkKey(id, chunk);
-  COPPICE_ASSIGN_OR_RETURN(v1::RowBlock block, ReadRecord<v1::RowBlock>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
   const absl::Status sound = CheckRows(block, *entry.schema).status();
-  if (!sound.ok()) return CorruptRecord(key, sound.message());
+  if (!sound.ok()) return storage::CorruptRecord(key, sound.message());
   return block;
 }
 
-absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id,
+absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
                                const DatasetEntry& entry) {
   Table table(entry.schema);
   table.Reserve(entry.rows);
@@ -80,7 +80,7 @@ absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id,
     AppendRows(block, table);
   }
   if (table.num_rows() == entry.rows) return table;
-  return CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
+  return storage::CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

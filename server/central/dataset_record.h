@@ -17,7 +17,7 @@
 #include "server/central/dataset.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct DatasetEntry {
   DatasetState state = DatasetState::kUploading;
@@ -40,12 +40,13 @@ std::string EncodeDataset(const DatasetEntry& entry);
 absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);
 
 // Reads one chunk and checks it against the schema.
-absl::StatusOr<v1::RowBlock> ReadChunk(const Store& store, absl::string_view id, uint64_t chunk,
-                                       const DatasetEntry& entry);
+absl::StatusOr<v1::RowBlock> ReadChunk(const storage::Store& store, absl::string_view id,
+                                       uint64_t chunk, const DatasetEntry& entry);
 
 // Its rows, chunk by chunk.
-absl::StatusOr<Table> ReadRows(const Store& store, absl::string_view id, const DatasetEntry& entry);
+absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
+                               const DatasetEntry& entry);
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_DATASET_RECORD_H_

@@ -16,7 +16,7 @@
 #include "server/models/ids.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 struct Dataset {
@@ -32,7 +32,7 @@ struct Dataset {
 
 class StoredDatasets final : public Datasets {
  public:
-  StoredDatasets(Store& store, Ledger& ledger, std::function<int64_t()> clock,
+  StoredDatasets(storage::Store& store, ledger::Ledger& ledger, std::function<int64_t()> clock,
                  const DatasetLimits& limits)
       : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
 
@@ -41,7 +41,7 @@ class StoredDatasets final : public Datasets {
         store_.Scan(kDatasetPrefix, [this](absl::string_view key, absl::string_view bytes) {
           COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
           const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
-          if (!ledger_.Get(id).ok()) return CorruptRecord(key, "has no ledger");
+          if (!ledger_.Get(id).ok()) return storage::CorruptRecord(key, "has no ledger");
           Show(id, std::move(entry));
           return absl::OkStatus();
         }));
@@ -55,22 +55,22 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec) override {
-    COPPICE_RETURN_IF_ERROR(CheckRequestId(spec.request_id));
-    COPPICE_RETURN_IF_ERROR(CheckNewId("dataset_id", spec.id));
+    COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
+    COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
     const std::string hash = HashRequest(spec);
     const std::lock_guard change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
                              MadeBy(spec.request_id, hash, spec.owner));
     if (made.has_value()) return Get(*made);
-    COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(spec.id));
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
     COPPICE_RETURN_IF_ERROR(CheckUnused(id));
     DatasetEntry entry{.created_unix_seconds = clock_(),
                        .schema = spec.schema,
                        .request_id = spec.request_id,
                        .request_hash = hash,
                        .owner = spec.owner};
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(DatasetKey(id), EncodeDataset(entry));
     const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
     if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
@@ -95,7 +95,7 @@ class StoredDatasets final : public Datasets {
       return absl::FailedPreconditionError(
           absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
     }
-    StoreBatch batch;
+    storage::StoreBatch batch;
     if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, entry, batch));
     if (complete) entry.state = DatasetState::kReady;
     batch.Put(DatasetKey(id), EncodeDataset(entry));
@@ -106,7 +106,7 @@ class StoredDatasets final : public Datasets {
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const override {
     COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, FactsOf(id));
-    COPPICE_ASSIGN_OR_RETURN(Account account, ledger_.Get(id));
+    COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id));
     return DatasetInfo{.id = std::string(id),
                        .state = entry.state,
                        .created_unix_seconds = entry.created_unix_seconds,
@@ -163,7 +163,7 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<DatasetUse> Use(absl::string_view id) override {
-    COPPICE_ASSIGN_OR_RETURN(const Account account, ledger_.Get(id));
+    COPPICE_ASSIGN_OR_RETURN(const ledger::Account account, ledger_.Get(id));
     const std::lock_guard lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return NoDataset(id);
@@ -204,7 +204,7 @@ class StoredDatasets final : public Datasets {
   // A dataset whose creation failed, and may be on the disk.
   struct UnresolvedCreation {
     std::string id;
-    BudgetCap cap;
+    ledger::BudgetCap cap;
   };
 
   static absl::Status NoDataset(absl::string_view id) {
@@ -300,7 +300,7 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
-                        DatasetEntry& entry, StoreBatch& batch) const {
+                        DatasetEntry& entry, storage::StoreBatch& batch) const {
     std::string bytes = block.SerializeAsString();
     if (entry.rows + rows > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
       return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
@@ -330,7 +330,7 @@ class StoredDatasets final : public Datasets {
     }
     entry.state = DatasetState::kDeleted;
     entry.rows = entry.chunks = entry.bytes = 0;
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.DeletePrefix(ChunkPrefix(id));
     batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -349,7 +349,7 @@ class StoredDatasets final : public Datasets {
         return absl::UnavailableError(
             absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
       }
-      StoreBatch batch;
+      storage::StoreBatch batch;
       batch.DeletePrefix(ChunkPrefix(id));
       COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     }
@@ -361,15 +361,15 @@ class StoredDatasets final : public Datasets {
     COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
     entry.purged = true;
     const std::lock_guard change(change_mutex_);
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     Show(std::string(id), std::move(entry));
     return absl::OkStatus();
   }
 
-  Store& store_;
-  Ledger& ledger_;
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
   const std::function<int64_t()> clock_;
   const DatasetLimits limits_;
 
@@ -383,7 +383,8 @@ class StoredDatasets final : public Datasets {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(Store& store, Ledger& ledger,
+absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
+                                                         ledger::Ledger& ledger,
                                                          std::function<int64_t()> clock,
                                                          const DatasetLimits& limits) {
   auto datasets = std::make_unique<StoredDatasets>(store, ledger, std::move(clock), limits);
@@ -391,4 +392,4 @@ absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(Store& store, Ledger& l
   return datasets;
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

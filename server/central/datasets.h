@@ -35,7 +35,7 @@
 #include "server/ledger/ledger.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::central {
 
 // Of one dataset.
 struct DatasetLimits {
@@ -47,7 +47,8 @@ class Datasets {
  public:
   // `clock` returns seconds since 1970 and dates records, no more. A deletion that was cut short is
   // ended.
-  static absl::StatusOr<std::unique_ptr<Datasets>> Open(Store& store, Ledger& ledger,
+  static absl::StatusOr<std::unique_ptr<Datasets>> Open(storage::Store& store,
+                                                        ledger::Ledger& ledger,
                                                         std::function<int64_t()> clock,
                                                         const DatasetLimits& limits = {});
   virtual ~Datasets() = default;
@@ -88,6 +89,6 @@ class Datasets {
   virtual absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_DATASETS_H_

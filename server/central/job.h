@@ -12,7 +12,7 @@
 #include "server/ledger/accounting.h"
 #include "server/trainers/core/settings.h"
 
-namespace coppice {
+namespace coppice::central {
 
 // The numbers are those of the wire.
 enum class JobState : uint8_t { kQueued = 1, kRunning = 2, kDone = 3, kFailed = 4, kCancelled = 5 };
@@ -23,7 +23,7 @@ struct JobSpec {
   std::string algorithm;
   uint64_t epsilon_nanos = 0;
   uint64_t delta_atto = 0;
-  Settings settings{};
+  trainers::Settings settings{};
 };
 
 struct JobRequest {
@@ -44,12 +44,12 @@ struct JobInfo {
   double progress = 0;      // while it runs
   double seconds_left = 0;  // while it runs, whole; 0: not known
   std::string reason{};     // why it failed or was cancelled, or what it waits for
-  Cost cost{};
+  ledger::Cost cost{};
   std::vector<std::string> warnings{};
 };
 
 struct JobPreview {
-  Cost cost;
+  ledger::Cost cost;
   std::vector<Release> releases;
   absl::Status fits;
   std::vector<std::string> warnings;
@@ -65,6 +65,6 @@ class JobWatcher {
   virtual void OnStop() = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOB_H_

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-namespace coppice {
+namespace coppice::central {
 
 absl::Status JobBook::NoJob(absl::string_view id) {
   return absl::NotFoundError(absl::StrCat("there is no job ", id));
@@ -105,4 +105,4 @@ void JobBook::StopWatchers() {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

@@ -26,7 +26,7 @@
 #include "server/central/jobs.h"
 #include "server/models/models.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct Job {
   explicit Job(JobEntry made) : id(made.info.id), entry(std::move(made)) {}
@@ -36,7 +36,7 @@ struct Job {
 
   // For whoever changes jobs, under a lock of theirs. Both are let go when the job ends.
   DatasetUse use;
-  ModelClaim claim;
+  models::ModelClaim claim;
   // Giving its cost back failed, and may be on the disk: it must not begin any more.
   bool returning = false;
 
@@ -81,6 +81,6 @@ class JobBook {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOB_BOOK_H_

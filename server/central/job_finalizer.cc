@@ -9,7 +9,7 @@
 #include "server/central/central_keys.h"
 #include "server/central/job_record.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 constexpr int64_t kDay = 86400;  // in seconds
@@ -19,7 +19,7 @@ constexpr int64_t kDay = 86400;  // in seconds
 absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
   JobEntry entry = book_.FactsOf(job);
   entry.info = Ended(job, JobState::kCancelled, std::string(reason));
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
   job.returning = true;
   COPPICE_RETURN_IF_ERROR(
@@ -31,12 +31,12 @@ absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
 
 absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>& model) {
   JobInfo ended = Ended(job, JobState::kDone, "");
-  ModelInfo made{.id = ended.model,
-                 .source = MakeName(kJobs, job.id),
-                 .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
-                 .model = model};
-  StoreBatch batch;
-  Models::Put(made, batch);
+  models::ModelInfo made{.id = ended.model,
+                         .source = MakeName(kJobs, job.id),
+                         .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
+                         .model = model};
+  storage::StoreBatch batch;
+  models::Models::Put(made, batch);
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, model->certificate().releases, std::move(batch)));
   models_.Publish(std::move(made));  // before the job is seen as done
   Show(job, std::move(ended));
@@ -45,7 +45,7 @@ absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>&
 
 absl::Status JobFinalizer::FinishWithoutModel(Job& job, const absl::Status& why) {
   JobInfo ended = Unreleased(job, why);
-  COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, StoreBatch()));
+  COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, storage::StoreBatch()));
   Show(job, std::move(ended));
   return absl::OkStatus();
 }
@@ -70,7 +70,7 @@ JobInfo JobFinalizer::Unreleased(const Job& job, const absl::Status& why) const 
 }
 
 absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
-                                  absl::Span<const Release> made, StoreBatch batch) const {
+                                  absl::Span<const Release> made, storage::StoreBatch batch) const {
   JobEntry entry = book_.FactsOf(job);
   entry.info = ended;
   batch.Put(JobKey(job.id), EncodeJob(entry));
@@ -91,8 +91,8 @@ absl::Status JobFinalizer::AlsoIfDoneBefore(const Job& job, JobState state,
 
 void JobFinalizer::Show(Job& job, JobInfo ended) {
   job.use = DatasetUse();
-  job.claim = ModelClaim();
+  job.claim = models::ModelClaim();
   book_.Show(job, std::move(ended));
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

@@ -24,12 +24,12 @@
 #include "server/models/models.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::central {
 
 class JobFinalizer {
  public:
-  JobFinalizer(Store& store, Ledger& ledger, Models& models, const std::function<int64_t()>& clock,
-               JobBook& book)
+  JobFinalizer(storage::Store& store, ledger::Ledger& ledger, models::Models& models,
+               const std::function<int64_t()>& clock, JobBook& book)
       : store_(store), ledger_(ledger), models_(models), clock_(clock), book_(book) {}
 
   // A job that has not begun. After an error it must not begin any more.
@@ -48,17 +48,17 @@ class JobFinalizer {
   // Writes the end of a job that has begun, with the releases that it made and what else is in
   // `batch`.
   absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
-                      StoreBatch batch) const;
+                      storage::StoreBatch batch) const;
   absl::Status AlsoIfDoneBefore(const Job& job, JobState state, const absl::Status& status) const;
   void Show(Job& job, JobInfo ended);
 
-  Store& store_;
-  Ledger& ledger_;
-  Models& models_;
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
+  models::Models& models_;
   const std::function<int64_t()>& clock_;
   JobBook& book_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOB_FINALIZER_H_

@@ -10,13 +10,13 @@
 #include "common/privacy/delta.h"
 #include "common/wire/field_error.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
-absl::StatusOr<const Trainer*> FindOffered(const std::string& name,
-                                           absl::Span<const Trainer* const> trainers) {
+absl::StatusOr<const trainers::Trainer*> FindOffered(
+    const std::string& name, absl::Span<const trainers::Trainer* const> trainers) {
   std::vector<std::string> names;
-  for (const Trainer* trainer : trainers) {
+  for (const trainers::Trainer* trainer : trainers) {
     if (!trainer->info().is_private) continue;
     if (trainer->info().name == name) return trainer;
     names.push_back(trainer->info().name);
@@ -25,7 +25,7 @@ absl::StatusOr<const Trainer*> FindOffered(const std::string& name,
                                                    absl::StrJoin(names, ", ")));
 }
 
-absl::Status CheckSuits(const AlgorithmInfo& algorithm, const Schema& schema,
+absl::Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& schema,
                         Neighbours neighbours) {
   if (algorithm.neighbours != neighbours) {
     return FieldError(
@@ -43,7 +43,7 @@ absl::Status CheckSuits(const AlgorithmInfo& algorithm, const Schema& schema,
 }  // namespace
 
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
-                                absl::Span<const Trainer* const> trainers) {
+                                absl::Span<const trainers::Trainer* const> trainers) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered(spec.algorithm, trainers));
   COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, neighbours));
@@ -58,11 +58,11 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neigh
   }
   plan.options = {.epsilon = *epsilon, .delta_atto = spec.delta_atto, .settings = spec.settings};
   COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
-  COPPICE_ASSIGN_OR_RETURN(plan.cost, CostOf(plan.releases));
+  COPPICE_ASSIGN_OR_RETURN(plan.cost, ledger::CostOf(plan.releases));
   if (plan.cost.epsilon_nanos > spec.epsilon_nanos || plan.cost.delta_atto > spec.delta_atto) {
     return absl::InternalError(absl::StrCat(
-        spec.algorithm, " plans releases of epsilon ", EpsilonText(plan.cost.epsilon_nanos),
-        " and delta ", DeltaText(plan.cost.delta_atto), ", more than it was given"));
+        spec.algorithm, " plans releases of epsilon ", ledger::EpsilonText(plan.cost.epsilon_nanos),
+        " and delta ", ledger::DeltaText(plan.cost.delta_atto), ", more than it was given"));
   }
   COPPICE_ASSIGN_OR_RETURN(plan.warnings, plan.trainer->Warnings(schema, plan.options));
   return plan;
@@ -74,13 +74,14 @@ absl::Status CheckResult(const Model& model, const Schema& schema,
     return absl::InternalError("the model is not of the dataset's schema");
   }
   COPPICE_RETURN_IF_ERROR(CheckCertificate(model.certificate()));
-  COPPICE_ASSIGN_OR_RETURN(const Cost made, CostOf(model.certificate().releases));
-  COPPICE_ASSIGN_OR_RETURN(const Cost reserved, CostOf(planned));
+  COPPICE_ASSIGN_OR_RETURN(const ledger::Cost made, ledger::CostOf(model.certificate().releases));
+  COPPICE_ASSIGN_OR_RETURN(const ledger::Cost reserved, ledger::CostOf(planned));
   if (made == reserved) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("the model's releases cost epsilon ", EpsilonText(made.epsilon_nanos), " (rho ",
-                   RhoText(made.rho_pico), "), planned were epsilon ",
-                   EpsilonText(reserved.epsilon_nanos), " (rho ", RhoText(reserved.rho_pico), ")"));
+      absl::StrCat("the model's releases cost epsilon ", ledger::EpsilonText(made.epsilon_nanos),
+                   " (rho ", ledger::RhoText(made.rho_pico), "), planned were epsilon ",
+                   ledger::EpsilonText(reserved.epsilon_nanos), " (rho ",
+                   ledger::RhoText(reserved.rho_pico), ")"));
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

@@ -19,24 +19,24 @@
 #include "server/ledger/accounting.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct JobPlan {
-  const Trainer* trainer = nullptr;
-  TrainOptions options;
+  const trainers::Trainer* trainer = nullptr;
+  trainers::TrainOptions options;
   std::vector<Release> releases;
-  Cost cost;
+  ledger::Cost cost;
   std::vector<std::string> warnings;
 };
 
 absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
-                                absl::Span<const Trainer* const> trainers);
+                                absl::Span<const trainers::Trainer* const> trainers);
 
 // OK if `model`, trained by that plan, may be released: it is of the dataset's schema and its
 // certificate costs what was planned. Internal otherwise.
 absl::Status CheckResult(const Model& model, const Schema& schema,
                          absl::Span<const Release> planned);
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOB_PLAN_H_

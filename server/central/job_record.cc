@@ -10,7 +10,7 @@
 #include "server/central/central_keys.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 static_assert(static_cast<int>(JobState::kQueued) == v1::JOB_STATE_QUEUED);
@@ -70,7 +70,7 @@ std::string HashRequest(const JobRequest& request) {
   return std::string(digest.begin(), digest.end());
 }
 
-v1::Cost ToProto(const Cost& cost) {
+v1::Cost ToProto(const ledger::Cost& cost) {
   v1::Cost proto;
   proto.set_epsilon_nanos(cost.epsilon_nanos);
   proto.set_delta_atto(cost.delta_atto);
@@ -107,16 +107,17 @@ std::string EncodeJob(const JobEntry& entry) {
 }
 
 absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::JobRecord record, ParseRecord<v1::JobRecord>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(const v1::JobRecord record,
+                           storage::ParseRecord<v1::JobRecord>(key, bytes));
   const v1::Job& job = record.job();
   absl::StatusOr<std::string> id = ParseName(kJobs, job.name());
   absl::StatusOr<std::string> dataset = ParseName(kDatasets, job.spec().dataset());
   absl::StatusOr<std::string> model = ParseName(kModels, job.model());
   if (!id.ok() || !dataset.ok() || !model.ok() || key != JobKey(*id)) {
-    return CorruptRecord(key, "has the job of another key");
+    return storage::CorruptRecord(key, "has the job of another key");
   }
   if (job.state() < v1::JOB_STATE_QUEUED || job.state() > v1::JOB_STATE_CANCELLED) {
-    return CorruptRecord(key, "has an unknown state");
+    return storage::CorruptRecord(key, "has an unknown state");
   }
   JobEntry entry{.info = ToInfo(job, *std::move(id), *std::move(dataset), *std::move(model)),
                  .planned = FromProto(record.planned()),
@@ -125,4 +126,4 @@ absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view byte
   return entry;
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

@@ -15,7 +15,7 @@
 #include "coppice/v1/training.pb.h"
 #include "server/central/job.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct JobEntry {
   JobInfo info;
@@ -27,12 +27,12 @@ struct JobEntry {
 // SHA-256 of all that `request` asks for, its ids included and its request id not.
 std::string HashRequest(const JobRequest& request);
 
-v1::Cost ToProto(const Cost& cost);
+v1::Cost ToProto(const ledger::Cost& cost);
 v1::Job ToProto(const JobInfo& info);
 
 std::string EncodeJob(const JobEntry& entry);
 absl::StatusOr<JobEntry> DecodeJob(absl::string_view key, absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOB_RECORD_H_

@@ -26,7 +26,7 @@
 #include "server/models/ids.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 // Of the thread that calls it, and of those it starts: training takes what others leave.
@@ -37,9 +37,9 @@ void LowerPriority() {
 
 class StoredJobs final : public Jobs {
  public:
-  StoredJobs(Store& store, Ledger& ledger, Datasets& datasets, Models& models,
-             absl::Span<const Trainer* const> trainers, std::function<int64_t()> clock,
-             const JobOptions& options)
+  StoredJobs(storage::Store& store, ledger::Ledger& ledger, Datasets& datasets,
+             models::Models& models, absl::Span<const trainers::Trainer* const> trainers,
+             std::function<int64_t()> clock, const JobOptions& options)
       : store_(store),
         ledger_(ledger),
         datasets_(datasets),
@@ -89,9 +89,9 @@ class StoredJobs final : public Jobs {
     for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
   }
 
-  std::vector<const AlgorithmInfo*> Algorithms() const override {
-    std::vector<const AlgorithmInfo*> infos;
-    for (const Trainer* trainer : trainers_) {
+  std::vector<const trainers::AlgorithmInfo*> Algorithms() const override {
+    std::vector<const trainers::AlgorithmInfo*> infos;
+    for (const trainers::Trainer* trainer : trainers_) {
       if (trainer->info().is_private) infos.push_back(&trainer->info());
     }
     return infos;
@@ -101,7 +101,8 @@ class StoredJobs final : public Jobs {
     COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
     COPPICE_ASSIGN_OR_RETURN(
         JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap.neighbours, trainers_));
-    COPPICE_ASSIGN_OR_RETURN(const Quote quote, ledger_.Preview(spec.dataset, plan.releases));
+    COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote,
+                             ledger_.Preview(spec.dataset, plan.releases));
     // What Submit() would say of the dataset comes before what it would say of the budget.
     const absl::Status usable = datasets_.Use(spec.dataset).status();
     return JobPreview{.cost = quote.cost,
@@ -111,9 +112,9 @@ class StoredJobs final : public Jobs {
   }
 
   absl::StatusOr<JobInfo> Submit(const JobRequest& request) override {
-    COPPICE_RETURN_IF_ERROR(CheckRequestId(request.request_id));
-    COPPICE_RETURN_IF_ERROR(CheckNewId("job_id", request.id));
-    COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", request.model));
+    COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id));
+    COPPICE_RETURN_IF_ERROR(models::CheckNewId("job_id", request.id));
+    COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", request.model));
     const std::string hash = HashRequest(request);
     const std::lock_guard change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
@@ -122,7 +123,7 @@ class StoredJobs final : public Jobs {
     if (made != nullptr) return book_.InfoOf(*made);
     COPPICE_RETURN_IF_ERROR(CheckTaking());
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(JobKey(job->id), EncodeJob(job->entry));
     const absl::Status charged =
         ledger_.Reserve(request.spec.dataset, job->id, job->entry.planned, std::move(batch));
@@ -206,12 +207,12 @@ class StoredJobs final : public Jobs {
     const JobSpec& spec = request.spec;
     COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(spec.dataset));
     COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
-    COPPICE_ASSIGN_OR_RETURN(const std::string id, IdOrRandom(request.id));
+    COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id));
     if (book_.Find(id).ok()) {
       return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));
     }
     const std::string& model = request.model.empty() ? id : request.model;
-    COPPICE_ASSIGN_OR_RETURN(ModelClaim claim, models_.Claim(model));
+    COPPICE_ASSIGN_OR_RETURN(models::ModelClaim claim, models_.Claim(model));
     auto job = std::make_shared<Job>(JobEntry{.info = {.id = id,
                                                        .spec = spec,
                                                        .created_unix_seconds = clock_(),
@@ -252,8 +253,8 @@ class StoredJobs final : public Jobs {
   }
 
   bool IsOnHold(const std::string& dataset) const {
-    const absl::StatusOr<Account> account = ledger_.Get(dataset);
-    return account.ok() && account->hold.reason != LedgerHold::kNone;
+    const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset);
+    return account.ok() && account->hold.reason != ledger::LedgerHold::kNone;
   }
 
   absl::Status EndInterrupted(JobEntry entry, absl::string_view reason) {
@@ -266,7 +267,7 @@ class StoredJobs final : public Jobs {
   absl::Status QueueAgain(JobEntry entry) {
     const auto job = std::make_shared<Job>(std::move(entry));
     absl::StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
-    absl::StatusOr<ModelClaim> claim = models_.Claim(job->entry.info.model);
+    absl::StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
     if (!use.ok() || !claim.ok()) {
       book_.Add(job);
       return finalizer_.CancelAndRefund(*job, (use.ok() ? claim.status() : use.status()).message());
@@ -337,7 +338,7 @@ class StoredJobs final : public Jobs {
     entry.info.state = JobState::kRunning;
     entry.info.started_unix_seconds = clock_();
     entry.info.reason.clear();
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(JobKey(job.id), EncodeJob(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     book_.Show(job, std::move(entry.info));
@@ -429,11 +430,11 @@ class StoredJobs final : public Jobs {
                                     [&flag] { return flag.load(); });
   }
 
-  Store& store_;
-  Ledger& ledger_;
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
   Datasets& datasets_;
-  Models& models_;
-  const std::vector<const Trainer*> trainers_;
+  models::Models& models_;
+  const std::vector<const trainers::Trainer*> trainers_;
   const std::function<int64_t()> clock_;
   const JobOptions options_;
 
@@ -456,11 +457,10 @@ class StoredJobs final : public Jobs {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Jobs>> Jobs::Open(Store& store, Ledger& ledger, Datasets& datasets,
-                                                 Models& models,
-                                                 absl::Span<const Trainer* const> trainers,
-                                                 std::function<int64_t()> clock,
-                                                 const JobOptions& options) {
+absl::StatusOr<std::unique_ptr<Jobs>> Jobs::Open(
+    storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
+    absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
+    const JobOptions& options) {
   auto jobs = std::make_unique<StoredJobs>(store, ledger, datasets, models, trainers,
                                            std::move(clock), options);
   COPPICE_RETURN_IF_ERROR(jobs->LoadAll());
@@ -468,4 +468,4 @@ absl::StatusOr<std::unique_ptr<Jobs>> Jobs::Open(Store& store, Ledger& ledger, D
   return jobs;
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

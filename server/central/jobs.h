@@ -44,7 +44,7 @@
 #include "server/storage/store.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::central {
 
 struct JobOptions {
   size_t threads = 1;                                         // jobs at a time; 0: none is taken
@@ -58,14 +58,13 @@ class Jobs {
   // algorithms that there are; those without privacy are not offered. `clock` returns seconds since
   // 1970 and dates records, no more. All of these must outlive the jobs, and `models` have been
   // loaded.
-  static absl::StatusOr<std::unique_ptr<Jobs>> Open(Store& store, Ledger& ledger,
-                                                    Datasets& datasets, Models& models,
-                                                    absl::Span<const Trainer* const> trainers,
-                                                    std::function<int64_t()> clock,
-                                                    const JobOptions& options);
+  static absl::StatusOr<std::unique_ptr<Jobs>> Open(
+      storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
+      absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
+      const JobOptions& options);
   virtual ~Jobs() = default;
 
-  virtual std::vector<const AlgorithmInfo*> Algorithms() const = 0;
+  virtual std::vector<const trainers::AlgorithmInfo*> Algorithms() const = 0;
 
   // Spends nothing.
   virtual absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const = 0;
@@ -92,6 +91,6 @@ class Jobs {
   virtual void Drain(absl::Time deadline) = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_JOBS_H_

@@ -4,7 +4,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 void CopyRow(const v1::RowBlock& block, size_t row, Row& out) {
@@ -83,4 +83,4 @@ void AppendRows(const v1::RowBlock& block, Table& table) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::central

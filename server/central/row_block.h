@@ -13,7 +13,7 @@
 #include "common/schema/schema.h"
 #include "coppice/v1/dataset.pb.h"
 
-namespace coppice {
+namespace coppice::central {
 
 inline constexpr size_t kMaxRowsPerBlock = 65536;
 
@@ -24,6 +24,6 @@ absl::StatusOr<size_t> CheckRows(const v1::RowBlock& block, const Schema& schema
 // Adds the rows of a block that was checked.
 void AppendRows(const v1::RowBlock& block, Table& table);
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_ROW_BLOCK_H_

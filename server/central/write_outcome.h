@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 
-namespace coppice {
+namespace coppice::central {
 
 inline bool WriteOutcomeUnknown(const absl::Status& status) {
   switch (status.code()) {
@@ -21,6 +21,6 @@ inline bool WriteOutcomeUnknown(const absl::Status& status) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_

@@ -25,7 +25,7 @@
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 struct Scores {
@@ -38,8 +38,8 @@ struct Scores {
   size_t trees = 0;
 };
 
-absl::StatusOr<Settings> ParseSettings(const std::vector<std::string>& texts) {
-  Settings settings;
+absl::StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>& texts) {
+  trainers::Settings settings;
   for (const std::string& text : texts) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
     if (parts.first.empty() || !settings.emplace(parts).second) {
@@ -116,8 +116,9 @@ double SquaredErrorOf(const Model& model, const Table& test) {
   return sum / static_cast<double>(test.num_rows());
 }
 
-absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions& options,
-                                     const RowSource& source, const CentralFlags& flags) {
+absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
+                                     const trainers::TrainOptions& options, const RowSource& source,
+                                     const CentralFlags& flags) {
   Scores scores;
   for (auto* values :
        {&scores.accuracy, &scores.auc, &scores.mse, &scores.rmse, &scores.fit_seconds,
@@ -125,7 +126,7 @@ absl::StatusOr<Scores> TrainAndScore(const Trainer& trainer, const TrainOptions&
     values->resize(flags.repeats);
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
-    PublicRandom seeds(flags.seed, repetition);
+    curator::PublicRandom seeds(flags.seed, repetition);
     const LabRows rows = source(seeds.Next());
     const Stopwatch fitting;
     COPPICE_ASSIGN_OR_RETURN(
@@ -204,14 +205,15 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
   command.add_option("--data", flags.data_file, "rows to train on (CSV, LIBSVM)")->required();
   command.add_option("--schema", flags.schema_file, "schema of all files (JSON)")->required();
   command
-      .add_option("--algorithm", flags.algorithm,
-                  absl::StrCat("one of ", absl::StrJoin(AllTrainers(), ", ",
-                                                        [](std::string* out, const Trainer* t) {
-                                                          absl::StrAppend(out, t->info().name);
-                                                        })))
+      .add_option(
+          "--algorithm", flags.algorithm,
+          absl::StrCat("one of ", absl::StrJoin(trainers::AllTrainers(), ", ",
+                                                [](std::string* out, const trainers::Trainer* t) {
+                                                  absl::StrAppend(out, t->info().name);
+                                                })))
       ->required()
       ->check([](const std::string& name) {
-        return std::string(FindTrainer(name).status().message());
+        return std::string(trainers::FindTrainer(name).status().message());
       });
   command.add_option("--epsilon", flags.epsilon, "privacy of the whole model, or inf for none")
       ->required()
@@ -249,8 +251,9 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
 }
 
 absl::Status RunCentral(const CentralFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
-  TrainOptions options;
+  COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
+                           trainers::FindTrainer(flags.algorithm));
+  trainers::TrainOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.epsilon, ParseEpsilonFlag(flags.epsilon));
   COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
   if (options.delta_atto > 0 && !trainer->info().delta) {
@@ -273,4 +276,4 @@ absl::Status RunCentral(const CentralFlags& flags) {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

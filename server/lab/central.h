@@ -16,7 +16,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::lab {
 
 struct CentralFlags {
   std::string data_file, schema_file, test_file;
@@ -39,6 +39,6 @@ void AddCentralFlags(CLI::App& command, CentralFlags& flags);
 // Trains and scores `repeats` times, and prints one JSON object or the same as lines.
 absl::Status RunCentral(const CentralFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_CENTRAL_H_

@@ -2,7 +2,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
   if (text == kNoPrivacy) return std::optional<Budget>();
@@ -10,4 +10,4 @@ absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) 
   return std::optional<Budget>(epsilon);
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -9,13 +9,13 @@
 #include "absl/status/statusor.h"
 #include "common/privacy/budget.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 inline constexpr char kNoPrivacy[] = "inf";
 
 // Nothing for kNoPrivacy. InvalidArgument: neither that nor a budget.
 absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_EPSILON_FLAG_H_

@@ -13,7 +13,7 @@
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr uint64_t kLiarStream = 0x6c69617273;
@@ -26,11 +26,11 @@ struct Answers {
 
 // The tree is a public coin.
 std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
-                            PublicRandom& assignment) {
+                            curator::PublicRandom& assignment) {
   const uint32_t classes = rows.schema().num_classes();
   std::vector<bool> lies(rows.num_rows());
   if (options.liars.has_value()) {
-    PublicRandom liars(options.partition.seed, kLiarStream);
+    curator::PublicRandom liars(options.partition.seed, kLiarStream);
     lies = DrawLiars(rows.num_rows(), options.liars->share, liars);
   }
   std::vector<Answers> answers(forest.size());
@@ -52,8 +52,8 @@ std::vector<Answers> Assign(const Forest& forest, const Table& rows, const Colle
 }
 
 // What the curator would see if nobody needed protection.
-PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& domain) {
-  PrivateCounts result;
+curator::PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& domain) {
+  curator::PrivateCounts result;
   result.counts.classes = domain.classes;
   result.counts.leaf.resize(domain.leaves);
   result.counts.label.assign(rows_of.begin(), rows_of.end());
@@ -65,10 +65,11 @@ PrivateCounts CountExactly(const std::vector<uint64_t>& rows_of, const Domain& d
   return result;
 }
 
-absl::StatusOr<TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
-                               const PublicCounts& public_counts, const CollectOptions& options,
-                               PublicRandom& liars, PrivateRandom& noise) {
-  TreeSums sums;
+absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMechanism& mechanism,
+                                        const curator::PublicCounts& public_counts,
+                                        const CollectOptions& options, curator::PublicRandom& liars,
+                                        PrivateRandom& noise) {
+  curator::TreeSums sums;
   sums.sums.resize(mechanism.sum_size());
   sums.reports =
       std::accumulate(answers.rows.begin(), answers.rows.end(), uint64_t{0}) + answers.pushers;
@@ -87,41 +88,43 @@ absl::StatusOr<TreeSums> AddUp(const Answers& answers, const LocalMechanism& mec
 absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
                                            uint32_t classes) {
   if (options.mechanism.has_value()) return *options.mechanism;
-  COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
-                           ChooseMechanism(*options.epsilon, forest, classes, 0));
+  COPPICE_ASSIGN_OR_RETURN(const curator::MechanismChoice choice,
+                           curator::ChooseMechanism(*options.epsilon, forest, classes, 0));
   return choice.cost.kind;
 }
 
 }  // namespace
 
 absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
-                                  const CollectOptions& options, PublicRandom& assignment,
+                                  const CollectOptions& options, curator::PublicRandom& assignment,
                                   PrivateRandom& noise) {
   if (options.liars.has_value() && !options.epsilon.has_value()) {
     return absl::InvalidArgumentError("liars are simulated with privacy only");
   }
   Collected result;
-  PartitionOptions partition = options.partition;
+  curator::PartitionOptions partition = options.partition;
   if (options.choose_size) {
     const auto devices = static_cast<double>(private_rows.num_rows());
-    const double information =
-        options.epsilon.has_value() ? ExpectedInformation(devices, *options.epsilon) : devices;
-    COPPICE_ASSIGN_OR_RETURN(partition, ChooseForestSize(public_rows, partition, information));
+    const double information = options.epsilon.has_value()
+                                   ? curator::ExpectedInformation(devices, *options.epsilon)
+                                   : devices;
+    COPPICE_ASSIGN_OR_RETURN(partition,
+                             curator::ChooseForestSize(public_rows, partition, information));
   }
-  COPPICE_ASSIGN_OR_RETURN(result.forest, GrowPartition(public_rows, partition));
+  COPPICE_ASSIGN_OR_RETURN(result.forest, curator::GrowPartition(public_rows, partition));
   const uint32_t classes = public_rows.schema().num_classes();
   if (options.epsilon.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(result.mechanism, MechanismFor(options, result.forest, classes));
   }
   const std::vector<Answers> answers = Assign(result.forest, private_rows, options, assignment);
-  PublicRandom liars(options.partition.seed, kLiarStream + 1);
+  curator::PublicRandom liars(options.partition.seed, kLiarStream + 1);
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
-  std::vector<TreeSums> sums;
+  std::vector<curator::TreeSums> sums;
   for (size_t t = 0; t < result.forest.size(); ++t) {
     const Tree& tree = result.forest[t];
     const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
     result.leaves += domain.leaves;
-    result.public_counts.push_back(CountPublicRows(tree, public_rows));
+    result.public_counts.push_back(curator::CountPublicRows(tree, public_rows));
     if (!options.epsilon.has_value()) {
       result.private_counts.push_back(CountExactly(answers[t].rows, domain));
       continue;
@@ -130,40 +133,41 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
                              MakeLocalMechanism(*result.mechanism, *options.epsilon, domain));
     const LocalMechanism& mechanism = *mechanisms.emplace_back(std::move(made));
     COPPICE_ASSIGN_OR_RETURN(
-        TreeSums of_tree,
+        curator::TreeSums of_tree,
         AddUp(answers[t], mechanism, result.public_counts.back(), options, liars, noise));
-    COPPICE_ASSIGN_OR_RETURN(PrivateCounts counts,
-                             CountReports(mechanism, of_tree, result.public_counts.back()));
+    COPPICE_ASSIGN_OR_RETURN(
+        curator::PrivateCounts counts,
+        curator::CountReports(mechanism, of_tree, result.public_counts.back()));
     sums.push_back(std::move(of_tree));
     result.private_counts.push_back(std::move(counts));
     COPPICE_ASSIGN_OR_RETURN(const std::string sample,
                              mechanism.Randomize(LeafLabel{}, /*column=*/0, noise));
     result.report_bytes = std::max(result.report_bytes, sample.size());
   }
-  std::vector<TreeReports> reports;
+  std::vector<curator::TreeReports> reports;
   for (size_t t = 0; t < sums.size(); ++t) reports.push_back({mechanisms[t].get(), &sums[t]});
-  result.alarms = ComputeAlarms(reports);
+  result.alarms = curator::ComputeAlarms(reports);
   return result;
 }
 
 absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
-                                                 const EstimatorOptions& options) {
-  if (options.kind == EstimatorKind::kSmooth) {
+                                                 const curator::EstimatorOptions& options) {
+  if (options.kind == curator::EstimatorKind::kSmooth) {
     if (collected.basis == nullptr) {
-      COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis,
-                               SmoothBasis::Create(collected.forest, public_rows));
-      collected.basis = std::make_shared<const SmoothBasis>(std::move(basis));
+      COPPICE_ASSIGN_OR_RETURN(curator::SmoothBasis basis,
+                               curator::SmoothBasis::Create(collected.forest, public_rows));
+      collected.basis = std::make_shared<const curator::SmoothBasis>(std::move(basis));
     }
-    COPPICE_ASSIGN_OR_RETURN(
-        SmoothFit fit, EstimateSmooth(*collected.basis, collected.forest, collected.private_counts,
-                                      options.evidence));
+    COPPICE_ASSIGN_OR_RETURN(curator::SmoothFit fit,
+                             curator::EstimateSmooth(*collected.basis, collected.forest,
+                                                     collected.private_counts, options.evidence));
     return std::move(fit.leaves);
   }
   ForestPredictions predictions;
   for (size_t t = 0; t < collected.forest.size(); ++t) {
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> leaves,
-                             EstimateTree(collected.forest[t], collected.private_counts[t],
-                                          collected.public_counts[t], options));
+                             curator::EstimateTree(collected.forest[t], collected.private_counts[t],
+                                                   collected.public_counts[t], options));
     predictions.push_back(std::move(leaves));
   }
   return predictions;
@@ -171,7 +175,7 @@ absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Tab
 
 LocatedRows::LocatedRows(const Forest& forest, const Table& rows)
     : labels_(rows.labels().begin(), rows.labels().end()) {
-  for (const Tree& tree : forest) leaf_.push_back(FindLeaves(tree, rows));
+  for (const Tree& tree : forest) leaf_.push_back(curator::FindLeaves(tree, rows));
 }
 
 uint32_t LocatedRows::Predict(const ForestPredictions& predictions, size_t row) const {
@@ -202,4 +206,4 @@ double MajorityAccuracy(const Table& rows, const Table& test) {
          static_cast<double>(labels.size());
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -27,10 +27,10 @@
 #include "server/curator/partition/public_random.h"
 #include "server/lab/liars.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct CollectOptions {
-  PartitionOptions partition;
+  curator::PartitionOptions partition;
   // The size of the trees is chosen from the public rows (forest_size.h); hybrid rule only.
   bool choose_size = false;
   // Unset: chosen for the forest (mechanism_choice.h).
@@ -44,25 +44,25 @@ struct CollectOptions {
 // The curator's side of a finished study, before any estimate.
 struct Collected {
   Forest forest;
-  std::vector<PrivateCounts> private_counts;  // one a tree
-  std::vector<PublicCounts> public_counts;    // one a tree
-  std::shared_ptr<const SmoothBasis> basis;   // set by the first smooth estimate
-  std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
-  size_t report_bytes = 0;                    // of one report; 0 without privacy
-  size_t leaves = 0;                          // of all trees
-  std::vector<Alarm> alarms;                  // that the reports raise or not; see alarms.h
+  std::vector<curator::PrivateCounts> private_counts;  // one a tree
+  std::vector<curator::PublicCounts> public_counts;    // one a tree
+  std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
+  std::optional<MechanismKind> mechanism;  // that reports came from; none without privacy
+  size_t report_bytes = 0;                 // of one report; 0 without privacy
+  size_t leaves = 0;                       // of all trees
+  std::vector<curator::Alarm> alarms;      // that the reports raise or not; see alarms.h
 };
 
 // Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
 // partition's seed alone, so that a study with liars has the rows and trees of the one without.
 absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
-                                  const CollectOptions& options, PublicRandom& assignment,
+                                  const CollectOptions& options, curator::PublicRandom& assignment,
                                   PrivateRandom& noise);
 
 // Predictions for all leaves, predictions[tree][leaf].
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
-                                                 const EstimatorOptions& options);
+                                                 const curator::EstimatorOptions& options);
 
 // The leaf of every row of a table in every tree, found once and scored often.
 class LocatedRows {
@@ -82,6 +82,6 @@ class LocatedRows {
 // The share of `test` rows that are of the most frequent class of `rows` (the lower on a tie).
 double MajorityAccuracy(const Table& rows, const Table& test);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_EXPERIMENT_H_

@@ -7,7 +7,7 @@
 #include "server/curator/partition/public_random.h"
 #include "server/lab/repetitions.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 std::vector<GridCell> EmptyCells(const RunOptions& options) {
@@ -15,7 +15,7 @@ std::vector<GridCell> EmptyCells(const RunOptions& options) {
   cells.reserve(options.grid.cells());
   for (const uint32_t depth : options.grid.depths) {
     for (const uint32_t min_leaf : options.grid.min_leaves) {
-      for (const EstimatorOptions& estimator : options.grid.estimators) {
+      for (const curator::EstimatorOptions& estimator : options.grid.estimators) {
         GridCell& cell = cells.emplace_back();
         cell.depth = depth;
         cell.min_leaf = min_leaf;
@@ -39,7 +39,7 @@ class Runner {
       : rows_(rows), options_(options), result_(result) {}
 
   absl::Status RunOne(uint32_t repetition, PrivateRandom& noise) {
-    PublicRandom seeds(options_.seed, repetition);
+    curator::PublicRandom seeds(options_.seed, repetition);
     const LabRows rows = rows_(seeds.Next());
     const uint64_t partition_seed = seeds.Next();
     result_.majority[repetition] = MajorityAccuracy(*rows.private_rows, *rows.test_rows);
@@ -59,7 +59,7 @@ class Runner {
  private:
   // `cells` differ in their estimators only.
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
-                        PublicRandom& assignment, PrivateRandom& noise,
+                        curator::PublicRandom& assignment, PrivateRandom& noise,
                         absl::Span<GridCell> cells) {
     const Stopwatch collecting;
     COPPICE_ASSIGN_OR_RETURN(Collected collected, Collect(*rows.public_rows, *rows.private_rows,
@@ -136,4 +136,4 @@ std::vector<double> SplitHalfAccuracies(const RunResult& result) {
   return accuracies;
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

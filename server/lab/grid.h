@@ -23,12 +23,12 @@
 #include "server/lab/experiment.h"
 #include "server/lab/rows.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct Grid {
   std::vector<uint32_t> depths;
   std::vector<uint32_t> min_leaves;
-  std::vector<EstimatorOptions> estimators;
+  std::vector<curator::EstimatorOptions> estimators;
 
   size_t cells() const { return depths.size() * min_leaves.size() * estimators.size(); }
 };
@@ -45,7 +45,7 @@ struct RunOptions {
 struct GridCell {
   uint32_t depth = 0;
   uint32_t min_leaf = 0;
-  EstimatorOptions estimator;
+  curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
   std::vector<double> accuracy;            // one a repetition
   std::vector<double> leaves;
@@ -53,7 +53,7 @@ struct GridCell {
   // To grow, simulate the devices and estimate: on the clock, and of the processor.
   std::vector<double> fit_seconds;
   std::vector<double> fit_cpu_seconds;
-  std::vector<std::vector<Alarm>> alarms;
+  std::vector<std::vector<curator::Alarm>> alarms;
 };
 
 struct RunResult {
@@ -72,6 +72,6 @@ const GridCell& BestCell(const RunResult& result);
 // numbers). Needs at least two repetitions.
 std::vector<double> SplitHalfAccuracies(const RunResult& result);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_GRID_H_

@@ -12,7 +12,7 @@
 #include "common/ldp/symbol_response.h"
 #include "common/ldp/unary_vector.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr absl::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
@@ -88,7 +88,7 @@ absl::string_view AttackName(Attack attack) { return kAttackNames[static_cast<si
 absl::StatusOr<Aim> ParseAim(absl::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
 absl::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
 
-std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) {
+std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random) {
   std::vector<bool> lies(devices);
   auto left = static_cast<size_t>(std::llround(share * static_cast<double>(devices)));
   for (size_t i = 0; i < devices; ++i) {
@@ -99,7 +99,7 @@ std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random) 
 }
 
 absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
-                                               const PublicCounts& public_counts) {
+                                               const curator::PublicCounts& public_counts) {
   const uint32_t classes = public_counts.classes;
   if (options.target >= classes) {
     return absl::InvalidArgumentError(
@@ -137,7 +137,7 @@ absl::StatusOr<Pusher> Pusher::Create(const LocalMechanism& mechanism, Attack at
 }
 
 // Increasing.
-std::vector<size_t> Pusher::BestCells(size_t count, PublicRandom& random) const {
+std::vector<size_t> Pusher::BestCells(size_t count, curator::PublicRandom& random) const {
   std::vector<size_t> cells(worths_.size());
   std::iota(cells.begin(), cells.end(), size_t{0});
   for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[random.Below(i)]);
@@ -148,7 +148,7 @@ std::vector<size_t> Pusher::BestCells(size_t count, PublicRandom& random) const 
   return cells;
 }
 
-std::string Pusher::BestSet(PublicRandom& random) const {
+std::string Pusher::BestSet(curator::PublicRandom& random) const {
   if (const auto* unary = dynamic_cast<const UnaryVector*>(&mechanism_)) {
     const auto wanted = static_cast<size_t>(
         std::count_if(worths_.begin(), worths_.end(), [](double worth) { return worth > 0; }));
@@ -160,7 +160,7 @@ std::string Pusher::BestSet(PublicRandom& random) const {
   return sets.is_bitmap() ? BitmapOf(cells, worths_.size()) : NumbersOf(cells, sets.cell_bits());
 }
 
-absl::Status Pusher::SendInto(PublicRandom& random, absl::Span<int64_t> sums) const {
+absl::Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
   const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism_);
   if (symbols == nullptr) return mechanism_.Add(BestSet(random), /*column=*/0, sums);
   const auto drawn = static_cast<uint32_t>(random.Below(symbols->columns()));
@@ -169,4 +169,4 @@ absl::Status Pusher::SendInto(PublicRandom& random, absl::Span<int64_t> sums) co
   return mechanism_.Add(SymbolPayload(symbol, mechanism_.payload_bytes()), column, sums);
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -31,7 +31,7 @@
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 enum class Attack { kLabel, kGiven, kChosen };
 absl::StatusOr<Attack> ParseAttack(absl::string_view name);  // "label", "given", "chosen"
@@ -54,11 +54,11 @@ struct LiarOptions {
 };
 
 // Which of `devices` lie: round(share * devices) of them, drawn uniformly.
-std::vector<bool> DrawLiars(size_t devices, double share, PublicRandom& random);
+std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random);
 
 // worths[leaf * classes + label] of one tree; those of a leaf add up to 0.
 absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
-                                               const PublicCounts& public_counts);
+                                               const curator::PublicCounts& public_counts);
 
 // What a liar of kGiven or kChosen sends in one tree. Borrows the mechanism.
 class Pusher {
@@ -67,20 +67,20 @@ class Pusher {
                                        std::vector<double> worths);
 
   // One liar's report with a ticket's draw of the column, checked and added to the sums.
-  absl::Status SendInto(PublicRandom& random, absl::Span<int64_t> sums) const;
+  absl::Status SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const;
 
  private:
   Pusher(const LocalMechanism& mechanism, std::vector<double> worths)
       : mechanism_(mechanism), worths_(std::move(worths)) {}
 
-  std::vector<size_t> BestCells(size_t count, PublicRandom& random) const;
-  std::string BestSet(PublicRandom& random) const;
+  std::vector<size_t> BestCells(size_t count, curator::PublicRandom& random) const;
+  std::string BestSet(curator::PublicRandom& random) const;
 
   const LocalMechanism& mechanism_;
   std::vector<double> worths_;
   std::optional<uint32_t> chosen_column_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_LIARS_H_

@@ -18,7 +18,7 @@
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr uint32_t kDefaultDepth = 6;
@@ -83,14 +83,15 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
   return grid ? std::move(of_paper) : std::vector<T>{std::move(by_default)};
 }
 
-absl::StatusOr<std::vector<EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
-  EstimatorOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.kind, ParseEstimator(flags.estimator));
-  COPPICE_ASSIGN_OR_RETURN(options.evidence, ParseEvidence(flags.evidence));
-  if (flags.public_labels == kNoLabels) options.evidence = Evidence::kReports;
+absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
+  curator::EstimatorOptions options;
+  COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(flags.estimator));
+  COPPICE_ASSIGN_OR_RETURN(options.evidence, curator::ParseEvidence(flags.evidence));
+  if (flags.public_labels == kNoLabels) options.evidence = curator::Evidence::kReports;
   options.min_depth = flags.prune_min_depth;
-  if (options.kind != EstimatorKind::kWeighted) return std::vector<EstimatorOptions>{options};
-  std::vector<EstimatorOptions> result;
+  if (options.kind != curator::EstimatorKind::kWeighted)
+    return std::vector<curator::EstimatorOptions>{options};
+  std::vector<curator::EstimatorOptions> result;
   for (const std::string& text : ValuesOr<std::string>(
            flags.lambdas, flags.grid, PaperLambdas(!flags.synthetic.empty()), "1")) {
     COPPICE_ASSIGN_OR_RETURN(options.lambda, ParseLambda(text));
@@ -176,10 +177,10 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
       ->check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
       ->capture_default_str();
   command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
-      ->check(Accepted([](const std::string& name) { return ParseSplitRule(name); }))
+      ->check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
       ->capture_default_str();
   command.add_option("--criterion", flags.criterion, "gini or entropy")
-      ->check(Accepted([](const std::string& name) { return ParseCriterion(name); }))
+      ->check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
       ->capture_default_str();
   command.add_option("--depth", flags.depths, "depth of the partition")
       ->delimiter(',')
@@ -193,10 +194,10 @@ void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
           "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
       ->check(CLI::Range(1u, 1024u));
   command.add_option("--estimator", flags.estimator, "weighted, prune or smooth")
-      ->check(Accepted([](const std::string& name) { return ParseEstimator(name); }))
+      ->check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }))
       ->capture_default_str();
   command.add_option("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
-      ->check(Accepted([](const std::string& name) { return ParseEvidence(name); }))
+      ->check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       ->capture_default_str();
   command
       .add_option("--public-labels", flags.public_labels,
@@ -273,16 +274,17 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
-  if (flags.estimator != EstimatorName(EstimatorKind::kWeighted) && !flags.lambdas.empty()) {
+  if (flags.estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
+      !flags.lambdas.empty()) {
     return absl::InvalidArgumentError(
         "--lambda is for --estimator weighted; prune finds its own and smooth has none");
   }
-  const bool smooth = flags.estimator == EstimatorName(EstimatorKind::kSmooth);
-  if (!smooth && (flags.evidence != EvidenceName(Evidence::kBoth))) {
+  const bool smooth = flags.estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
+  if (!smooth && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
     return absl::InvalidArgumentError("--evidence is for --estimator smooth");
   }
   if (flags.public_labels == kNoLabels &&
-      !(smooth && flags.split_rule == SplitRuleName(SplitRule::kHybrid))) {
+      !(smooth && flags.split_rule == curator::SplitRuleName(curator::SplitRule::kHybrid))) {
     return absl::InvalidArgumentError(
         "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }
@@ -304,13 +306,14 @@ absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
 absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
-  PartitionOptions& partition = run.collect.partition;
-  COPPICE_ASSIGN_OR_RETURN(partition.rule, ParseSplitRule(flags.split_rule));
-  COPPICE_ASSIGN_OR_RETURN(partition.criterion, ParseCriterion(flags.criterion));
-  const bool hybrid = partition.rule == SplitRule::kHybrid;
-  if (hybrid) partition.criterion = Criterion::kEntropy;
+  curator::PartitionOptions& partition = run.collect.partition;
+  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(flags.split_rule));
+  COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
+  const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
+  if (hybrid) partition.criterion = curator::Criterion::kEntropy;
   partition.use_labels = flags.public_labels != kNoLabels;
-  const uint32_t forest = partition.use_labels ? kForestTrees : kForestTreesWithoutLabels;
+  const uint32_t forest =
+      partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
   partition.trees = flags.trees.value_or(hybrid ? forest : 1);
   run.collect.choose_size =
       hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
@@ -346,4 +349,4 @@ absl::Status RunLocal(const LocalFlags& flags) {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

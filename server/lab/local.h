@@ -18,7 +18,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::lab {
 
 // The flags as given; each value has passed its own check when Resolve...() sees it.
 struct LocalFlags {
@@ -68,6 +68,6 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags);
 // Everything: read, run, print to stdout; progress to stderr when it is a terminal.
 absl::Status RunLocal(const LocalFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_LOCAL_H_

@@ -43,25 +43,25 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "coppice-lab " COPPICE_VERSION);
   app.require_subcommand(1);
 
-  coppice::LocalFlags flags;
+  coppice::lab::LocalFlags flags;
   CLI::App* local = app.add_subcommand("local", "accuracy of a study under local privacy");
-  coppice::AddLocalFlags(*local, flags);
-  coppice::CentralFlags central_flags;
+  coppice::lab::AddLocalFlags(*local, flags);
+  coppice::lab::CentralFlags central_flags;
   CLI::App* central =
       app.add_subcommand("central", "accuracy of a model that is trained on a whole table");
-  coppice::AddCentralFlags(*central, central_flags);
-  coppice::SynthesizeFlags synthesize_flags;
+  coppice::lab::AddCentralFlags(*central, central_flags);
+  coppice::lab::SynthesizeFlags synthesize_flags;
   CLI::App* synthesize =
       app.add_subcommand("synthesize", "the synthetic pair as files, to try the daemon on");
-  coppice::AddSynthesizeFlags(*synthesize, synthesize_flags);
-  coppice::AuditFlags audit_flags;
+  coppice::lab::AddSynthesizeFlags(*synthesize, synthesize_flags);
+  coppice::lab::AuditFlags audit_flags;
   CLI::App* audit =
       app.add_subcommand("audit", "a lower bound on the epsilon that a mechanism really costs");
-  coppice::AddAuditFlags(*audit, audit_flags);
-  coppice::PlanFlags plan_flags;
+  coppice::lab::AddAuditFlags(*audit, audit_flags);
+  coppice::lab::PlanFlags plan_flags;
   CLI::App* plan =
       app.add_subcommand("plan", "what accuracy to expect of a study, from public rows alone");
-  coppice::AddPlanFlags(*plan, plan_flags);
+  coppice::lab::AddPlanFlags(*plan, plan_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -69,17 +69,18 @@ int main(int argc, char** argv) {
   }
 
   if (audit->parsed()) {
-    const absl::Status usage = coppice::CheckAuditFlags(audit_flags);
-    return usage.ok() ? ExitWith(coppice::RunAuditCommand(audit_flags)) : ExitWrongUsage(usage);
+    const absl::Status usage = coppice::lab::CheckAuditFlags(audit_flags);
+    return usage.ok() ? ExitWith(coppice::lab::RunAuditCommand(audit_flags))
+                      : ExitWrongUsage(usage);
   }
   if (plan->parsed()) {
-    const absl::Status usage = coppice::CheckPlanFlags(plan_flags);
-    return usage.ok() ? ExitWith(coppice::RunPlan(plan_flags)) : ExitWrongUsage(usage);
+    const absl::Status usage = coppice::lab::CheckPlanFlags(plan_flags);
+    return usage.ok() ? ExitWith(coppice::lab::RunPlan(plan_flags)) : ExitWrongUsage(usage);
   }
-  if (central->parsed()) return ExitWith(coppice::RunCentral(central_flags));
-  if (synthesize->parsed()) return ExitWith(coppice::RunSynthesize(synthesize_flags));
-  if (const absl::Status usage = coppice::CheckLocalFlags(flags); !usage.ok()) {
+  if (central->parsed()) return ExitWith(coppice::lab::RunCentral(central_flags));
+  if (synthesize->parsed()) return ExitWith(coppice::lab::RunSynthesize(synthesize_flags));
+  if (const absl::Status usage = coppice::lab::CheckLocalFlags(flags); !usage.ok()) {
     return ExitWrongUsage(usage);
   }
-  return ExitWith(coppice::RunLocal(flags));
+  return ExitWith(coppice::lab::RunLocal(flags));
 }

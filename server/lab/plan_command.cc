@@ -18,7 +18,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/lab/plan_plot.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -44,7 +44,7 @@ std::vector<std::optional<MechanismKind>> MechanismsOf(const PlanFlags& flags) {
   return kinds;
 }
 
-Json IntervalJson(const Interval& interval) {
+Json IntervalJson(const curator::Interval& interval) {
   return {{"low", interval.low}, {"mean", interval.mean}, {"high", interval.high}};
 }
 
@@ -63,13 +63,15 @@ Json RowJson(const PlanRow& row, bool with_accuracy) {
 }
 
 // Every study asked about; mechanisms that cannot serve the forest are left out.
-absl::StatusOr<std::vector<PlanRow>> LookAround(const Planner& planner, const PlanFlags& flags) {
+absl::StatusOr<std::vector<PlanRow>> LookAround(const curator::Planner& planner,
+                                                const PlanFlags& flags) {
   std::vector<PlanRow> rows;
   absl::Status refused;
   for (const std::optional<MechanismKind>& kind : MechanismsOf(flags)) {
     for (const std::string& text : flags.epsilons) {
       COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, ParsePlanEpsilon(text));
-      const absl::StatusOr<MechanismCost> cost = planner.Cost(epsilon, kind, flags.max_payload);
+      const absl::StatusOr<curator::MechanismCost> cost =
+          planner.Cost(epsilon, kind, flags.max_payload);
       if (!cost.ok()) {
         refused.Update(cost.status());
         continue;
@@ -111,7 +113,7 @@ std::vector<uint64_t> RisingDevices() {
 
 // For each number of devices the least epsilon, and for each epsilon the fewest devices, at which
 // the expected accuracy is the one wanted.
-absl::StatusOr<Json> FindRequirements(const Planner& planner, const PlanFlags& flags) {
+absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const PlanFlags& flags) {
   const auto kind = flags.mechanism == kAutoMechanism || flags.mechanism == kAll
                         ? std::optional<MechanismKind>()
                         : std::optional<MechanismKind>(*ParseMechanism(flags.mechanism));
@@ -142,7 +144,7 @@ absl::StatusOr<Json> FindRequirements(const Planner& planner, const PlanFlags& f
 std::string AdviceOnRows(const std::vector<PlanRow>& rows, bool with_accuracy) {
   std::vector<double> gains;
   for (const PlanRow& row : rows) gains.push_back(row.forecast.gain);
-  return Advice(gains, with_accuracy);
+  return curator::Advice(gains, with_accuracy);
 }
 
 void PrintTakes(const Json& one) {
@@ -164,9 +166,9 @@ void PrintTakes(const Json& one) {
   }
 }
 
-void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
+void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
                bool with_accuracy) {
-  const Interval level = planner.public_only();
+  const curator::Interval level = planner.public_only();
   std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
                                planner.public_rows(), planner.forest().size(),
                                planner.effective_cells());
@@ -182,10 +184,10 @@ void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const J
                                  row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
                                  row.forecast.equivalent_rows, row.forecast.influence);
     if (with_accuracy) {
-      const Interval& accuracy = row.forecast.accuracy;
+      const curator::Interval& accuracy = row.forecast.accuracy;
       std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
                                    accuracy.high);
-      const bool helps = row.forecast.gain >= kWorthwhileGain;
+      const bool helps = row.forecast.gain >= curator::kWorthwhileGain;
       std::cout << (helps ? absl::StrFormat("%+.3f", row.forecast.gain) : "-");
     }
     std::cout << "\n";
@@ -194,7 +196,7 @@ void PrintText(const Planner& planner, const std::vector<PlanRow>& rows, const J
   for (const Json& one : takes) PrintTakes(one);
 }
 
-void PrintJson(const Planner& planner, const std::vector<PlanRow>& rows, Json takes,
+void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
                bool with_accuracy) {
   Json report = {{"public_rows", planner.public_rows()},
                  {"trees", planner.forest().size()},
@@ -263,13 +265,15 @@ absl::Status RunPlan(const PlanFlags& flags) {
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
-  Planner::Options options{
-      .partition = {.rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = flags.seed},
-      .expected_devices = static_cast<double>(flags.devices.front()),
-      .seed = flags.seed};
+  curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
+                                                  .trees = curator::kForestTrees,
+                                                  .seed = flags.seed},
+                                    .expected_devices = static_cast<double>(flags.devices.front()),
+                                    .seed = flags.seed};
   options.partition.use_labels = flags.public_labels != kNoPublicLabels;
-  if (!options.partition.use_labels) options.partition.trees = kForestTreesWithoutLabels;
-  COPPICE_ASSIGN_OR_RETURN(const Planner planner, Planner::Create(file.table, first, options));
+  if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
+  COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
+                           curator::Planner::Create(file.table, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
   Json takes = Json::array();
   if (flags.accuracy > 0) {
@@ -290,4 +294,4 @@ absl::Status RunPlan(const PlanFlags& flags) {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

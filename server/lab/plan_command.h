@@ -18,7 +18,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::lab {
 
 struct PlanFlags {
   std::string public_file, schema_file;
@@ -39,6 +39,6 @@ void AddPlanFlags(CLI::App& command, PlanFlags& flags);
 absl::Status CheckPlanFlags(const PlanFlags& flags);
 absl::Status RunPlan(const PlanFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_PLAN_COMMAND_H_

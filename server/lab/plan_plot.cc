@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 // gnuplot's quoting: a double quote ends the text, a backslash escapes.
@@ -20,11 +20,11 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-std::string Script(const Interval& public_only, absl::Span<const PlanRow> rows,
+std::string Script(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
                    const std::string& file) {
   std::map<uint64_t, std::string> data;  // by devices: epsilon, low, mean, high
   for (const PlanRow& row : rows) {
-    const Interval& accuracy = row.forecast.accuracy;
+    const curator::Interval& accuracy = row.forecast.accuracy;
     absl::StrAppend(&data[row.devices], row.epsilon.epsilon(), " ", accuracy.low, " ",
                     accuracy.mean, " ", accuracy.high, "\n");
   }
@@ -58,7 +58,7 @@ absl::Status RunGnuplot(const std::string& script) {
 
 }  // namespace
 
-absl::Status PlotPlan(const Interval& public_only, absl::Span<const PlanRow> rows,
+absl::Status PlotPlan(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
                       const std::string& file) {
   if (std::system("command -v gnuplot > /dev/null") != 0) {
     return absl::FailedPreconditionError(
@@ -75,4 +75,4 @@ absl::Status PlotPlan(const Interval& public_only, absl::Span<const PlanRow> row
   return drawn;
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

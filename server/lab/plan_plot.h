@@ -15,19 +15,19 @@
 #include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct PlanRow {
   Budget epsilon;
   uint64_t devices = 0;
-  MechanismCost cost;
-  StudyForecast forecast;
+  curator::MechanismCost cost;
+  curator::StudyForecast forecast;
 };
 
 // Writes an SVG file, replacing what is there.
-absl::Status PlotPlan(const Interval& public_only, absl::Span<const PlanRow> rows,
+absl::Status PlotPlan(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
                       const std::string& file);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_PLAN_PLOT_H_

@@ -13,7 +13,7 @@
 
 #include "common/privacy/openssl_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 absl::Status RunRepetitions(
     uint32_t repeats, uint32_t threads,
@@ -62,4 +62,4 @@ Summary Summarize(absl::Span<const double> values) {
   return summary;
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

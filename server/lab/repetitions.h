@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "common/privacy/private_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 // Calls `run` once for each repetition, with a random source of its thread, and `progress` one call
 // at a time with how many have finished. Stops at, and returns, the first error.
@@ -55,6 +55,6 @@ class Stopwatch {
   double cpu_start_ = CpuNow();
 };
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_REPETITIONS_H_

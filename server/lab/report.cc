@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,13 +18,13 @@ Json SummaryJson(const Summary& summary) {
 Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
 
 void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
-  report["estimator"] = std::string(EstimatorName(cell.estimator.kind));
-  if (cell.estimator.kind == EstimatorKind::kWeighted) {
+  report["estimator"] = std::string(curator::EstimatorName(cell.estimator.kind));
+  if (cell.estimator.kind == curator::EstimatorKind::kWeighted) {
     report["lambda"] = NumberJson(cell.estimator.lambda);
-  } else if (cell.estimator.kind == EstimatorKind::kPrune) {
+  } else if (cell.estimator.kind == curator::EstimatorKind::kPrune) {
     report["prune_min_depth"] = cell.estimator.min_depth;
   } else {
-    report["evidence"] = std::string(EvidenceName(cell.estimator.evidence));
+    report["evidence"] = std::string(curator::EvidenceName(cell.estimator.evidence));
   }
   if (!chosen_size) {
     report["depth"] = cell.depth;
@@ -40,8 +40,8 @@ void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
 Json AlarmsJson(const GridCell& cell) {
   Json shares = Json::object();
   const double each = 1 / static_cast<double>(cell.alarms.size());
-  for (const std::vector<Alarm>& alarms : cell.alarms) {
-    for (const Alarm& alarm : alarms) {
+  for (const std::vector<curator::Alarm>& alarms : cell.alarms) {
+    for (const curator::Alarm& alarm : alarms) {
       shares[alarm.name] = shares.value(alarm.name, 0.0) + (alarm.raised ? each : 0);
     }
   }
@@ -76,8 +76,8 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
     }
   }
   if (collect.epsilon.has_value()) report["alarms"] = AlarmsJson(best);
-  report["split_rule"] = std::string(SplitRuleName(collect.partition.rule));
-  report["criterion"] = std::string(CriterionName(collect.partition.criterion));
+  report["split_rule"] = std::string(curator::SplitRuleName(collect.partition.rule));
+  report["criterion"] = std::string(curator::CriterionName(collect.partition.criterion));
   report["trees"] = collect.partition.trees;
   AddCell(best, collect.choose_size, report);
   return report;
@@ -92,4 +92,4 @@ std::string ReportText(const Json& report) {
   return text;
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -10,7 +10,7 @@
 #include "server/lab/grid.h"
 #include "server/lab/repetitions.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 // The best cell of a run (its only one without a grid). Infinity is the text "inf". With `grid` the
 // figure is marked as tuned on the test rows, and the split-half one is beside it.
@@ -19,6 +19,6 @@ nlohmann::ordered_json LocalReport(const RunOptions& options, const RunResult& r
 // "name: value" lines.
 std::string ReportText(const nlohmann::ordered_json& report);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_REPORT_H_

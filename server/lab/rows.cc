@@ -12,10 +12,10 @@
 #include "absl/types/span.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
-std::vector<size_t> Permutation(size_t size, PublicRandom& random) {
+std::vector<size_t> Permutation(size_t size, curator::PublicRandom& random) {
   std::vector<size_t> order(size);
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = size; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
@@ -37,7 +37,7 @@ absl::StatusOr<RowSource> HoldOut(std::shared_ptr<const Table> public_rows,
         "the holdout must be above 0 and leave at least one private row to train on");
   }
   return [=](uint64_t seed) {
-    PublicRandom random(seed);
+    curator::PublicRandom random(seed);
     const std::vector<size_t> order = Permutation(rows, random);
     const absl::Span<const size_t> all(order);
     return LabRows{
@@ -64,7 +64,7 @@ absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
   }
   const size_t private_rows = options.private_rows == 0 ? left : options.private_rows;
   return [=, test_rows = options.test_rows, public_rows = options.public_rows](uint64_t seed) {
-    PublicRandom random(seed);
+    curator::PublicRandom random(seed);
     const std::vector<size_t> order = Permutation(all, random);
     const absl::Span<const size_t> indices(order);
     const auto select = [&](size_t begin, size_t count) {
@@ -88,7 +88,7 @@ RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
   return [source = std::move(source), labels](uint64_t seed) {
     LabRows rows = source(seed);
     const Table& given = *rows.public_rows;
-    PublicRandom random(seed, 1);
+    curator::PublicRandom random(seed, 1);
     const std::vector<size_t> order = Permutation(given.num_rows(), random);
     auto changed = std::make_shared<Table>(given.shared_schema());
     for (size_t i = 0; i < given.num_rows(); ++i) {
@@ -117,7 +117,7 @@ RowSource WithShiftedPublicRows(RowSource source) {
                      sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end(),
                      [](double a, double b) { return IsMissing(a) ? !IsMissing(b) : a < b; });
     const double median = sorted[sorted.size() / 2];
-    PublicRandom random(seed, 2);
+    curator::PublicRandom random(seed, 2);
     std::vector<size_t> drawn;
     while (drawn.size() < given.num_rows()) {
       const size_t row = random.Below(given.num_rows());
@@ -130,7 +130,7 @@ RowSource WithShiftedPublicRows(RowSource source) {
 
 RowSource SyntheticRows(const SyntheticOptions& options) {
   return [options, schema = SyntheticSchema()](uint64_t seed) {
-    PublicRandom random(seed);
+    curator::PublicRandom random(seed);
     const auto draw = [&](size_t rows, double gamma) {
       return std::make_shared<const Table>(DrawSynthetic(schema, rows, gamma, random));
     };
@@ -142,4 +142,4 @@ RowSource SyntheticRows(const SyntheticOptions& options) {
   };
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

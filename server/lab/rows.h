@@ -13,7 +13,7 @@
 #include "common/data/table.h"
 #include "server/lab/synthetic.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct LabRows {
   std::shared_ptr<const Table> public_rows;
@@ -57,6 +57,6 @@ RowSource WithShiftedPublicRows(RowSource rows);
 // Fresh rows for each seed.
 RowSource SyntheticRows(const SyntheticOptions& options);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_ROWS_H_

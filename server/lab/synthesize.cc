@@ -16,7 +16,7 @@
 #include "server/curator/partition/public_random.h"
 #include "server/lab/synthetic.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 std::string ToCsv(const Table& table) {
@@ -71,7 +71,7 @@ absl::Status RunSynthesize(const SynthesizeFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
                            SyntheticOptions::Parse(flags.synthetic));
   const std::shared_ptr<const Schema> schema = SyntheticSchema();
-  PublicRandom random(flags.seed);
+  curator::PublicRandom random(flags.seed);
   const std::filesystem::path folder = flags.output_dir;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -93,4 +93,4 @@ absl::Status RunSynthesize(const SynthesizeFlags& flags) {
   return WriteNew(folder / "schema.json", ToJson(*schema));
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

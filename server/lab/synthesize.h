@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::lab {
 
 struct SynthesizeFlags {
   std::string synthetic = "gamma=0.5,private=10000,public=50,test=2000";
@@ -26,6 +26,6 @@ void AddSynthesizeFlags(CLI::App& command, SynthesizeFlags& flags);
 // be. AlreadyExists if one of them is there.
 absl::Status RunSynthesize(const SynthesizeFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_SYNTHESIZE_H_

@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr size_t kMaxRows = size_t{1} << 26;
@@ -69,7 +69,7 @@ std::shared_ptr<const Schema> SyntheticSchema() {
 }
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
-                    PublicRandom& random) {
+                    curator::PublicRandom& random) {
   Table table(std::move(schema));
   table.Reserve(rows);
   for (size_t i = 0; i < rows; ++i) {
@@ -79,4 +79,4 @@ Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double ga
   return table;
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

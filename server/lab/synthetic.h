@@ -17,7 +17,7 @@
 #include "common/data/table.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct SyntheticOptions {
   double gamma = 0.5;  // drift of the public rows; positive
@@ -37,8 +37,8 @@ double SyntheticProbability(double x1, double x2, double gamma);
 std::shared_ptr<const Schema> SyntheticSchema();
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
-                    PublicRandom& random);
+                    curator::PublicRandom& random);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_SYNTHETIC_H_

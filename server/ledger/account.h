@@ -11,7 +11,7 @@
 #include "server/ledger/account_book.h"
 #include "server/ledger/accounting.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 struct Account {
   std::string dataset;
@@ -29,6 +29,6 @@ struct Quote {
   Left left;          // after the job if it fits; else as it is
 };
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_ACCOUNT_H_

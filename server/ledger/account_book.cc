@@ -4,7 +4,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/terms.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 absl::StatusOr<Cost> AccountBook::ReservedFor(absl::string_view job) const {
   const auto it = jobs_.find(job);
@@ -87,4 +87,4 @@ void AccountBook::Append(LedgerEntry entry) {
   entries_.push_back(std::move(entry));
 }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

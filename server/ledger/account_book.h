@@ -23,7 +23,7 @@
 #include "common/tree/certificate.h"
 #include "server/ledger/accounting.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 // Stable numbers: records hold them.
 enum class EntryKind : uint8_t { kOpen = 1, kReserve = 2, kSettle = 3, kReturn = 4, kWriteOff = 5 };
@@ -95,6 +95,6 @@ class AccountBook {
   Cost spent_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_

@@ -10,7 +10,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using ::absl::uint128;
@@ -209,4 +209,4 @@ std::string EpsilonText(uint64_t epsilon_nanos) {
 std::string DeltaText(uint64_t delta_atto) { return Decimal(delta_atto, kDeltaOne); }
 std::string RhoText(uint64_t rho_pico) { return Decimal(rho_pico, 1'000'000'000'000); }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

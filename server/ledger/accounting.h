@@ -28,7 +28,7 @@
 #include "common/privacy/neighbours.h"
 #include "common/tree/certificate.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name);
 
@@ -107,6 +107,6 @@ std::string EpsilonText(uint64_t epsilon_nanos);
 std::string DeltaText(uint64_t delta_atto);
 std::string RhoText(uint64_t rho_pico);
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_ACCOUNTING_H_

@@ -1,6 +1,6 @@
 #include "server/ledger/journal_check.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 bool IsIn(const AccountBook& book, const SpendingLine& line) {
@@ -57,4 +57,4 @@ Cost HighestSpent(absl::Span<const SpendingLine> lines) {
   return highest;
 }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -17,7 +17,7 @@
 #include "server/ledger/account_book.h"
 #include "server/ledger/spending_journal.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 // By dataset, in order; none from before its name was freed.
 using LinesByDataset = std::map<std::string, std::vector<SpendingLine>>;
@@ -38,6 +38,6 @@ SpendingLine LineOf(const AccountBook& book);
 // The highest amounts of the lines.
 Cost HighestSpent(absl::Span<const SpendingLine> lines);
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_JOURNAL_CHECK_H_

@@ -12,7 +12,7 @@
 #include "server/ledger/journal_check.h"
 #include "server/ledger/ledger_record.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 absl::Status NoAccount(absl::string_view dataset) {
@@ -20,7 +20,7 @@ absl::Status NoAccount(absl::string_view dataset) {
 }
 
 // The ledger is only added to, and by nobody else.
-absl::Status CheckOtherWrites(const StoreBatch& with) {
+absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
   bool touches = false;
   for (const absl::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
     for (const auto& [key, value] : with.puts()) touches |= absl::StartsWith(key, ours);
@@ -69,7 +69,7 @@ Account WithoutHashes(Account account) {
 
 class StoredLedger final : public Ledger {
  public:
-  StoredLedger(Store& store, std::function<int64_t()> clock, SpendingJournal* journal,
+  StoredLedger(storage::Store& store, std::function<int64_t()> clock, SpendingJournal* journal,
                AccountBooks books, Holds holds)
       : store_(store),
         clock_(std::move(clock)),
@@ -93,7 +93,7 @@ class StoredLedger final : public Ledger {
   }
 
   absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
-                           StoreBatch with) override {
+                           storage::StoreBatch with) override {
     if (!IsValidId(dataset)) {
       return absl::InvalidArgumentError(
           "dataset: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
@@ -116,7 +116,7 @@ class StoredLedger final : public Ledger {
   }
 
   absl::Status Reserve(absl::string_view dataset, absl::string_view job,
-                       absl::Span<const Release> planned, StoreBatch with) override {
+                       absl::Span<const Release> planned, storage::StoreBatch with) override {
     COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
     return Add(dataset,
                {.kind = EntryKind::kReserve,
@@ -127,7 +127,7 @@ class StoredLedger final : public Ledger {
   }
 
   absl::Status Settle(absl::string_view dataset, absl::string_view job,
-                      absl::Span<const Release> made, StoreBatch with) override {
+                      absl::Span<const Release> made, storage::StoreBatch with) override {
     COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(made));
     return Add(dataset,
                {.kind = EntryKind::kSettle,
@@ -137,7 +137,8 @@ class StoredLedger final : public Ledger {
                std::move(with));
   }
 
-  absl::Status Return(absl::string_view dataset, absl::string_view job, StoreBatch with) override {
+  absl::Status Return(absl::string_view dataset, absl::string_view job,
+                      storage::StoreBatch with) override {
     return Add(dataset, {.kind = EntryKind::kReturn, .job = std::string(job)}, std::move(with));
   }
 
@@ -151,7 +152,7 @@ class StoredLedger final : public Ledger {
       return OnHold(dataset, held->second);
     }
     if (held->second.head != head) return NotTheHead(dataset);
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Delete(HoldKey(dataset));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     const std::lock_guard lock(books_mutex_);
@@ -175,7 +176,7 @@ class StoredLedger final : public Ledger {
     COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book.cap(), hold, epsilon_nanos, delta_atto));
     return Write(book,
                  {.kind = EntryKind::kWriteOff, .cost = AtMostLeft(book.cap(), book.spent(), lost)},
-                 StoreBatch());
+                 storage::StoreBatch());
   }
 
   std::map<std::string, Cost> LostAccounts() const override {
@@ -253,7 +254,7 @@ class StoredLedger final : public Ledger {
                                             .head = book.head()};
     // An earlier start may have found more: since then the journal has this store's entries too.
     hold.lost = Highest(hold.lost.value_or(Cost()), *found.lost);
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(HoldKey(book.dataset()), EncodeHold(hold));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     holds_[book.dataset()] = hold;
@@ -277,7 +278,7 @@ class StoredLedger final : public Ledger {
                      DeltaText(hold.lost->delta_atto), "; leave both out to write off just that"));
   }
 
-  absl::Status Add(absl::string_view dataset, LedgerEntry entry, StoreBatch with) {
+  absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with) {
     const std::lock_guard writer(writer_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     const auto it = books_.find(dataset);
@@ -301,7 +302,7 @@ class StoredLedger final : public Ledger {
 
   // Makes `entry` the next of `book`, one of ours or a new one: checks it, stores it with the
   // caller's writes, and shows it.
-  absl::Status Write(const AccountBook& book, LedgerEntry entry, StoreBatch with) {
+  absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with) {
     COPPICE_RETURN_IF_ERROR(CheckOtherWrites(with));
     COPPICE_RETURN_IF_ERROR(book.Check(entry));
     entry.unix_seconds = clock_();
@@ -368,7 +369,7 @@ class StoredLedger final : public Ledger {
     return absl::OkStatus();
   }
 
-  Store& store_;
+  storage::Store& store_;
   const std::function<int64_t()> clock_;
   SpendingJournal* const journal_;  // by writer_mutex_; null: none
 
@@ -384,7 +385,8 @@ class StoredLedger final : public Ledger {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Store& store, std::function<int64_t()> clock,
+absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
+                                                     std::function<int64_t()> clock,
                                                      SpendingJournal* journal) {
   AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
@@ -408,4 +410,4 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Store& store, std::function
   return ledger;
 }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

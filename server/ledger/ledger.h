@@ -52,13 +52,14 @@
 #include "server/ledger/spending_journal.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 class Ledger {
  public:
   // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
   // seconds since 1970 and dates entries, no more. `journal` may be null, and must else outlive it.
-  static absl::StatusOr<std::unique_ptr<Ledger>> Open(Store& store, std::function<int64_t()> clock,
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(storage::Store& store,
+                                                      std::function<int64_t()> clock,
                                                       SpendingJournal* journal = nullptr);
   virtual ~Ledger() = default;
 
@@ -67,19 +68,19 @@ class Ledger {
 
   // AlreadyExists if the dataset has or had an account, also one that only the journal knows.
   virtual absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
-                                   StoreBatch with) = 0;
+                                   storage::StoreBatch with) = 0;
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
   // FailedPrecondition while the ledger is on hold.
   virtual absl::Status Reserve(absl::string_view dataset, absl::string_view job,
-                               absl::Span<const Release> planned, StoreBatch with) = 0;
+                               absl::Span<const Release> planned, storage::StoreBatch with) = 0;
   // The charge stays what was reserved, also if `made` costs less. Internal if it costs more: then
   // nothing is written, the reservation stays, and the job's result must not be shown.
   // FailedPrecondition unless the job has a reservation that is neither settled nor returned.
   virtual absl::Status Settle(absl::string_view dataset, absl::string_view job,
-                              absl::Span<const Release> made, StoreBatch with) = 0;
+                              absl::Span<const Release> made, storage::StoreBatch with) = 0;
   // Only for a job that never began. FailedPrecondition as above.
   virtual absl::Status Return(absl::string_view dataset, absl::string_view job,
-                              StoreBatch with) = 0;
+                              storage::StoreBatch with) = 0;
 
   // Ends a hold, if `head` is the head that the ledger had when it began and no journal knows more:
   // then the caller knows of no entry that is missing. FailedPrecondition otherwise, in the same
@@ -104,6 +105,6 @@ class Ledger {
                                         absl::Span<const Release> planned) const = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_LEDGER_H_

@@ -12,7 +12,7 @@
 #include "common/wire/convert.h"
 #include "coppice/v1/storage.pb.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 constexpr size_t kHashBytes = sizeof(Sha256Digest);
@@ -189,4 +189,4 @@ absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& hol
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

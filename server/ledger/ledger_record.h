@@ -19,7 +19,7 @@
 #include "server/ledger/account_book.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 inline constexpr absl::string_view kLedgerPrefix = "ledger/";
 std::string LedgerKey(absl::string_view dataset, uint64_t sequence);
@@ -43,6 +43,6 @@ absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& hol
 absl::StatusOr<LedgerEntry> DecodeEntry(absl::string_view key, absl::string_view value,
                                         const AccountBook& book);
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_

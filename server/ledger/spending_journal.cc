@@ -21,7 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/terms.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 constexpr absl::string_view kHeader = "coppice spending journal 1\n";
@@ -215,4 +215,4 @@ absl::StatusOr<std::unique_ptr<SpendingJournal>> SpendingJournal::Open(const std
   return journal;
 }
 
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -26,7 +26,7 @@
 #include "common/study/sha256.h"
 #include "server/ledger/accounting.h"
 
-namespace coppice {
+namespace coppice::ledger {
 
 struct SpendingLine {
   std::string dataset;
@@ -48,6 +48,6 @@ class SpendingJournal {
   virtual absl::Status Append(const SpendingLine& line) = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::ledger
 
 #endif  // COPPICE_SERVER_LEDGER_SPENDING_JOURNAL_H_

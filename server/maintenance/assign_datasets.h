@@ -9,12 +9,13 @@
 #include "absl/status/statusor.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 // Gives `owner` every dataset that has none, in one batch, and returns their ids. InvalidArgument
 // without a name; DataLoss that names a record, and then changes nothing.
-absl::StatusOr<std::vector<std::string>> AssignDatasets(Store& store, const std::string& owner);
+absl::StatusOr<std::vector<std::string>> AssignDatasets(storage::Store& store,
+                                                        const std::string& owner);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_ASSIGN_DATASETS_H_

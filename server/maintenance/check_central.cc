@@ -12,12 +12,12 @@
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 class CentralCheck {
  public:
-  CentralCheck(const Store& store, const UpkeepProgress& progress, Findings& findings)
+  CentralCheck(const storage::Store& store, const UpkeepProgress& progress, Findings& findings)
       : store_(store), progress_(progress), findings_(findings) {}
 
   void Run() {
@@ -37,7 +37,7 @@ class CentralCheck {
 
   bool IsClosed(const std::string& dataset) const {
     const auto it = holds_.find(dataset);
-    return (it != holds_.end() && it->second.reason == LedgerHold::kClosed) ||
+    return (it != holds_.end() && it->second.reason == ledger::LedgerHold::kClosed) ||
            findings_.Has(Remedy::kCloseLedger, dataset);
   }
 
@@ -53,18 +53,18 @@ class CentralCheck {
   // Of each ledger as far as it is sound.
   void CheckLedgers() {
     progress_("ledgers");
-    Visit(kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+    Visit(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
       const std::string dataset = IdInKey(key);
       ++findings_.counts["ledger entry"];
       if (findings_.Has(Remedy::kCloseLedger, dataset)) return;
-      const absl::Status status = LoadEntry(key, value, books_);
+      const absl::Status status = ledger::LoadEntry(key, value, books_);
       if (!status.ok()) CloseLedger(dataset, key, ReasonOf(status, key));
     });
   }
 
   void CheckHolds() {
-    Visit(kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
-      const absl::Status status = LoadHold(key, value, holds_);
+    Visit(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+      const absl::Status status = ledger::LoadHold(key, value, holds_);
       const std::string dataset = IdInKey(key);
       if (!status.ok()) return CloseLedger(dataset, key, ReasonOf(status, key));
       findings_.notes.push_back(
@@ -75,12 +75,12 @@ class CentralCheck {
   }
 
   void CheckDatasets() {
-    Visit(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+    Visit(central::kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
       const std::string id = IdInKey(key);
       progress_(absl::StrCat("dataset ", id));
       ++findings_.counts["dataset"];
       datasets_.insert(id);
-      const absl::StatusOr<DatasetEntry> entry = DecodeDataset(key, bytes);
+      const absl::StatusOr<central::DatasetEntry> entry = central::DecodeDataset(key, bytes);
       if (!entry.ok()) {
         findings_.Add({.key = std::string(key),
                        .what = absl::StrCat(ReasonOf(entry.status(), key),
@@ -93,18 +93,19 @@ class CentralCheck {
     });
   }
 
-  void CheckChunks(const std::string& id, const DatasetEntry& entry) {
+  void CheckChunks(const std::string& id, const central::DatasetEntry& entry) {
     uint64_t rows = 0;
     for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
       ++findings_.counts["chunk"];
-      const std::string key = ChunkKey(id, chunk);
-      const absl::StatusOr<v1::RowBlock> block = ReadChunk(store_, id, chunk, entry);
+      const std::string key = central::ChunkKey(id, chunk);
+      const absl::StatusOr<v1::RowBlock> block = central::ReadChunk(store_, id, chunk, entry);
       const absl::StatusOr<size_t> there =
-          block.ok() ? CheckRows(*block, *entry.schema) : block.status();
+          block.ok() ? central::CheckRows(*block, *entry.schema) : block.status();
       if (!there.ok()) return DamagedRows(key, ReasonOf(there.status(), key));
       rows += *there;
     }
-    if (rows != entry.rows) DamagedRows(DatasetKey(id), "does not have as many rows as its chunks");
+    if (rows != entry.rows)
+      DamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");
   }
 
   void DamagedRows(const std::string& key, const std::string& why) {
@@ -122,7 +123,7 @@ class CentralCheck {
       const std::string what =
           "is of a dataset without a record: private rows that nobody can use; "
           "coppice dataset delete takes them away";
-      if (IsInQuarantine(store_, DatasetKey(id))) {
+      if (IsInQuarantine(store_, central::DatasetKey(id))) {
         findings_.notes.push_back({.key = std::string(key), .what = what});
       } else {
         findings_.Add({.key = std::string(key), .what = what});
@@ -132,10 +133,10 @@ class CentralCheck {
 
   void CheckJobs() {
     progress_("jobs");
-    Visit(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
+    Visit(central::kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
       ++findings_.counts["job"];
       jobs_.insert(IdInKey(key));
-      const absl::StatusOr<JobEntry> entry = DecodeJob(key, bytes);
+      const absl::StatusOr<central::JobEntry> entry = central::DecodeJob(key, bytes);
       if (!entry.ok()) {
         findings_.Add({.key = std::string(key),
                        .what = absl::StrCat(ReasonOf(entry.status(), key),
@@ -148,11 +149,11 @@ class CentralCheck {
   }
 
   // A job's record and the ledger's entry of it come in one batch: neither is ahead.
-  void CheckJob(absl::string_view key, const JobInfo& job) {
+  void CheckJob(absl::string_view key, const central::JobInfo& job) {
     const auto book = books_.find(job.spec.dataset);
     const bool charged = book != books_.end() && HasEntry(book->second, job.id);
     const bool open = charged && book->second.ReservedFor(job.id).ok();
-    if (HasEnded(job.state)) {
+    if (central::HasEnded(job.state)) {
       if (charged && !open) return;
       CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
                   absl::StrCat("lacks its last entries: job ", job.id,
@@ -168,8 +169,8 @@ class CentralCheck {
     }
   }
 
-  static bool HasEntry(const AccountBook& book, absl::string_view job) {
-    for (const LedgerEntry& entry : book.entries()) {
+  static bool HasEntry(const ledger::AccountBook& book, absl::string_view job) {
+    for (const ledger::LedgerEntry& entry : book.entries()) {
       if (entry.job == job) return true;
     }
     return false;
@@ -178,38 +179,38 @@ class CentralCheck {
   // After the last entry that there is: nothing of it has to be put aside.
   std::string LastKey(const std::string& dataset) const {
     const auto book = books_.find(dataset);
-    return LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());
+    return ledger::LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());
   }
 
   void CheckReservations() {
     for (const auto& [dataset, book] : books_) {
-      if (!datasets_.contains(dataset) && !IsInQuarantine(store_, DatasetKey(dataset))) {
-        findings_.Add({.key = LedgerKey(dataset, 0),
+      if (!datasets_.contains(dataset) && !IsInQuarantine(store_, central::DatasetKey(dataset))) {
+        findings_.Add({.key = ledger::LedgerKey(dataset, 0),
                        .what = "is of a dataset whose record is lost; its name stays taken"});
       }
-      for (const LedgerEntry& entry : book.entries()) {
-        if (entry.kind != EntryKind::kReserve || jobs_.contains(entry.job)) continue;
-        if (IsInQuarantine(store_, JobKey(entry.job))) continue;
-        findings_.Add({.key = LedgerKey(dataset, entry.sequence),
+      for (const ledger::LedgerEntry& entry : book.entries()) {
+        if (entry.kind != ledger::EntryKind::kReserve || jobs_.contains(entry.job)) continue;
+        if (IsInQuarantine(store_, central::JobKey(entry.job))) continue;
+        findings_.Add({.key = ledger::LedgerKey(dataset, entry.sequence),
                        .what = absl::StrCat("charges a job ", entry.job,
                                             " whose record is lost; it stays spent")});
       }
     }
   }
 
-  const Store& store_;
+  const storage::Store& store_;
   const UpkeepProgress& progress_;
   Findings& findings_;
-  AccountBooks books_;
-  Holds holds_;
+  ledger::AccountBooks books_;
+  ledger::Holds holds_;
   std::set<std::string> datasets_;
   std::set<std::string> jobs_;
 };
 
 }  // namespace
 
-void CheckCentral(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckCentral(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
   CentralCheck(store, progress, findings).Run();
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

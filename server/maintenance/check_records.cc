@@ -23,55 +23,57 @@
 #include "server/storage/store_format.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 constexpr size_t kTicketKeyBytes = 32;
 
-void CheckFormat(const Store& store, Findings& findings) {
-  const auto format = ReadFormat(store);
+void CheckFormat(const storage::Store& store, Findings& findings) {
+  const auto format = storage::ReadFormat(store);
   if (!format.ok()) {
-    findings.Add({.key = std::string(kFormatKey), .what = ReasonOf(format.status(), kFormatKey)});
-  } else if (format->has_value() && **format < FormatOf(FormatSteps())) {
+    findings.Add({.key = std::string(storage::kFormatKey),
+                  .what = ReasonOf(format.status(), storage::kFormatKey)});
+  } else if (format->has_value() && **format < storage::FormatOf(storage::FormatSteps())) {
     findings.notes.push_back(
-        {.key = std::string(kFormatKey),
+        {.key = std::string(storage::kFormatKey),
          .what = absl::StrCat("is ", **format, ": the daemon will bring the store to format ",
-                              FormatOf(FormatSteps()), " when it starts; make a backup before")});
+                              storage::FormatOf(storage::FormatSteps()),
+                              " when it starts; make a backup before")});
   }
 }
 
-void CheckTicketKey(const Store& store, Findings& findings) {
-  const auto key = store.Get(kTicketKeyKey);
+void CheckTicketKey(const storage::Store& store, Findings& findings) {
+  const auto key = store.Get(curator::kTicketKeyKey);
   if (!key.ok() || (key->has_value() && (*key)->size() != kTicketKeyBytes)) {
-    findings.Add({.key = std::string(kTicketKeyKey),
+    findings.Add({.key = std::string(curator::kTicketKeyKey),
                   .what = "does not have 32 bytes: the daemon does not start",
                   .remedy = Remedy::kQuarantineRecord});
   } else if (!key->has_value() && findings.counts["study"] > 0) {
     findings.notes.push_back(
-        {.key = std::string(kTicketKeyKey),
+        {.key = std::string(curator::kTicketKeyKey),
          .what = "is missing: the daemon makes a new one, and refuses the tickets that are out"});
   }
 }
 
-void CheckManifestKey(const Store& store, Findings& findings) {
-  const absl::Status status = ManifestAuthority::CheckStored(store);
-  const auto record = store.Get(kManifestKeyKey);
+void CheckManifestKey(const storage::Store& store, Findings& findings) {
+  const absl::Status status = curator::ManifestAuthority::CheckStored(store);
+  const auto record = store.Get(curator::kManifestKeyKey);
   if (record.ok() && !record->has_value() && findings.counts["study"] > 0) {
     findings.notes.push_back(
-        {.key = std::string(kManifestKeyKey),
+        {.key = std::string(curator::kManifestKeyKey),
          .what = "is missing: the daemon makes a new one, and devices that trusted the one before "
                  "refuse until they are given it"});
   }
   if (status.ok()) return;
-  findings.Add({.key = std::string(kManifestKeyKey),
-                .what = absl::StrCat(ReasonOf(status, kManifestKeyKey),
+  findings.Add({.key = std::string(curator::kManifestKeyKey),
+                .what = absl::StrCat(ReasonOf(status, curator::kManifestKeyKey),
                                      ": the daemon does not start. Without it the daemon signs "
                                      "with another key, and devices that pinned this one refuse "
                                      "until they are given that"),
                 .remedy = Remedy::kQuarantineRecord});
 }
 
-void NoteRestored(const Store& store, Findings& findings) {
+void NoteRestored(const storage::Store& store, Findings& findings) {
   const auto restored = ReadRestored(store);
   if (!restored.ok()) {
     findings.Add({.key = std::string(kRestoredKey),
@@ -84,40 +86,45 @@ void NoteRestored(const Store& store, Findings& findings) {
   }
 }
 
-absl::StatusOr<StudyReports> CheckStudy(const Store& store, absl::string_view id,
-                                        absl::string_view bytes) {
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, LoadStudy(store, id, bytes));
-  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(LoadRows(store, *study).status());
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone, store.Get(TombstoneKey(id)));
+absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, absl::string_view id,
+                                                 absl::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::Study> study,
+                           curator::LoadStudy(store, id, bytes));
+  if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone,
+                           store.Get(curator::TombstoneKey(id)));
   if (tombstone.has_value()) {
-    return CorruptRecord(StudyKey(id), "is of a study that was deleted (gone/)");
+    return storage::CorruptRecord(curator::StudyKey(id), "is of a study that was deleted (gone/)");
   }
-  return StudyReports{.accepted = study->CountsSoFar().of(ReportOutcome::kAccepted),
-                      .final_model = study->Life().final_model};
+  return curator::StudyReports{
+      .accepted = study->CountsSoFar().of(curator::ReportOutcome::kAccepted),
+      .final_model = study->Life().final_model};
 }
 
 // Those that are sound, by their ids.
-using SoundStudies = std::map<std::string, StudyReports>;
+using SoundStudies = std::map<std::string, curator::StudyReports>;
 
-SoundStudies CheckStudies(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+SoundStudies CheckStudies(const storage::Store& store, const UpkeepProgress& progress,
+                          Findings& findings) {
   std::set<std::string> ids;
   SoundStudies sound;
-  VisitRecords(store, kStudyPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
-    const std::string id = IdInKey(key);
-    progress(absl::StrCat("study ", id));
-    ids.insert(id);
-    ++findings.counts["study"];
-    absl::StatusOr<StudyReports> reports = CheckStudy(store, id, bytes);
-    if (reports.ok()) {
-      sound[id] = *std::move(reports);
-      return;
-    }
-    findings.Add(
-        {.key = std::string(key),
-         .what = absl::StrCat(ReasonOf(reports.status(), key), ": the study cannot be loaded"),
-         .remedy = Remedy::kQuarantineStudy,
-         .id = id});
-  });
+  VisitRecords(
+      store, curator::kStudyPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+        const std::string id = IdInKey(key);
+        progress(absl::StrCat("study ", id));
+        ids.insert(id);
+        ++findings.counts["study"];
+        absl::StatusOr<curator::StudyReports> reports = CheckStudy(store, id, bytes);
+        if (reports.ok()) {
+          sound[id] = *std::move(reports);
+          return;
+        }
+        findings.Add(
+            {.key = std::string(key),
+             .what = absl::StrCat(ReasonOf(reports.status(), key), ": the study cannot be loaded"),
+             .remedy = Remedy::kQuarantineStudy,
+             .id = id});
+      });
   // What a study leaves behind when its own record is lost.
   for (const std::string kind : {"count/", "rows/", "sums/"}) {
     VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
@@ -132,12 +139,12 @@ SoundStudies CheckStudies(const Store& store, const UpkeepProgress& progress, Fi
   return sound;
 }
 
-void CheckTombstones(const Store& store, Findings& findings) {
-  VisitRecords(store, kTombstonePrefix, findings,
+void CheckTombstones(const storage::Store& store, Findings& findings) {
+  VisitRecords(store, curator::kTombstonePrefix, findings,
                [&](absl::string_view key, absl::string_view bytes) {
                  ++findings.counts["deleted study"];
                  const std::string id = IdInKey(key);
-                 const absl::Status status = DecodeTombstone(id, bytes).status();
+                 const absl::Status status = curator::DecodeTombstone(id, bytes).status();
                  if (status.ok()) return;
                  findings.Add({.key = std::string(key),
                                .what = ReasonOf(status, key),
@@ -147,10 +154,11 @@ void CheckTombstones(const Store& store, Findings& findings) {
 }
 
 // What repairs have noted of models.
-ModelsWithLostReports CheckOutlived(const Store& store, Findings& findings) {
-  ModelsWithLostReports outlived;
+curator::ModelsWithLostReports CheckOutlived(const storage::Store& store, Findings& findings) {
+  curator::ModelsWithLostReports outlived;
   VisitRecords(
-      store, kOutlivedPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
+      store, curator::kOutlivedPrefix, findings,
+      [&](absl::string_view key, absl::string_view bytes) {
         const absl::Status status = outlived.Add(key, bytes);
         if (!status.ok()) {
           findings.Add({.key = std::string(key),
@@ -165,9 +173,9 @@ ModelsWithLostReports CheckOutlived(const Store& store, Findings& findings) {
 }
 
 // A model that is sound itself, of a study that is.
-void CheckReports(const std::string& key, const ModelReports& model, const StudyReports& study,
-                  Findings& findings) {
-  if (ReconcileModel(model, study).ok()) return;
+void CheckReports(const std::string& key, const curator::ModelReports& model,
+                  const curator::StudyReports& study, Findings& findings) {
+  if (curator::ReconcileModel(model, study).ok()) return;
   const std::string numbers =
       absl::StrCat("rests on ", model.reports, " reports, and its study has ", study.accepted);
   if (model.reports > study.accepted) {
@@ -185,24 +193,25 @@ void CheckReports(const std::string& key, const ModelReports& model, const Study
   }
 }
 
-void CheckModels(const Store& store, const SoundStudies& studies, const UpkeepProgress& progress,
-                 Findings& findings) {
+void CheckModels(const storage::Store& store, const SoundStudies& studies,
+                 const UpkeepProgress& progress, Findings& findings) {
   progress("models");
-  const ModelsWithLostReports outlived = CheckOutlived(store, findings);
+  const curator::ModelsWithLostReports outlived = CheckOutlived(store, findings);
   std::set<std::string> ids;
-  for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
+  for (const absl::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
       ++findings.counts["model"];
-      absl::StatusOr<ModelInfo> info = DecodeModel(key, bytes);
+      absl::StatusOr<models::ModelInfo> info = models::DecodeModel(key, bytes);
       if (info.ok() && !ids.insert(info->id).second) {
-        info = CorruptRecord(key, "has the id of another model");
+        info = storage::CorruptRecord(key, "has the id of another model");
       }
       if (info.ok()) {
-        const ModelReports model{.study = IdInKey(key),
-                                 .model = info->id,
-                                 .reports = info->model->certificate().reports};
+        const curator::ModelReports model{.study = IdInKey(key),
+                                          .model = info->id,
+                                          .reports = info->model->certificate().reports};
         const auto study = studies.find(model.study);
-        if (prefix == kJobModelsPrefix || study == studies.end() || outlived.Has(model)) return;
+        if (prefix == models::kJobModelsPrefix || study == studies.end() || outlived.Has(model))
+          return;
         return CheckReports(std::string(key), model, study->second, findings);
       }
       findings.Add({.key = std::string(key),
@@ -210,19 +219,20 @@ void CheckModels(const Store& store, const SoundStudies& studies, const UpkeepPr
                     .remedy = Remedy::kQuarantineRecord});
     });
   }
-  VisitRecords(
-      store, kEndpointPrefix, findings, [&](absl::string_view key, absl::string_view bytes) {
-        ++findings.counts["endpoint"];
-        const absl::StatusOr<EndpointInfo> info = DecodeEndpoint(key, bytes);
-        if (info.ok() && ids.contains(info->versions.back().model)) return;
-        findings.Add(
-            {.key = std::string(key),
-             .what = info.ok() ? "serves a model that is not there" : ReasonOf(info.status(), key),
-             .remedy = Remedy::kQuarantineRecord});
-      });
+  VisitRecords(store, models::kEndpointPrefix, findings,
+               [&](absl::string_view key, absl::string_view bytes) {
+                 ++findings.counts["endpoint"];
+                 const absl::StatusOr<models::EndpointInfo> info =
+                     models::DecodeEndpoint(key, bytes);
+                 if (info.ok() && ids.contains(info->versions.back().model)) return;
+                 findings.Add({.key = std::string(key),
+                               .what = info.ok() ? "serves a model that is not there"
+                                                 : ReasonOf(info.status(), key),
+                               .remedy = Remedy::kQuarantineRecord});
+               });
 }
 
-void CheckKinds(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckKinds(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
       "chunk", "count",      "dataset", "endpoint", "gone",     "hold",
@@ -249,7 +259,7 @@ void CheckKinds(const Store& store, const UpkeepProgress& progress, Findings& fi
 
 }  // namespace
 
-void VisitRecords(const Store& store, absl::string_view prefix, Findings& findings,
+void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
                   absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit) {
   std::string last(prefix);
   const absl::Status read = store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
@@ -268,12 +278,12 @@ std::string IdInKey(absl::string_view key) {
   return parts.size() < 2 ? "" : std::string(parts[1]);
 }
 
-bool IsInQuarantine(const Store& store, absl::string_view key) {
+bool IsInQuarantine(const storage::Store& store, absl::string_view key) {
   const auto found = store.Get(absl::StrCat(kQuarantinePrefix, key));
   return found.ok() && found->has_value();
 }
 
-void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckRecords(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
   CheckFormat(store, findings);
   CheckKinds(store, progress, findings);
   const SoundStudies studies = CheckStudies(store, progress, findings);
@@ -285,4 +295,4 @@ void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& 
   NoteRestored(store, findings);
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

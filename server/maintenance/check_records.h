@@ -10,15 +10,15 @@
 #include "server/maintenance/findings.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
-void CheckRecords(const Store& store, const UpkeepProgress& progress, Findings& findings);
+void CheckRecords(const storage::Store& store, const UpkeepProgress& progress, Findings& findings);
 
 // A part of it: ledgers, datasets and jobs, which must fit together.
-void CheckCentral(const Store& store, const UpkeepProgress& progress, Findings& findings);
+void CheckCentral(const storage::Store& store, const UpkeepProgress& progress, Findings& findings);
 
 // For these two: visits what starts with `prefix`, and notes it if reading ends before that does.
-void VisitRecords(const Store& store, absl::string_view prefix, Findings& findings,
+void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
                   absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit);
 
 // The ID of a key "KIND/ID/...".
@@ -26,8 +26,8 @@ std::string IdInKey(absl::string_view key);
 
 // Where a repair puts records aside.
 inline constexpr absl::string_view kQuarantinePrefix = "quarantine/";
-bool IsInQuarantine(const Store& store, absl::string_view key);
+bool IsInQuarantine(const storage::Store& store, absl::string_view key);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_

@@ -10,16 +10,18 @@
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const UpkeepProgress& progress) {
-  const std::string database = StoreFolder(data_dir);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<FileProblem> damaged, CheckFiles(database, progress));
+  const std::string database = storage::StoreFolder(data_dir);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::FileProblem> damaged,
+                           storage::CheckFiles(database, progress));
   Findings findings;
-  for (const FileProblem& problem : damaged) {
+  for (const storage::FileProblem& problem : damaged) {
     findings.Add({.key = problem.file, .what = problem.what, .remedy = Remedy::kSalvageFiles});
   }
-  const absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksDbStoreForReading(data_dir);
+  const absl::StatusOr<std::unique_ptr<storage::Store>> store =
+      storage::OpenRocksDbStoreForReading(data_dir);
   if (absl::IsFailedPrecondition(store.status())) return store.status();
   if (!store.ok()) {
     findings.Add({.key = database,
@@ -27,10 +29,10 @@ absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const UpkeepPro
                   .remedy = Remedy::kSalvageFiles});
     return findings;
   }
-  const absl::Status format = ReadFormat(**store).status();
+  const absl::Status format = storage::ReadFormat(**store).status();
   if (absl::IsFailedPrecondition(format)) return format;
   CheckRecords(**store, progress, findings);
   return findings;
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

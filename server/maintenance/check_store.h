@@ -12,10 +12,10 @@
 #include "absl/status/statusor.h"
 #include "server/maintenance/findings.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const UpkeepProgress& progress);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_CHECK_STORE_H_

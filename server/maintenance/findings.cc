@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 bool Findings::Has(Remedy remedy, absl::string_view id) const {
   return std::any_of(problems.begin(), problems.end(), [&](const Problem& problem) {
@@ -21,4 +21,4 @@ std::string ReasonOf(const absl::Status& status, absl::string_view key) {
   return std::string(reason.substr(0, reason.find("; nothing was changed")));
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

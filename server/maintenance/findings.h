@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 // What `coppiced repair` does about a problem.
 enum class Remedy {
@@ -53,6 +53,6 @@ using UpkeepProgress = std::function<void(const std::string& what)>;
 // Of the message of a corrupt record at `key`, what is wrong with it.
 std::string ReasonOf(const absl::Status& status, absl::string_view key);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_FINDINGS_H_

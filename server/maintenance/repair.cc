@@ -23,7 +23,7 @@
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,8 +56,8 @@ std::string StepOf(const Problem& problem) {
 }
 
 // Moves what starts with `prefix`, from the key `from` on, into quarantine.
-absl::Status PutAside(const Store& store, absl::string_view prefix, absl::string_view from,
-                      StoreBatch& batch) {
+absl::Status PutAside(const storage::Store& store, absl::string_view prefix, absl::string_view from,
+                      storage::StoreBatch& batch) {
   return store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
     if (key < from) return absl::OkStatus();
     batch.Put(absl::StrCat(kQuarantinePrefix, key), std::string(value));
@@ -66,7 +66,8 @@ absl::Status PutAside(const Store& store, absl::string_view prefix, absl::string
   });
 }
 
-absl::Status PutRecordAside(const Store& store, const std::string& key, StoreBatch& batch) {
+absl::Status PutRecordAside(const storage::Store& store, const std::string& key,
+                            storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(key));
   if (!value.has_value()) return absl::OkStatus();
   batch.Put(absl::StrCat(kQuarantinePrefix, key), *value);
@@ -75,51 +76,56 @@ absl::Status PutRecordAside(const Store& store, const std::string& key, StoreBat
 }
 
 // The request that made the study must not make another, if it can be told.
-std::string RequestOf(const Store& store, const std::string& study) {
-  const auto bytes = store.Get(StudyKey(study));
+std::string RequestOf(const storage::Store& store, const std::string& study) {
+  const auto bytes = store.Get(curator::StudyKey(study));
   v1::StudyRecord record;
   if (!bytes.ok() || !bytes->has_value() || !record.ParseFromString(**bytes)) return "";
   return record.request_id();
 }
 
-absl::Status PutStudyAside(const Store& store, const std::string& study, int64_t now,
-                           StoreBatch& batch) {
+absl::Status PutStudyAside(const storage::Store& store, const std::string& study, int64_t now,
+                           storage::StoreBatch& batch) {
   for (const std::string& prefix :
-       {StudyKey(study), CountsKey(study), RowsKey(study), SumsPrefix(study), SpentPrefix(study)}) {
+       {curator::StudyKey(study), curator::CountsKey(study), curator::RowsKey(study),
+        curator::SumsPrefix(study), curator::SpentPrefix(study)}) {
     COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, "", batch));
   }
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone, store.Get(TombstoneKey(study)));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone,
+                           store.Get(curator::TombstoneKey(study)));
   if (!gone.has_value()) {
-    batch.Put(TombstoneKey(study), EncodeTombstone(RequestOf(store, study), now));
+    batch.Put(curator::TombstoneKey(study), curator::EncodeTombstone(RequestOf(store, study), now));
   }
   return absl::OkStatus();
 }
 
-absl::Status NoteOutlived(const Store& store, const Problem& problem, int64_t now,
-                          StoreBatch& batch) {
+absl::Status NoteOutlived(const storage::Store& store, const Problem& problem, int64_t now,
+                          storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
   if (!bytes.has_value()) return absl::OkStatus();  // put aside meanwhile
-  COPPICE_ASSIGN_OR_RETURN(const ModelInfo info, DecodeModel(problem.key, *bytes));
-  const std::string counts_key = CountsKey(problem.id);
+  COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(problem.key, *bytes));
+  const std::string counts_key = curator::CountsKey(problem.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
-  COPPICE_ASSIGN_OR_RETURN(const Counts counts, DecodeCounts(counts_key, counted.value_or("")));
-  const ModelReports model{
+  COPPICE_ASSIGN_OR_RETURN(const curator::Counts counts,
+                           curator::DecodeCounts(counts_key, counted.value_or("")));
+  const curator::ModelReports model{
       .study = problem.id, .model = info.id, .reports = info.model->certificate().reports};
-  batch.Put(OutlivedKey(model.study, model.model),
-            EncodeOutlived(model, counts.of(ReportOutcome::kAccepted), now));
+  batch.Put(curator::OutlivedKey(model.study, model.model),
+            curator::EncodeOutlived(model, counts.of(curator::ReportOutcome::kAccepted), now));
   return absl::OkStatus();
 }
 
-absl::Status CloseLedger(const Store& store, const Problem& problem, int64_t now,
-                         StoreBatch& batch) {
-  const std::string prefix = absl::StrCat(kLedgerPrefix, problem.id, "/");
+absl::Status CloseLedger(const storage::Store& store, const Problem& problem, int64_t now,
+                         storage::StoreBatch& batch) {
+  const std::string prefix = absl::StrCat(ledger::kLedgerPrefix, problem.id, "/");
   const bool within = absl::StartsWith(problem.key, prefix);
   if (within) COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, problem.key, batch));
-  batch.Put(HoldKey(problem.id), EncodeHold({.reason = LedgerHold::kClosed, .unix_seconds = now}));
+  batch.Put(ledger::HoldKey(problem.id),
+            ledger::EncodeHold({.reason = ledger::LedgerHold::kClosed, .unix_seconds = now}));
   return absl::OkStatus();
 }
 
-absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, StoreBatch& batch) {
+absl::Status Remedied(const storage::Store& store, const Problem& problem, int64_t now,
+                      storage::StoreBatch& batch) {
   switch (problem.remedy) {
     case Remedy::kNone:
     case Remedy::kSalvageFiles:
@@ -132,7 +138,7 @@ absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, S
       return PutStudyAside(store, problem.id, now, batch);
     case Remedy::kReplaceTombstone:
       COPPICE_RETURN_IF_ERROR(PutRecordAside(store, problem.key, batch));
-      batch.Put(TombstoneKey(problem.id), EncodeTombstone("", now));
+      batch.Put(curator::TombstoneKey(problem.id), curator::EncodeTombstone("", now));
       return absl::OkStatus();
     case Remedy::kCloseLedger:
       return CloseLedger(store, problem, now, batch);
@@ -143,18 +149,19 @@ absl::Status Remedied(const Store& store, const Problem& problem, int64_t now, S
 // Opens what was salvaged, and puts every ledger on hold.
 absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now,
                             std::vector<RepairStep>& done) {
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
-  const absl::StatusOr<std::optional<uint32_t>> format = ReadFormat(*store);
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
+                           storage::OpenRocksDbStore(data_dir));
+  const absl::StatusOr<std::optional<uint32_t>> format = storage::ReadFormat(*store);
   if (!format.ok() || !format->has_value()) {
     return absl::DataLossError(
         "too little could be got back of the files to open the store again; nothing was changed: "
         "restore a backup");
   }
-  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
-  StoreBatch batch;
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
+  storage::StoreBatch batch;
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldLedgers(*store, now, batch));
   for (const std::string& dataset : held) {
-    done.push_back({.key = HoldKey(dataset),
+    done.push_back({.key = ledger::HoldKey(dataset),
                     .what = absl::StrCat("the ledger of dataset ", dataset,
                                          " waits for an admin to confirm its head")});
   }
@@ -166,11 +173,13 @@ absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<Repai
   const std::string staging = data_dir + "/repairing";
   std::error_code error;
   fs::remove_all(staging, error);
-  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
-  absl::Status status = CopyFiles(StoreFolder(data_dir), StoreFolder(staging));
-  if (status.ok()) status = SalvageFiles(StoreFolder(staging));
+  COPPICE_RETURN_IF_ERROR(storage::MakePrivateFolder(staging));
+  absl::Status status =
+      storage::CopyFiles(storage::StoreFolder(data_dir), storage::StoreFolder(staging));
+  if (status.ok()) status = storage::SalvageFiles(storage::StoreFolder(staging));
   if (status.ok()) status = HoldAllLedgers(staging, now, done);
-  if (status.ok()) status = SwapIn(StoreFolder(staging), StoreFolder(data_dir));
+  if (status.ok())
+    status = storage::SwapIn(storage::StoreFolder(staging), storage::StoreFolder(data_dir));
   fs::remove_all(staging, error);
   return status;
 }
@@ -185,10 +194,10 @@ std::vector<RepairStep> PlanRepair(const Findings& findings) {
   return steps;
 }
 
-absl::Status RepairRecords(Store& store, const Findings& findings, int64_t now,
+absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
                            std::vector<RepairStep>& done) {
   for (const Problem& problem : findings.problems) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     COPPICE_RETURN_IF_ERROR(Remedied(store, problem, now, batch));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
     if (!IsOfFiles(problem)) done.push_back({.key = problem.key, .what = StepOf(problem)});
@@ -203,23 +212,24 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
   result.left = found;
   if (found.problems.empty()) return result;
   progress("copying the files as they are");
-  COPPICE_RETURN_IF_ERROR(CopyFiles(StoreFolder(data_dir), keep));
+  COPPICE_RETURN_IF_ERROR(storage::CopyFiles(storage::StoreFolder(data_dir), keep));
   if (std::any_of(found.problems.begin(), found.problems.end(), IsOfFiles)) {
     progress("mending files");
     result.done.push_back(
-        {.key = StoreFolder(data_dir),
+        {.key = storage::StoreFolder(data_dir),
          .what = StepOf({.key = "", .what = "", .remedy = Remedy::kSalvageFiles})});
     COPPICE_RETURN_IF_ERROR(Salvage(data_dir, now, result.done));
     COPPICE_ASSIGN_OR_RETURN(found, CheckStore(data_dir, progress));
   }
   {
-    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir));
+    COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
+                             storage::OpenRocksDbStore(data_dir));
     // An older version would not heed what this writes. Without a format, nothing can be told.
-    COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+    COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
     COPPICE_RETURN_IF_ERROR(RepairRecords(*store, found, now, result.done));
   }
   COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress));
   return result;
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

@@ -26,7 +26,7 @@
 #include "server/maintenance/findings.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 
 struct RepairStep {
   std::string key;
@@ -44,9 +44,9 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
                                          int64_t now, const UpkeepProgress& progress);
 
 // A part of it, on an open store: does what `findings` ask for.
-absl::Status RepairRecords(Store& store, const Findings& findings, int64_t now,
+absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
                            std::vector<RepairStep>& done);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_REPAIR_H_

@@ -17,21 +17,22 @@
 #include "server/storage/store_format.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<StoreBackup> FindBackup(const std::string& folder, uint32_t id) {
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<StoreBackup> backups, ListBackups(folder));
+absl::StatusOr<storage::StoreBackup> FindBackup(const std::string& folder, uint32_t id) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> backups,
+                           storage::ListBackups(folder));
   if (id == 0 && !backups.empty()) return backups.back();
-  for (const StoreBackup& backup : backups) {
+  for (const storage::StoreBackup& backup : backups) {
     if (backup.id == id) return backup;
   }
   return absl::NotFoundError(absl::StrCat("there is no backup ", id, " in ", folder));
 }
 
-std::string EncodeRestored(const StoreBackup& backup, int64_t now) {
+std::string EncodeRestored(const storage::StoreBackup& backup, int64_t now) {
   v1::RestoredRecord record;
   record.set_unix_seconds(now);
   record.set_backup_id(backup.id);
@@ -42,11 +43,12 @@ std::string EncodeRestored(const StoreBackup& backup, int64_t now) {
 // What is in `data_dir`, a store that nobody knows of yet.
 absl::Status MarkRestored(const std::string& data_dir, int64_t now, const UpkeepProgress& progress,
                           rocksdb::Env* env, RestoreResult& result) {
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(data_dir, env));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
+                           storage::OpenRocksDbStore(data_dir, env));
   // An older version would not heed the holds, so it must not open what this leaves.
-  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   CheckRecords(*store, progress, result.findings);
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(std::string(kRestoredKey), EncodeRestored(result.backup, now));
   COPPICE_ASSIGN_OR_RETURN(result.on_hold, HoldLedgers(*store, now, batch));
   return store->Apply(batch);
@@ -54,42 +56,43 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now, const Upkeep
 
 }  // namespace
 
-absl::StatusOr<std::optional<Restored>> ReadRestored(const Store& store) {
+absl::StatusOr<std::optional<Restored>> ReadRestored(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                            store.Get(std::string(kRestoredKey)));
   if (!bytes.has_value()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const v1::RestoredRecord record,
-                           ParseRecord<v1::RestoredRecord>(kRestoredKey, *bytes));
+                           storage::ParseRecord<v1::RestoredRecord>(kRestoredKey, *bytes));
   return Restored{.unix_seconds = record.unix_seconds(),
                   .backup_id = record.backup_id(),
                   .backup_unix_seconds = record.backup_unix_seconds()};
 }
 
-absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t now,
-                                                     StoreBatch& batch) {
-  Holds holds;
+absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
+                                                     storage::StoreBatch& batch) {
+  ledger::Holds holds;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
-        LoadHold(key, value, holds).IgnoreError();  // a check has told
+      store.Scan(ledger::kHoldPrefix, [&](absl::string_view key, absl::string_view value) {
+        ledger::LoadHold(key, value, holds).IgnoreError();  // a check has told
         return absl::OkStatus();
       }));
   // As far as each is sound; what is not gets closed by a repair.
-  AccountBooks books;
+  ledger::AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
-        LoadEntry(key, value, books).IgnoreError();
+      store.Scan(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {
+        ledger::LoadEntry(key, value, books).IgnoreError();
         return absl::OkStatus();
       }));
   std::vector<std::string> held;
   for (const auto& [dataset, book] : books) {
     const auto hold = holds.find(dataset);
-    if (hold != holds.end() && hold->second.reason == LedgerHold::kClosed) continue;
+    if (hold != holds.end() && hold->second.reason == ledger::LedgerHold::kClosed) continue;
     held.push_back(dataset);
     // A hold that stands keeps its head: nobody was shown another since.
     if (hold != holds.end()) continue;
-    batch.Put(
-        HoldKey(dataset),
-        EncodeHold({.reason = LedgerHold::kUnconfirmed, .unix_seconds = now, .head = book.head()}));
+    batch.Put(ledger::HoldKey(dataset),
+              ledger::EncodeHold({.reason = ledger::LedgerHold::kUnconfirmed,
+                                  .unix_seconds = now,
+                                  .head = book.head()}));
   }
   return held;
 }
@@ -97,7 +100,8 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
                                            const UpkeepProgress& progress, rocksdb::Env* env) {
-  COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(StoreFolder(data_dir)));
+  COPPICE_ASSIGN_OR_RETURN(const bool holds_store,
+                           storage::HoldsStore(storage::StoreFolder(data_dir)));
   if (holds_store) {
     return absl::FailedPreconditionError(absl::StrCat(
         data_dir, " holds a store already: restore into another folder, or move that one away"));
@@ -105,20 +109,22 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
   RestoreResult result;
   COPPICE_ASSIGN_OR_RETURN(result.backup, FindBackup(folder, id));
   progress(absl::StrCat("backup ", result.backup.id));
-  COPPICE_RETURN_IF_ERROR(VerifyBackup(folder, result.backup.id));
+  COPPICE_RETURN_IF_ERROR(storage::VerifyBackup(folder, result.backup.id));
   // What an earlier try left behind was no store yet.
   const std::string staging = data_dir + "/restoring";
   std::error_code error;
   fs::remove_all(staging, error);
-  COPPICE_RETURN_IF_ERROR(MakeFolder(data_dir));
-  COPPICE_RETURN_IF_ERROR(MakePrivateFolder(staging));
+  COPPICE_RETURN_IF_ERROR(storage::MakeFolder(data_dir));
+  COPPICE_RETURN_IF_ERROR(storage::MakePrivateFolder(staging));
   progress("copying");
-  absl::Status status = CopyBackup(folder, result.backup.id, StoreFolder(staging), env);
+  absl::Status status =
+      storage::CopyBackup(folder, result.backup.id, storage::StoreFolder(staging), env);
   if (status.ok()) status = MarkRestored(staging, now, progress, env, result);
-  if (status.ok()) status = SwapIn(StoreFolder(staging), StoreFolder(data_dir));
+  if (status.ok())
+    status = storage::SwapIn(storage::StoreFolder(staging), storage::StoreFolder(data_dir));
   fs::remove_all(staging, error);
   if (!status.ok()) return status;
   return result;
 }
 
-}  // namespace coppice
+}  // namespace coppice::maintenance

@@ -26,7 +26,7 @@ namespace rocksdb {
 class Env;
 }
 
-namespace coppice {
+namespace coppice::maintenance {
 
 inline constexpr absl::string_view kRestoredKey = "meta/restored";
 
@@ -37,10 +37,10 @@ struct Restored {
   int64_t backup_unix_seconds = 0;
 };
 // None if it was never restored.
-absl::StatusOr<std::optional<Restored>> ReadRestored(const Store& store);
+absl::StatusOr<std::optional<Restored>> ReadRestored(const storage::Store& store);
 
 struct RestoreResult {
-  StoreBackup backup;
+  storage::StoreBackup backup;
   std::vector<std::string> on_hold;  // datasets
   Findings findings;                 // of the restored store
 };
@@ -53,9 +53,9 @@ absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t i
 
 // Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but
 // for closed ones.
-absl::StatusOr<std::vector<std::string>> HoldLedgers(const Store& store, int64_t now,
-                                                     StoreBatch& batch);
+absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
+                                                     storage::StoreBatch& batch);
 
-}  // namespace coppice
+}  // namespace coppice::maintenance
 
 #endif  // COPPICE_SERVER_MAINTENANCE_RESTORE_H_

@@ -5,7 +5,7 @@
 
 #include "common/base/page.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 // Calls `visit` with every element of what `list` returns for a Page.
 template <typename List, typename Visit>
@@ -19,6 +19,6 @@ void ForEachOf(List list, Visit visit) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_ALL_PAGES_H_

@@ -2,7 +2,7 @@
 
 #include "server/metrics/private_calls.h"
 
-namespace coppice {
+namespace coppice::metrics {
 namespace {
 
 constexpr char kOther[] = "other";
@@ -72,4 +72,4 @@ void CallMetrics::Count(const Method& method, absl::string_view code) {
   calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics

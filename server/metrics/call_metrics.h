@@ -21,7 +21,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 class CallMetrics {
  public:
@@ -52,6 +52,6 @@ class CallMetrics {
   std::map<std::string, Method, std::less<>> methods_;  // does not change once made
 };
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_CALL_METRICS_H_

@@ -7,7 +7,7 @@
 
 #include "server/metrics/all_pages.h"
 
-namespace coppice {
+namespace coppice::metrics {
 namespace {
 
 constexpr double kPerNano = 1e-9;
@@ -17,7 +17,7 @@ constexpr double kPerAtto = 1e-18;
 constexpr std::array<const char*, 9> kOutcomes = {
     "",           "accepted",    "duplicate", "unknown_study", "sealed", "stale_fingerprint",
     "bad_ticket", "bad_payload", "expired"};
-static_assert(kOutcomes.size() == kNumReportOutcomes);
+static_assert(kOutcomes.size() == curator::kNumReportOutcomes);
 
 constexpr std::array<const char*, 4> kStudyStates = {"", "open", "sealed", "built"};
 // Open: not known to have ended before today.
@@ -25,7 +25,7 @@ constexpr std::array<const char*, 6> kJobStates = {"",     "open",   nullptr,
                                                    "done", "failed", "cancelled"};
 constexpr int64_t kDay = 86400;  // in seconds
 
-using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
+using Outcomes = std::array<uint64_t, curator::kNumReportOutcomes>;
 
 void AddLines(const std::string& study, const Outcomes& outcomes, std::vector<Reading>& lines) {
   for (size_t i = 1; i < outcomes.size(); ++i) {
@@ -34,12 +34,12 @@ void AddLines(const std::string& study, const Outcomes& outcomes, std::vector<Re
   }
 }
 
-std::vector<Reading> Reports(const Studies& studies) {
+std::vector<Reading> Reports(const curator::Studies& studies) {
   std::vector<Reading> lines;
   Outcomes others{};
   size_t named = 0;
   ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const StudyInfo& info) {
+            [&](const curator::StudyInfo& info) {
               if (named++ < kMaxNamed) return AddLines(info.id, info.outcomes, lines);
               for (size_t i = 0; i < others.size(); ++i) others[i] += info.outcomes[i];
             });
@@ -49,15 +49,15 @@ std::vector<Reading> Reports(const Studies& studies) {
   return lines;
 }
 
-std::vector<Reading> RaisedAlarms(const Studies& studies) {
+std::vector<Reading> RaisedAlarms(const curator::Studies& studies) {
   std::vector<Reading> lines;
   std::map<std::string, double> others;
   size_t named = 0;
   ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const StudyInfo& info) {
+            [&](const curator::StudyInfo& info) {
               const bool is_named = named++ < kMaxNamed;
               if (info.alarms_at_last_look == nullptr) return;
-              for (const Alarm& alarm : *info.alarms_at_last_look) {
+              for (const curator::Alarm& alarm : *info.alarms_at_last_look) {
                 const double raised = alarm.raised ? 1 : 0;
                 if (is_named) {
                   lines.push_back(
@@ -87,32 +87,32 @@ std::vector<Reading> ByState(const std::array<const char*, kStates>& names,
   return lines;
 }
 
-std::vector<Reading> StudiesByState(const Studies& studies) {
+std::vector<Reading> StudiesByState(const curator::Studies& studies) {
   std::map<size_t, uint64_t> counts;
   ForEachOf([&](const Page& page) { return studies.List(page); },
-            [&](const StudyInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
+            [&](const curator::StudyInfo& info) { ++counts[static_cast<size_t>(info.state)]; });
   return ByState(kStudyStates, counts);
 }
 
 // When a job ends tells of its rows, so a page shows it from the next day on; and so do those that
 // were queued behind it.
-std::vector<Reading> JobsByState(const Jobs& jobs, int64_t now) {
+std::vector<Reading> JobsByState(const central::Jobs& jobs, int64_t now) {
   std::map<size_t, uint64_t> counts;
-  ForEachOf([&](const Page& page) { return jobs.List("", page, Caller::Admin()); },
-            [&](const JobInfo& info) {
+  ForEachOf([&](const Page& page) { return jobs.List("", page, central::Caller::Admin()); },
+            [&](const central::JobInfo& info) {
               const bool is_told =
-                  HasEnded(info.state) && info.ended_unix_seconds / kDay < now / kDay;
+                  central::HasEnded(info.state) && info.ended_unix_seconds / kDay < now / kDay;
               ++counts[is_told ? static_cast<size_t>(info.state) : 1];
             });
   return ByState(kJobStates, counts);
 }
 
 template <typename Amount>
-Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
+Readings::Reader OfAccounts(const central::Datasets& datasets, Amount amount) {
   return [&datasets, amount] {
     std::vector<Reading> lines;
-    for (const DatasetInfo& info :
-         datasets.List({.size = kMaxNamed, .after = ""}, Caller::Admin())) {
+    for (const central::DatasetInfo& info :
+         datasets.List({.size = kMaxNamed, .after = ""}, central::Caller::Admin())) {
       lines.push_back({.labels = {{"dataset", info.id}}, .value = amount(info.account)});
     }
     return lines;
@@ -121,7 +121,7 @@ Readings::Reader OfAccounts(const Datasets& datasets, Amount amount) {
 
 }  // namespace
 
-void AddStudyReadings(const Studies& studies, Readings& readings) {
+void AddStudyReadings(const curator::Studies& studies, Readings& readings) {
   readings.AddCounters("coppice_reports_total", "Reports received, by study and outcome.",
                        [&studies] { return Reports(studies); });
   readings.AddGauges("coppice_study_alarms",
@@ -134,31 +134,31 @@ void AddStudyReadings(const Studies& studies, Readings& readings) {
                     [&studies] { return static_cast<double>(studies.QueuedBytes()); });
 }
 
-void AddDatasetReadings(const Datasets& datasets, Readings& readings) {
+void AddDatasetReadings(const central::Datasets& datasets, Readings& readings) {
   readings.AddGauges("coppice_dataset_epsilon_spent", "Epsilon charged to a dataset.",
-                     OfAccounts(datasets, [](const Account& account) {
+                     OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.spent.epsilon_nanos) * kPerNano;
                      }));
   readings.AddGauges("coppice_dataset_epsilon_left",
                      "Epsilon of the largest single release that a dataset has room for.",
-                     OfAccounts(datasets, [](const Account& account) {
+                     OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.left.epsilon_nanos) * kPerNano;
                      }));
   readings.AddGauges("coppice_dataset_delta_spent", "Delta charged to a dataset.",
-                     OfAccounts(datasets, [](const Account& account) {
+                     OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.spent.delta_atto) * kPerAtto;
                      }));
   readings.AddGauges("coppice_dataset_delta_left",
                      "Delta that a dataset has left for releases with one.",
-                     OfAccounts(datasets, [](const Account& account) {
+                     OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.left.delta_atto) * kPerAtto;
                      }));
 }
 
-void AddJobReadings(const Jobs& jobs, std::function<int64_t()> clock, Readings& readings) {
+void AddJobReadings(const central::Jobs& jobs, std::function<int64_t()> clock, Readings& readings) {
   readings.AddGauges("coppice_jobs",
                      "Training jobs that ended before today (UTC), by how, and open: all others.",
                      [&jobs, clock = std::move(clock)] { return JobsByState(jobs, clock()); });
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics

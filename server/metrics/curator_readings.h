@@ -19,14 +19,14 @@
 #include "server/curator/studies/studies.h"
 #include "server/metrics/readings.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 // All of them must outlive `readings`.
-void AddStudyReadings(const Studies& studies, Readings& readings);
-void AddDatasetReadings(const Datasets& datasets, Readings& readings);
+void AddStudyReadings(const curator::Studies& studies, Readings& readings);
+void AddDatasetReadings(const central::Datasets& datasets, Readings& readings);
 // `clock` returns seconds since 1970.
-void AddJobReadings(const Jobs& jobs, std::function<int64_t()> clock, Readings& readings);
+void AddJobReadings(const central::Jobs& jobs, std::function<int64_t()> clock, Readings& readings);
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_CURATOR_READINGS_H_

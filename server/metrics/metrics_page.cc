@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
     const std::string& listen, std::vector<std::shared_ptr<prometheus::Collectable>> collectables) {
@@ -26,4 +26,4 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::Serve(
   return page;
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics

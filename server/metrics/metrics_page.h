@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 class MetricsPage {
  public:
@@ -32,6 +32,6 @@ class MetricsPage {
   std::unique_ptr<prometheus::Exposer> exposer_;  // the first to go
 };
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_METRICS_PAGE_H_

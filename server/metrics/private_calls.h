@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 // `method` as in "coppice.v1.StudyService/GetOffer". By service, so that a new method of these
 // services is not timed either.
@@ -27,6 +27,6 @@ inline bool HasPrivateEnd(absl::string_view method, absl::string_view code) {
   return method == "coppice.v1.TrainingService/WatchJob" && (code == "OK" || code == "CANCELLED");
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_PRIVATE_CALLS_H_

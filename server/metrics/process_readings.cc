@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
-namespace coppice {
+namespace coppice::metrics {
 namespace {
 
 // Field `number` of /proc/self/stat after the name, which may hold anything but ends at the last
@@ -44,4 +44,4 @@ void AddProcessReadings(Readings& readings) {
                     [started = StartTime()] { return started; });
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics

@@ -9,11 +9,11 @@
 
 #include "server/metrics/readings.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 // By the name that Prometheus' own clients use. 0 where /proc does not tell.
 void AddProcessReadings(Readings& readings);
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_PROCESS_READINGS_H_

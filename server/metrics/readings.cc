@@ -1,6 +1,6 @@
 #include "server/metrics/readings.h"
 
-namespace coppice {
+namespace coppice::metrics {
 
 std::vector<prometheus::MetricFamily> Readings::Collect() const {
   std::vector<prometheus::MetricFamily> families;
@@ -19,4 +19,4 @@ std::vector<prometheus::MetricFamily> Readings::Collect() const {
   return families;
 }
 
-}  // namespace coppice
+}  // namespace coppice::metrics

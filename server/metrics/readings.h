@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace coppice {
+namespace coppice::metrics {
 
 // Of studies, and of datasets, that metrics name one by one.
 inline constexpr size_t kMaxNamed = 500;
@@ -60,6 +60,6 @@ class Readings final : public prometheus::Collectable {
   std::vector<Source> sources_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::metrics
 
 #endif  // COPPICE_SERVER_METRICS_READINGS_H_

@@ -9,7 +9,7 @@
 
 #include "server/models/model_info.h"
 
-namespace coppice {
+namespace coppice::models {
 
 struct EndpointVersion {
   uint64_t number = 0;
@@ -29,6 +29,6 @@ struct ServedModel {
   uint64_t version = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_ENDPOINT_INFO_H_

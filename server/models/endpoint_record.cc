@@ -4,7 +4,7 @@
 #include "common/wire/convert.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::models {
 
 v1::Endpoint ToProto(const EndpointInfo& info) {
   v1::Endpoint proto;
@@ -20,10 +20,11 @@ v1::Endpoint ToProto(const EndpointInfo& info) {
 }
 
 absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_view bytes) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::Endpoint proto, ParseRecord<v1::Endpoint>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(const v1::Endpoint proto,
+                           storage::ParseRecord<v1::Endpoint>(key, bytes));
   const absl::StatusOr<std::string> id = ParseName(kEndpoints, proto.name());
   if (!id.ok() || key != EndpointKey(*id)) {
-    return CorruptRecord(key, "has the endpoint of another key");
+    return storage::CorruptRecord(key, "has the endpoint of another key");
   }
   EndpointInfo info{.id = *id, .versions = {}};
   uint64_t last = 0;
@@ -31,7 +32,7 @@ absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_
     const absl::StatusOr<std::string> model = ParseName(kModels, version.model());
     const bool follows = last == 0 ? version.number() > 0 : version.number() == last + 1;
     if (!model.ok() || !follows || version.restored_version() >= version.number()) {
-      return CorruptRecord(key, "has versions that do not follow each other");
+      return storage::CorruptRecord(key, "has versions that do not follow each other");
     }
     last = version.number();
     info.versions.push_back({.number = version.number(),
@@ -39,8 +40,8 @@ absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_
                              .created_unix_seconds = version.created_unix_seconds(),
                              .restored = version.restored_version()});
   }
-  if (info.versions.empty()) return CorruptRecord(key, "has no version");
+  if (info.versions.empty()) return storage::CorruptRecord(key, "has no version");
   return info;
 }
 
-}  // namespace coppice
+}  // namespace coppice::models

@@ -14,7 +14,7 @@
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoint_info.h"
 
-namespace coppice {
+namespace coppice::models {
 
 inline constexpr absl::string_view kEndpointPrefix = "endpoint/";
 inline std::string EndpointKey(absl::string_view id) {
@@ -24,6 +24,6 @@ inline std::string EndpointKey(absl::string_view id) {
 v1::Endpoint ToProto(const EndpointInfo& info);
 absl::StatusOr<EndpointInfo> DecodeEndpoint(absl::string_view key, absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_

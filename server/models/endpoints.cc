@@ -9,7 +9,7 @@
 #include "server/models/endpoint_record.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::models {
 namespace {
 
 absl::Status NoEndpoint(absl::string_view id) {
@@ -56,7 +56,7 @@ void Append(EndpointInfo& info, EndpointVersion version) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(Store& store, Models& models,
+absl::StatusOr<std::unique_ptr<Endpoints>> Endpoints::Open(storage::Store& store, Models& models,
                                                            std::function<int64_t()> clock) {
   std::unique_ptr<Endpoints> endpoints(new Endpoints(store, models, std::move(clock)));
   COPPICE_RETURN_IF_ERROR(endpoints->Load());
@@ -68,7 +68,7 @@ absl::Status Endpoints::Load() {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
     const EndpointVersion& last = info.versions.back();
     absl::StatusOr<Models::Held> held = Hold(last.model, info.id);
-    if (!held.ok()) return CorruptRecord(key, "serves a model that is not there");
+    if (!held.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
     auto serving = std::make_shared<const ServedModel>(
         ServedModel{.model = std::move(held->model), .version = last.number});
     const std::lock_guard lock(mutex_);
@@ -139,7 +139,7 @@ absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo
                      " serves; if its callers are ready for that, set allow_schema_change"));
   }
   if (before == nullptr) COPPICE_RETURN_IF_ERROR(CheckRoom());
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(EndpointKey(next.id), ToProto(next).SerializeAsString());
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   auto serving = std::make_shared<const ServedModel>(
@@ -160,7 +160,7 @@ absl::Status Endpoints::CheckRoom() const {
 absl::Status Endpoints::Delete(absl::string_view id) {
   const std::lock_guard change(change_mutex_);
   if (Find(id) == nullptr) return NoEndpoint(id);
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.DeletePrefix(EndpointKey(id));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   const std::lock_guard lock(mutex_);
@@ -192,4 +192,4 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::stri
   return it->second.serving;
 }
 
-}  // namespace coppice
+}  // namespace coppice::models

@@ -38,7 +38,7 @@
 #include "server/models/models.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::models {
 
 struct ChangeOptions {
   // The version that must be served now; 0: there is no such endpoint yet.
@@ -53,7 +53,7 @@ class Endpoints {
 
   // Loads what `store` holds, after the models. All must outlive the endpoints. `clock` returns
   // seconds since 1970 and dates versions.
-  static absl::StatusOr<std::unique_ptr<Endpoints>> Open(Store& store, Models& models,
+  static absl::StatusOr<std::unique_ptr<Endpoints>> Open(storage::Store& store, Models& models,
                                                          std::function<int64_t()> clock);
 
   // Makes the endpoint if there is none.
@@ -78,7 +78,7 @@ class Endpoints {
     ModelClaim held;  // keeps the model from being deleted
   };
 
-  Endpoints(Store& store, Models& models, std::function<int64_t()> clock)
+  Endpoints(storage::Store& store, Models& models, std::function<int64_t()> clock)
       : store_(store), models_(models), clock_(std::move(clock)) {}
 
   absl::Status Load();
@@ -92,7 +92,7 @@ class Endpoints {
   absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next, Models::Held held,
                                       const ChangeOptions& options);
 
-  Store& store_;
+  storage::Store& store_;
   Models& models_;
   const std::function<int64_t()> clock_;
   std::mutex change_mutex_;  // held during a change, its write to the store included
@@ -100,6 +100,6 @@ class Endpoints {
   absl::btree_map<std::string, State> endpoints_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_ENDPOINTS_H_

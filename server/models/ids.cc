@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/study/terms.h"
 
-namespace coppice {
+namespace coppice::models {
 
 absl::Status CheckRequestId(absl::string_view request_id) {
   if (!request_id.empty() && request_id.size() <= kMaxRequestIdBytes) return absl::OkStatus();
@@ -36,4 +36,4 @@ absl::StatusOr<std::string> IdOrRandom(const std::string& id) {
   return random;
 }
 
-}  // namespace coppice
+}  // namespace coppice::models

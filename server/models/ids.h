@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::models {
 
 inline constexpr size_t kMaxRequestIdBytes = 128;
 
@@ -26,6 +26,6 @@ absl::Status CheckNewId(absl::string_view field, absl::string_view id);
 // `id`; if it is empty, 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.
 absl::StatusOr<std::string> IdOrRandom(const std::string& id);
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_IDS_H_

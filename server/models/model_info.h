@@ -9,7 +9,7 @@
 
 #include "common/tree/model.h"
 
-namespace coppice {
+namespace coppice::models {
 
 struct ModelInfo {
   std::string id;
@@ -18,6 +18,6 @@ struct ModelInfo {
   std::shared_ptr<const Model> model;
 };
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_MODEL_INFO_H_

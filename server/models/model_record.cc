@@ -9,7 +9,7 @@
 #include "common/wire/convert.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::models {
 namespace {
 
 bool IsOfJob(absl::string_view source) { return ParseName(kJobs, source).ok(); }
@@ -40,19 +40,19 @@ v1::Model ToProto(const ModelInfo& info) {
 }
 
 absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view bytes) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, ParseRecord<v1::Model>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, storage::ParseRecord<v1::Model>(key, bytes));
   const std::string& source = proto.job().empty() ? proto.study() : proto.job();
   const absl::StatusOr<std::string> id = ParseName(kModels, proto.name());
   const bool named = ParseName(kStudies, source).ok() || IsOfJob(source);
   if (!id.ok() || !named || key != ModelKey(source, *id)) {
-    return CorruptRecord(key, "has the model of another key");
+    return storage::CorruptRecord(key, "has the model of another key");
   }
   absl::StatusOr<Model> model = FromProto(proto);
-  if (!model.ok()) return CorruptRecord(key, model.status().message());
+  if (!model.ok()) return storage::CorruptRecord(key, model.status().message());
   return ModelInfo{.id = *id,
                    .source = source,
                    .created_unix_seconds = proto.created_unix_seconds(),
                    .model = std::make_shared<const Model>(*std::move(model))};
 }
 
-}  // namespace coppice
+}  // namespace coppice::models

@@ -15,7 +15,7 @@
 #include "coppice/v1/model.pb.h"
 #include "server/models/model_info.h"
 
-namespace coppice {
+namespace coppice::models {
 
 inline constexpr absl::string_view kStudyModelsPrefix = "model/";
 inline constexpr absl::string_view kJobModelsPrefix = "trained/";
@@ -32,6 +32,6 @@ v1::Model ToProto(const ModelInfo& info);
 
 absl::StatusOr<ModelInfo> DecodeModel(absl::string_view key, absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_MODEL_RECORD_H_

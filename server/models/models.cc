@@ -9,7 +9,7 @@
 #include "server/models/model_record.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::models {
 
 namespace {
 
@@ -24,13 +24,13 @@ absl::Status InUse(absl::string_view what) {
 
 }  // namespace
 
-absl::Status Models::Load(const Store& store) {
+absl::Status Models::Load(const storage::Store& store) {
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
       COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
       const std::lock_guard lock(mutex_);
       if (!models_.try_emplace(info.id, info).second) {
-        return CorruptRecord(key, "has the id of another model");
+        return storage::CorruptRecord(key, "has the id of another model");
       }
       return absl::OkStatus();
     }));
@@ -91,7 +91,7 @@ ModelClaim Models::Leaving(std::string what) {
   });
 }
 
-absl::Status Models::Delete(Store& store, absl::string_view id) {
+absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   ModelInfo info;
   ModelClaim leaving;
   {
@@ -105,7 +105,7 @@ absl::Status Models::Delete(Store& store, absl::string_view id) {
     info = it->second;
     leaving = Leaving(MakeName(kModels, id));
   }
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Delete(ModelKey(info.source, info.id));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   const std::lock_guard lock(mutex_);
@@ -115,7 +115,7 @@ absl::Status Models::Delete(Store& store, absl::string_view id) {
   return absl::OkStatus();
 }
 
-void Models::Put(const ModelInfo& info, StoreBatch& batch) {
+void Models::Put(const ModelInfo& info, storage::StoreBatch& batch) {
   batch.Put(ModelKey(info.source, info.id), ToProto(info).SerializeAsString());
 }
 
@@ -124,8 +124,8 @@ void Models::Publish(ModelInfo info) {
   models_[info.id] = std::move(info);
 }
 
-absl::Status Models::Save(Store& store, ModelInfo info) {
-  StoreBatch batch;
+absl::Status Models::Save(storage::Store& store, ModelInfo info) {
+  storage::StoreBatch batch;
   Put(info, batch);
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   Publish(std::move(info));
@@ -156,4 +156,4 @@ std::vector<ModelInfo> Models::List(absl::string_view source, const Page& page) 
   return infos;
 }
 
-}  // namespace coppice
+}  // namespace coppice::models

@@ -32,7 +32,7 @@
 #include "server/models/model_info.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::models {
 
 // Holds something of Models for as long as it lives: an id for one who is going to make a model, a
 // model for one who serves it, a source for one who deletes its models.
@@ -55,13 +55,13 @@ class ModelClaim {
 
 class Models {
  public:
-  absl::Status Load(const Store& store);
+  absl::Status Load(const storage::Store& store);
 
   absl::StatusOr<ModelClaim> Claim(absl::string_view id);
 
-  static void Put(const ModelInfo& info, StoreBatch& batch);
+  static void Put(const ModelInfo& info, storage::StoreBatch& batch);
   void Publish(ModelInfo info);
-  absl::Status Save(Store& store, ModelInfo info);
+  absl::Status Save(storage::Store& store, ModelInfo info);
 
   // The model, and what keeps it from being deleted. `holder` names who asks, for the error that
   // says why it cannot be: "endpoints/ID".
@@ -72,7 +72,7 @@ class Models {
   absl::StatusOr<Held> Hold(absl::string_view id, absl::string_view holder);
 
   // Its id is free then. Whoever has the model already may use it to the end.
-  absl::Status Delete(Store& store, absl::string_view id);
+  absl::Status Delete(storage::Store& store, absl::string_view id);
 
   // Until the claim ends no model of the source can be held.
   absl::StatusOr<ModelClaim> ClaimRemovalOf(absl::string_view source);
@@ -98,6 +98,6 @@ class Models {
   absl::btree_set<std::string> leaving_;  // "models/ID", or a source: all models of it
 };
 
-}  // namespace coppice
+}  // namespace coppice::models
 
 #endif  // COPPICE_SERVER_MODELS_MODELS_H_

@@ -6,7 +6,7 @@
 #include "server/service/backup_stream.h"
 #include "server/service/load_limits.h"
 
-namespace coppice {
+namespace coppice::service {
 
 grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
     grpc::CallbackServerContext* context, const v1::BackupRequest*) {
@@ -21,7 +21,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
     return stream.get();
   }
   const absl::Status queued = pool_.Run([this, stream] {
-    const absl::StatusOr<StoreBackup> made = store_.Backup(
+    const absl::StatusOr<storage::StoreBackup> made = store_.Backup(
         {.folder = backups_.folder, .keep = backups_.keep, .progress = [&](uint64_t bytes) {
            return stream->Tell(bytes) && !pool_.IsDraining();
          }});
@@ -36,4 +36,4 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
   return stream.get();
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

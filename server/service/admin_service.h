@@ -17,7 +17,7 @@
 #include "server/service/worker_pool.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::service {
 
 struct BackupSettings {
   std::string folder{};  // empty: no backups
@@ -26,7 +26,7 @@ struct BackupSettings {
 
 class AdminServiceImpl final : public v1::AdminService::CallbackService {
  public:
-  AdminServiceImpl(Store& store, BackupSettings backups)
+  AdminServiceImpl(storage::Store& store, BackupSettings backups)
       : store_(store), backups_(std::move(backups)) {}
 
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(grpc::CallbackServerContext* context,
@@ -36,12 +36,12 @@ class AdminServiceImpl final : public v1::AdminService::CallbackService {
   void Drain() { pool_.Drain(); }
 
  private:
-  Store& store_;
+  storage::Store& store_;
   const BackupSettings backups_;
   std::atomic<bool> busy_{false};
   WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_

@@ -4,7 +4,7 @@
 
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::service {
 
 std::shared_ptr<BackupStream> BackupStream::Make() {
   // The constructor is private, out of make_shared's reach.
@@ -22,7 +22,7 @@ bool BackupStream::Tell(uint64_t bytes) {
   return !cancelled_;
 }
 
-void BackupStream::End(const absl::StatusOr<StoreBackup>& made) {
+void BackupStream::End(const absl::StatusOr<storage::StoreBackup>& made) {
   const std::lock_guard lock(mutex_);
   if (made.ok()) {
     v1::BackupResponse response;
@@ -65,4 +65,4 @@ void BackupStream::Advance() {
   Finish(ToGrpcStatus(*end_));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -20,7 +20,7 @@
 #include "coppice/v1/admin.pb.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class BackupStream final : public grpc::ServerWriteReactor<v1::BackupResponse> {
  public:
@@ -29,7 +29,7 @@ class BackupStream final : public grpc::ServerWriteReactor<v1::BackupResponse> {
 
   // False once nobody waits for it any more.
   bool Tell(uint64_t bytes);
-  void End(const absl::StatusOr<StoreBackup>& made);
+  void End(const absl::StatusOr<storage::StoreBackup>& made);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -52,6 +52,6 @@ class BackupStream final : public grpc::ServerWriteReactor<v1::BackupResponse> {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_BACKUP_STREAM_H_

@@ -9,10 +9,10 @@
 
 #include "server/central/caller.h"
 
-namespace coppice {
+namespace coppice::service {
 
-using CallerFinder = std::function<Caller(const grpc::CallbackServerContext& context)>;
+using CallerFinder = std::function<central::Caller(const grpc::CallbackServerContext& context)>;
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_CALLER_FINDER_H_

@@ -11,19 +11,19 @@
 #include "server/central/jobs.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // What a list shows of a dataset; with its schema; and with its ledger too.
-v1::Dataset SummaryOf(const DatasetInfo& info);
-v1::Dataset ToProto(const DatasetInfo& info);
-v1::Dataset WithLedger(const DatasetInfo& info);
-absl::StatusOr<DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
+v1::Dataset SummaryOf(const central::DatasetInfo& info);
+v1::Dataset ToProto(const central::DatasetInfo& info);
+v1::Dataset WithLedger(const central::DatasetInfo& info);
+absl::StatusOr<central::DatasetSpec> FromProto(const v1::CreateDatasetRequest& request);
 
-v1::Algorithm ToProto(const AlgorithmInfo& info);
-absl::StatusOr<JobSpec> FromProto(const v1::JobSpec& spec);
-absl::StatusOr<JobRequest> FromProto(const v1::SubmitJobRequest& request);
-v1::PreviewJobResponse ToProto(const JobPreview& preview);
+v1::Algorithm ToProto(const trainers::AlgorithmInfo& info);
+absl::StatusOr<central::JobSpec> FromProto(const v1::JobSpec& spec);
+absl::StatusOr<central::JobRequest> FromProto(const v1::SubmitJobRequest& request);
+v1::PreviewJobResponse ToProto(const central::JobPreview& preview);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_CENTRAL_MESSAGES_H_

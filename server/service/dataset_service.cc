@@ -12,39 +12,39 @@
 #include "server/service/unary.h"
 #include "server/service/upload_stream.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 // The id in `name`, of a dataset that the caller may see.
-absl::StatusOr<std::string> VisibleId(const Datasets& datasets, const std::string& name,
-                                      const Caller& caller) {
+absl::StatusOr<std::string> VisibleId(const central::Datasets& datasets, const std::string& name,
+                                      const central::Caller& caller) {
   COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kDatasets, name));
   COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(id, caller));
   return id;
 }
 
-absl::Status Create(Datasets& datasets, const v1::CreateDatasetRequest& request,
-                    const Caller& caller, v1::CreateDatasetResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(DatasetSpec spec, FromProto(request));
+absl::Status Create(central::Datasets& datasets, const v1::CreateDatasetRequest& request,
+                    const central::Caller& caller, v1::CreateDatasetResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(central::DatasetSpec spec, FromProto(request));
   spec.owner = caller.name;
-  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Create(spec));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets.Create(spec));
   *response.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Get(const Datasets& datasets, const v1::GetDatasetRequest& request,
-                 const Caller& caller, v1::GetDatasetResponse& response) {
+absl::Status Get(const central::Datasets& datasets, const v1::GetDatasetRequest& request,
+                 const central::Caller& caller, v1::GetDatasetResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets, request.name(), caller));
-  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets.Get(id));
   *response.mutable_dataset() = WithLedger(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const Datasets& datasets, const v1::ListDatasetsRequest& request,
-                  const Caller& caller, v1::ListDatasetsResponse& response) {
+absl::Status List(const central::Datasets& datasets, const v1::ListDatasetsRequest& request,
+                  const central::Caller& caller, v1::ListDatasetsResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<DatasetInfo> infos = datasets.List(page, caller);
-  for (const DatasetInfo& info : infos) *response.add_datasets() = SummaryOf(info);
+  const std::vector<central::DatasetInfo> infos = datasets.List(page, caller);
+  for (const central::DatasetInfo& info : infos) *response.add_datasets() = SummaryOf(info);
   if (infos.size() == page.size &&
       !datasets.List({.size = 1, .after = infos.back().id}, caller).empty()) {
     response.set_next_page_token(infos.back().id);
@@ -52,13 +52,13 @@ absl::Status List(const Datasets& datasets, const v1::ListDatasetsRequest& reque
   return absl::OkStatus();
 }
 
-absl::Status Delete(Datasets& datasets, const v1::DeleteDatasetRequest& request,
-                    const Caller& caller) {
+absl::Status Delete(central::Datasets& datasets, const v1::DeleteDatasetRequest& request,
+                    const central::Caller& caller) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(datasets, request.name(), caller));
   return datasets.Delete(id);
 }
 
-absl::Status Confirm(Datasets& datasets, const v1::ConfirmLedgerRequest& request,
+absl::Status Confirm(central::Datasets& datasets, const v1::ConfirmLedgerRequest& request,
                      v1::ConfirmLedgerResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   Sha256Digest head;
@@ -66,22 +66,22 @@ absl::Status Confirm(Datasets& datasets, const v1::ConfirmLedgerRequest& request
     return FieldError("head", "must have 32 bytes: the hash of the ledger's last entry");
   }
   std::copy(request.head().begin(), request.head().end(), head.begin());
-  COPPICE_ASSIGN_OR_RETURN(const DatasetInfo info, datasets.ConfirmLedger(id, head));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets.ConfirmLedger(id, head));
   *response.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status WriteOff(Datasets& datasets, const v1::WriteOffLedgerRequest& request,
+absl::Status WriteOff(central::Datasets& datasets, const v1::WriteOffLedgerRequest& request,
                       v1::WriteOffLedgerResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   COPPICE_ASSIGN_OR_RETURN(
-      const DatasetInfo info,
+      const central::DatasetInfo info,
       datasets.WriteOffLedger(id, request.epsilon_nanos(), request.delta_atto()));
   *response.mutable_dataset() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status FreeName(Datasets& datasets, const v1::FreeDatasetNameRequest& request) {
+absl::Status FreeName(central::Datasets& datasets, const v1::FreeDatasetNameRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kDatasets, request.name()));
   return datasets.FreeName(id);
 }
@@ -141,4 +141,4 @@ grpc::ServerUnaryReactor* DatasetServiceImpl::FreeDatasetName(
   return ReplyLater(pool_, context, [this, request] { return FreeName(datasets_, *request); });
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -14,7 +14,7 @@
 #include "server/service/caller_finder.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // Uploads are read as bytes, so that one that does not parse is told from the end of its stream.
 using DatasetServiceBase = v1::DatasetService::WithCallbackMethod_CreateDataset<
@@ -29,7 +29,7 @@ using DatasetServiceBase = v1::DatasetService::WithCallbackMethod_CreateDataset<
 
 class DatasetServiceImpl final : public DatasetServiceBase {
  public:
-  DatasetServiceImpl(Datasets& datasets, WorkerPool& pool, CallerFinder find_caller)
+  DatasetServiceImpl(central::Datasets& datasets, WorkerPool& pool, CallerFinder find_caller)
       : datasets_(datasets), pool_(pool), find_caller_(std::move(find_caller)) {}
 
   grpc::ServerUnaryReactor* CreateDataset(grpc::CallbackServerContext* context,
@@ -57,11 +57,11 @@ class DatasetServiceImpl final : public DatasetServiceBase {
                                             v1::FreeDatasetNameResponse* response) override;
 
  private:
-  Datasets& datasets_;
+  central::Datasets& datasets_;
   WorkerPool& pool_;
   const CallerFinder find_caller_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_

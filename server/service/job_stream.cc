@@ -7,10 +7,10 @@
 #include "server/central/job_record.h"
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
-absl::Status Watch(Jobs& jobs, const std::string& name, const Caller& caller,
+absl::Status Watch(central::Jobs& jobs, const std::string& name, const central::Caller& caller,
                    const std::shared_ptr<JobStream>& stream) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, name));
   COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
@@ -19,7 +19,8 @@ absl::Status Watch(Jobs& jobs, const std::string& name, const Caller& caller,
 
 }  // namespace
 
-JobStream* JobStream::Start(Jobs& jobs, const std::string& name, const Caller& caller) {
+JobStream* JobStream::Start(central::Jobs& jobs, const std::string& name,
+                            const central::Caller& caller) {
   // The constructor is private, out of make_shared's reach.
   const std::shared_ptr<JobStream> stream(new JobStream());
   stream->held_by_grpc_ = stream;
@@ -29,11 +30,11 @@ JobStream* JobStream::Start(Jobs& jobs, const std::string& name, const Caller& c
   return stream.get();
 }
 
-void JobStream::OnJob(const JobInfo& job) {
+void JobStream::OnJob(const central::JobInfo& job) {
   const std::lock_guard lock(mutex_);
   if (!waiting_.empty() && waiting_.back().state == job.state) waiting_.pop_back();
   waiting_.push_back(job);
-  if (HasEnded(job.state)) end_ = absl::OkStatus();
+  if (central::HasEnded(job.state)) end_ = absl::OkStatus();
   Advance();
 }
 
@@ -82,4 +83,4 @@ void JobStream::Advance() {
   Finish(ToGrpcStatus(*end_));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

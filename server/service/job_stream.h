@@ -21,16 +21,17 @@
 #include "coppice/v1/training.pb.h"
 #include "server/central/jobs.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class JobStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
-                        public JobWatcher,
+                        public central::JobWatcher,
                         public std::enable_shared_from_this<JobStream> {
  public:
   // Belongs to gRPC until OnDone(). `jobs` must outlive the server.
-  static JobStream* Start(Jobs& jobs, const std::string& name, const Caller& caller);
+  static JobStream* Start(central::Jobs& jobs, const std::string& name,
+                          const central::Caller& caller);
 
-  void OnJob(const JobInfo& job) override;
+  void OnJob(const central::JobInfo& job) override;
   void OnStop() override;
 
   void OnWriteDone(bool ok) override;
@@ -48,13 +49,13 @@ class JobStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
   std::shared_ptr<JobStream> held_by_grpc_;
 
   std::mutex mutex_;
-  std::deque<JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::deque<central::JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
   v1::WatchJobResponse response_ ABSL_GUARDED_BY(mutex_);  // of the write that is under way
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_JOB_STREAM_H_

@@ -19,7 +19,7 @@
 #include "absl/time/time.h"
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::service {
 
 struct LoadLimits {
   size_t max_streams = 4096;
@@ -70,6 +70,6 @@ inline grpc::Status ToLoadStatus(grpc::ServerContextBase& context, const absl::S
   return ToGrpcStatus(status);
 }
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_

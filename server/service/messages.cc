@@ -13,20 +13,20 @@
 #include "server/models/ids.h"
 #include "server/models/model_record.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 constexpr uint32_t kDefaultPageSize = 100;
 constexpr uint32_t kMaxPageSize = 1000;
 
-absl::StatusOr<Evidence> FromProto(v1::Evidence proto) {
+absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   switch (proto) {
     case v1::EVIDENCE_UNSPECIFIED:
-      return Evidence::kBoth;
+      return curator::Evidence::kBoth;
     case v1::EVIDENCE_REPORTS:
-      return Evidence::kReports;
+      return curator::Evidence::kReports;
     case v1::EVIDENCE_PUBLIC:
-      return Evidence::kPublic;
+      return curator::Evidence::kPublic;
     default:
       return FieldError("smooth.evidence", "must be one that this version knows");
   }
@@ -57,8 +57,8 @@ absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyR
   return table;
 }
 
-void SetCounts(const StudyInfo& info, v1::Study& proto) {
-  for (size_t outcome = 1; outcome < kNumReportOutcomes; ++outcome) {
+void SetCounts(const curator::StudyInfo& info, v1::Study& proto) {
+  for (size_t outcome = 1; outcome < curator::kNumReportOutcomes; ++outcome) {
     if (info.outcomes[outcome] == 0) continue;
     v1::ReportCount* count = proto.add_counts();
     count->set_outcome(static_cast<v1::ReportOutcome>(outcome));
@@ -66,8 +66,8 @@ void SetCounts(const StudyInfo& info, v1::Study& proto) {
   }
 }
 
-void SetAlarms(const StudyInfo& info, v1::Study& proto) {
-  for (const Alarm& alarm : info.alarms) {
+void SetAlarms(const curator::StudyInfo& info, v1::Study& proto) {
+  for (const curator::Alarm& alarm : info.alarms) {
     v1::Alarm* added = proto.add_alarms();
     added->set_name(alarm.name);
     added->set_value(alarm.value);
@@ -77,29 +77,30 @@ void SetAlarms(const StudyInfo& info, v1::Study& proto) {
 }
 
 // Both enumerations are stable, and the same.
-constexpr bool SameOutcome(ReportOutcome ours, v1::ReportOutcome theirs) {
+constexpr bool SameOutcome(curator::ReportOutcome ours, v1::ReportOutcome theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
-static_assert(SameOutcome(ReportOutcome::kAccepted, v1::REPORT_OUTCOME_ACCEPTED));
-static_assert(SameOutcome(ReportOutcome::kDuplicate, v1::REPORT_OUTCOME_DUPLICATE));
-static_assert(SameOutcome(ReportOutcome::kUnknownStudy, v1::REPORT_OUTCOME_UNKNOWN_STUDY));
-static_assert(SameOutcome(ReportOutcome::kStudySealed, v1::REPORT_OUTCOME_STUDY_SEALED));
-static_assert(SameOutcome(ReportOutcome::kStaleFingerprint, v1::REPORT_OUTCOME_STALE_FINGERPRINT));
-static_assert(SameOutcome(ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
-static_assert(SameOutcome(ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
-static_assert(SameOutcome(ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
+static_assert(SameOutcome(curator::ReportOutcome::kAccepted, v1::REPORT_OUTCOME_ACCEPTED));
+static_assert(SameOutcome(curator::ReportOutcome::kDuplicate, v1::REPORT_OUTCOME_DUPLICATE));
+static_assert(SameOutcome(curator::ReportOutcome::kUnknownStudy, v1::REPORT_OUTCOME_UNKNOWN_STUDY));
+static_assert(SameOutcome(curator::ReportOutcome::kStudySealed, v1::REPORT_OUTCOME_STUDY_SEALED));
+static_assert(SameOutcome(curator::ReportOutcome::kStaleFingerprint,
+                          v1::REPORT_OUTCOME_STALE_FINGERPRINT));
+static_assert(SameOutcome(curator::ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
+static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
+static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
 
 // So are these.
-static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
-static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
-static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
+static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
+static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
+static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
 // A model of no report says only what the public rows say: that has to be asked for.
 constexpr uint64_t kDefaultMinReports = 1;
 
 }  // namespace
 
-v1::Study SummaryOf(const StudyInfo& info) {
+v1::Study SummaryOf(const curator::StudyInfo& info) {
   v1::Study proto;
   proto.set_name(MakeName(kStudies, info.id));
   proto.set_state(static_cast<v1::StudyState>(info.state));
@@ -123,7 +124,7 @@ v1::Study SummaryOf(const StudyInfo& info) {
   return proto;
 }
 
-v1::Study ToProto(const StudyInfo& info) {
+v1::Study ToProto(const curator::StudyInfo& info) {
   v1::Study proto = SummaryOf(info);
   *proto.mutable_terms() = ToProto(*info.terms);
   *proto.mutable_forest() = ToProto(*info.forest);
@@ -131,20 +132,21 @@ v1::Study ToProto(const StudyInfo& info) {
   return proto;
 }
 
-v1::Model SummaryOf(const ModelInfo& info) {
+v1::Model SummaryOf(const models::ModelInfo& info) {
   v1::Model proto;
-  SetModelRecord(info, proto);
+  models::SetModelRecord(info, proto);
   *proto.mutable_certificate() = ToProto(info.model->certificate());
   return proto;
 }
 
-absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
-  COPPICE_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
-  COPPICE_RETURN_IF_ERROR(CheckNewId("study_id", request.study_id()));
-  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, FromProto(request.partition()));
+absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request) {
+  COPPICE_RETURN_IF_ERROR(models::CheckRequestId(request.request_id()));
+  COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", request.study_id()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::PartitionOptions partition,
+                           curator::FromProto(request.partition()));
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, FromProto(request.mechanism()));
+    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
   }
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
@@ -152,7 +154,7 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
   if (request.expires_unix_seconds() < 0) {
     return FieldError("expires_unix_seconds", "must be 0 or in the future");
   }
-  return StudySpec{
+  return curator::StudySpec{
       .id = request.study_id(),
       .request_id = request.request_id(),
       .public_rows = std::move(public_rows),
@@ -168,42 +170,45 @@ absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request) {
       .require_submission_token = request.require_submission_token()};
 }
 
-absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
-                                      const Budget& epsilon) {
+absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                               const Budget& epsilon) {
   std::optional<MechanismKind> mechanism;
   if (!request.has_choose_mechanism()) {
-    COPPICE_ASSIGN_OR_RETURN(mechanism, FromProto(request.mechanism()));
+    COPPICE_ASSIGN_OR_RETURN(mechanism, coppice::FromProto(request.mechanism()));
   }
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  PartitionOptions partition = {
-      .rule = SplitRule::kHybrid, .trees = kForestTrees, .seed = request.partition().seed()};
+  curator::PartitionOptions partition = {.rule = curator::SplitRule::kHybrid,
+                                         .trees = curator::kForestTrees,
+                                         .seed = request.partition().seed()};
   partition.use_labels = !request.partition().ignore_labels();
-  if (!partition.use_labels) partition.trees = kForestTreesWithoutLabels;
-  return StudySpec{.id = "",
-                   .request_id = "",
-                   .public_rows = std::move(public_rows),
-                   .partition = partition,
-                   .choose_size = true,
-                   .epsilon = epsilon,
-                   .mechanism = mechanism,
-                   .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
-                   .expected_devices = 0};
+  if (!partition.use_labels) partition.trees = curator::kForestTreesWithoutLabels;
+  return curator::StudySpec{.id = "",
+                            .request_id = "",
+                            .public_rows = std::move(public_rows),
+                            .partition = partition,
+                            .choose_size = true,
+                            .epsilon = epsilon,
+                            .mechanism = mechanism,
+                            .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                            .expected_devices = 0};
 }
 
-absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
+absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
   switch (request.estimator_case()) {
     case v1::BuildModelRequest::kWeighted:
       // Written so that NaN fails too.
       if (!(request.weighted().lambda() >= 0)) {
         return FieldError("weighted.lambda", "must be at least 0, or infinity");
       }
-      return EstimatorOptions{.kind = EstimatorKind::kWeighted,
-                              .lambda = request.weighted().lambda()};
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kWeighted,
+                                       .lambda = request.weighted().lambda()};
     case v1::BuildModelRequest::kPrune:
-      return EstimatorOptions{.kind = EstimatorKind::kPrune};
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kPrune};
     case v1::BuildModelRequest::kSmooth: {
-      COPPICE_ASSIGN_OR_RETURN(const Evidence evidence, FromProto(request.smooth().evidence()));
-      return EstimatorOptions{.kind = EstimatorKind::kSmooth, .evidence = evidence};
+      COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
+                               FromProto(request.smooth().evidence()));
+      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kSmooth,
+                                       .evidence = evidence};
     }
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
       break;
@@ -222,4 +227,4 @@ absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token) {
   return Page{.size = page_size == 0 ? kDefaultPageSize : page_size, .after = page_token};
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

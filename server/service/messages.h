@@ -17,23 +17,24 @@
 #include "server/curator/studies/studies.h"
 #include "server/models/models.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // The whole study, and what a list shows of it: all but its terms and forest.
-v1::Study ToProto(const StudyInfo& info);
-v1::Study SummaryOf(const StudyInfo& info);
+v1::Study ToProto(const curator::StudyInfo& info);
+v1::Study SummaryOf(const curator::StudyInfo& info);
 
 // What a list shows of a model: name, source, time and certificate.
-v1::Model SummaryOf(const ModelInfo& info);
+v1::Model SummaryOf(const models::ModelInfo& info);
 
-absl::StatusOr<StudySpec> FromProto(const v1::CreateStudyRequest& request);
+absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
 // Of what a preview would create: ids, split rule, sizes and epsilon need not be set.
-absl::StatusOr<StudySpec> PreviewSpec(const v1::CreateStudyRequest& request, const Budget& epsilon);
-absl::StatusOr<EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
+absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
+                                               const Budget& epsilon);
+absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
 
 // 1 to 1000; 0 means 100.
 absl::StatusOr<Page> PageOf(uint32_t page_size, const std::string& page_token);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_MESSAGES_H_

@@ -16,7 +16,7 @@
 #include "server/service/worker_pool.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // Streams are read as bytes, so that a request that does not parse is told from their end.
 using ModelServiceBase = v1::ModelService::WithCallbackMethod_BuildModel<
@@ -33,8 +33,8 @@ using ModelServiceBase = v1::ModelService::WithCallbackMethod_BuildModel<
 
 class ModelServiceImpl final : public ModelServiceBase {
  public:
-  ModelServiceImpl(Store& store, Studies& studies, Models& models, Endpoints& endpoints,
-                   WorkerPool& pool, WorkerPool& builds)
+  ModelServiceImpl(storage::Store& store, curator::Studies& studies, models::Models& models,
+                   models::Endpoints& endpoints, WorkerPool& pool, WorkerPool& builds)
       : store_(store),
         studies_(studies),
         models_(models),
@@ -76,14 +76,14 @@ class ModelServiceImpl final : public ModelServiceBase {
                                            v1::DeleteEndpointResponse* response) override;
 
  private:
-  Store& store_;
-  Studies& studies_;
-  Models& models_;
-  Endpoints& endpoints_;
+  storage::Store& store_;
+  curator::Studies& studies_;
+  models::Models& models_;
+  models::Endpoints& endpoints_;
   WorkerPool& pool_;
   WorkerPool& builds_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_

@@ -7,7 +7,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 constexpr size_t kQuickLookUps = 1024;  // of a row in a tree: about 0.1 µs each
@@ -24,9 +24,8 @@ absl::Status ExplainRow(const Model& model, RowView row, const v1::PredictReques
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const ServedModel>> FindModel(const Models& models,
-                                                             const Endpoints& endpoints,
-                                                             const std::string& name) {
+absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
+    const models::Models& models, const models::Endpoints& endpoints, const std::string& name) {
   if (absl::StartsWith(name, absl::StrCat(kEndpoints, "/"))) {
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEndpoints, name));
     return endpoints.Serving(id);
@@ -36,8 +35,9 @@ absl::StatusOr<std::shared_ptr<const ServedModel>> FindModel(const Models& model
     return InField("name", absl::InvalidArgumentError(absl::StrCat(id.status().message(), "; or \"",
                                                                    kEndpoints, "/ID\"")));
   }
-  COPPICE_ASSIGN_OR_RETURN(ModelInfo model, models.Get(*id));
-  return std::make_shared<const ServedModel>(ServedModel{.model = std::move(model)});
+  COPPICE_ASSIGN_OR_RETURN(models::ModelInfo model, models.Get(*id));
+  return std::make_shared<const models::ServedModel>(
+      models::ServedModel{.model = std::move(model)});
 }
 
 absl::Status CheckRowCount(const Rows& rows, int most) {
@@ -60,7 +60,7 @@ absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& pred
   return absl::OkStatus();
 }
 
-absl::Status AnswerPredict(const ServedModel& served, const v1::PredictRequest& request,
+absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
                            v1::PredictResponse& response) {
   const Model& model = *served.model.model;
   SetAnsweringModel(served, response);
@@ -74,4 +74,4 @@ absl::Status AnswerPredict(const ServedModel& served, const v1::PredictRequest& 
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

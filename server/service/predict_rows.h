@@ -19,7 +19,7 @@
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
 
-namespace coppice {
+namespace coppice::service {
 
 inline constexpr int kMaxRowsPerPredict = 10'000;
 inline constexpr int kMaxRowsPerExplain = 100;
@@ -28,9 +28,8 @@ inline constexpr size_t kMaxExplanationBytes = 4'000'000;
 
 // Of "models/ID", with version 0, or "endpoints/ID". Whoever holds it is answered by this model,
 // whatever is switched meanwhile.
-absl::StatusOr<std::shared_ptr<const ServedModel>> FindModel(const Models& models,
-                                                             const Endpoints& endpoints,
-                                                             const std::string& name);
+absl::StatusOr<std::shared_ptr<const models::ServedModel>> FindModel(
+    const models::Models& models, const models::Endpoints& endpoints, const std::string& name);
 
 using Rows = google::protobuf::RepeatedPtrField<v1::Row>;
 using Predictions = google::protobuf::RepeatedPtrField<v1::Prediction>;
@@ -45,7 +44,7 @@ absl::Status PredictRows(const Model& model, const Rows& rows, Predictions& pred
 
 // `model`, `version` and `classes` of a response.
 template <typename Response>
-void SetAnsweringModel(const ServedModel& served, Response& response) {
+void SetAnsweringModel(const models::ServedModel& served, Response& response) {
   response.set_model(MakeName(kModels, served.model.id));
   response.set_version(served.version);
   const std::vector<std::string>& classes = served.model.model->schema().classes();
@@ -53,9 +52,9 @@ void SetAnsweringModel(const ServedModel& served, Response& response) {
 }
 
 // The whole answer to `request`, explanations included.
-absl::Status AnswerPredict(const ServedModel& served, const v1::PredictRequest& request,
+absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
                            v1::PredictResponse& response);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_PREDICT_ROWS_H_

@@ -7,10 +7,11 @@
 #include "server/service/raw_message.h"
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::service {
 
-PredictionStream* PredictionStream::Start(const Models& models, const Endpoints& endpoints,
-                                          WorkerPool& pool, grpc::CallbackServerContext& context) {
+PredictionStream* PredictionStream::Start(const models::Models& models,
+                                          const models::Endpoints& endpoints, WorkerPool& pool,
+                                          grpc::CallbackServerContext& context) {
   auto* stream = new PredictionStream(models, endpoints, pool, context);
   stream->StartRead(&stream->request_bytes_);
   return stream;
@@ -58,4 +59,4 @@ void PredictionStream::OnWriteDone(bool ok) {
   StartRead(&request_bytes_);
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -28,29 +28,29 @@
 #include "server/models/models.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // All must outlive the server; the context is the call's.
-  static PredictionStream* Start(const Models& models, const Endpoints& endpoints, WorkerPool& pool,
-                                 grpc::CallbackServerContext& context);
+  static PredictionStream* Start(const models::Models& models, const models::Endpoints& endpoints,
+                                 WorkerPool& pool, grpc::CallbackServerContext& context);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
-  PredictionStream(const Models& models, const Endpoints& endpoints, WorkerPool& pool,
-                   grpc::CallbackServerContext& context)
+  PredictionStream(const models::Models& models, const models::Endpoints& endpoints,
+                   WorkerPool& pool, grpc::CallbackServerContext& context)
       : models_(models), endpoints_(endpoints), pool_(pool), context_(context) {}
 
   // Checks the request, and finds the model at the first one. Whether it is quickly answered.
   absl::StatusOr<bool> Begin();
   void AnswerAndGoOn();
 
-  const Models& models_;
-  const Endpoints& endpoints_;
+  const models::Models& models_;
+  const models::Endpoints& endpoints_;
   WorkerPool& pool_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer request_bytes_;
@@ -59,9 +59,9 @@ class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, 
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
   v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
   std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request
-  std::shared_ptr<const ServedModel> served_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const models::ServedModel> served_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_

@@ -14,7 +14,7 @@
 #include "server/curator/partition/public_random.h"
 #include "server/service/messages.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
@@ -47,7 +47,7 @@ Table PreviewRows(const Table& rows, uint64_t seed) {
   std::vector<size_t> drawn(rows.num_rows());
   std::iota(drawn.begin(), drawn.end(), size_t{0});
   if (drawn.size() > most) {
-    PublicRandom random(seed, /*stream=*/2);
+    curator::PublicRandom random(seed, /*stream=*/2);
     for (size_t i = 0; i < most; ++i) {
       std::swap(drawn[i], drawn[i + random.Below(drawn.size() - i)]);
     }
@@ -56,7 +56,7 @@ Table PreviewRows(const Table& rows, uint64_t seed) {
   return rows.Select(drawn);
 }
 
-v1::Interval ToProto(const Interval& interval) {
+v1::Interval ToProto(const curator::Interval& interval) {
   v1::Interval proto;
   proto.set_low(interval.low);
   proto.set_mean(interval.mean);
@@ -64,7 +64,8 @@ v1::Interval ToProto(const Interval& interval) {
   return proto;
 }
 
-v1::Outlook ToProto(const StudyForecast& forecast, const MechanismCost& cost, bool with_labels) {
+v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::MechanismCost& cost,
+                    bool with_labels) {
   v1::Outlook proto;
   proto.set_mechanism(coppice::ToProto(cost.kind));
   proto.set_payload_bytes(cost.payload_bytes);
@@ -86,23 +87,23 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
   for (int i = 0; i < request.devices_size(); ++i) {
     if (request.devices(i) == 0) return FieldError(ElementName("devices", i), "must be positive");
   }
-  const absl::StatusOr<StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
+  const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
   if (!spec.ok()) return InField("study", spec.status());
   const bool with_labels = spec->partition.use_labels;
   const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
   COPPICE_ASSIGN_OR_RETURN(
-      const Planner planner,
-      Planner::Create(rows, epsilons.front(),
-                      {.partition = spec->partition,
-                       .expected_devices = static_cast<double>(request.devices(0)),
-                       .seed = spec->partition.seed},
-                      cancel));
+      const curator::Planner planner,
+      curator::Planner::Create(rows, epsilons.front(),
+                               {.partition = spec->partition,
+                                .expected_devices = static_cast<double>(request.devices(0)),
+                                .seed = spec->partition.seed},
+                               cancel));
   std::vector<double> gains;
   for (const Budget& epsilon : epsilons) {
-    COPPICE_ASSIGN_OR_RETURN(const MechanismCost cost,
+    COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
                              planner.Cost(epsilon, spec->mechanism, spec->max_payload_bytes));
     for (const uint64_t devices : request.devices()) {
-      COPPICE_ASSIGN_OR_RETURN(const StudyForecast forecast,
+      COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
                                planner.Forecast(static_cast<double>(devices), cost, cancel));
       v1::Outlook& added = *response.add_outlooks();
       added = ToProto(forecast, cost, with_labels);
@@ -114,8 +115,8 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
   if (with_labels) *response.mutable_public_only() = ToProto(planner.public_only());
   response.set_public_rows(rows.num_rows());
   response.set_effective_cells(planner.effective_cells());
-  response.set_advice(Advice(gains, with_labels));
+  response.set_advice(curator::Advice(gains, with_labels));
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -9,7 +9,7 @@
 #include "common/base/cancel_check.h"
 #include "coppice/v1/study.pb.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // InvalidArgument names the field; and what `cancel` says, which is asked all the time. Takes up to
 // half a minute: more public rows than kMaxPreviewRows, or with more values than kMaxPreviewValues,
@@ -19,6 +19,6 @@ inline constexpr size_t kMaxPreviewValues = 2'000'000;
 absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
                              v1::PreviewStudyResponse& response, const CancelCheck& cancel);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_PREVIEW_H_

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // InvalidArgument unless `bytes` are a message of this type.
 template <typename Message>
@@ -42,6 +42,6 @@ inline grpc::Slice ShareBytes(const std::shared_ptr<const std::string>& bytes) {
       [](void* holder) { delete static_cast<Holder*>(holder); }, new Holder(bytes));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_RAW_MESSAGE_H_

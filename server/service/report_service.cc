@@ -7,7 +7,7 @@
 #include "server/service/submit_request.h"
 #include "server/service/unary.h"
 
-namespace coppice {
+namespace coppice::service {
 
 grpc::ServerUnaryReactor* ReportServiceImpl::SubmitReports(grpc::CallbackServerContext* context,
                                                            const v1::SubmitReportsRequest* request,
@@ -18,7 +18,7 @@ grpc::ServerUnaryReactor* ReportServiceImpl::SubmitReports(grpc::CallbackServerC
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   studies_.Submit(
       parsed->study, parsed->fingerprint, std::move(parsed->reports),
-      [context, reactor, response](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+      [context, reactor, response](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
         if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
         reactor->Finish(ToLoadStatus(*context, SubmitError(outcomes.status())));
       });
@@ -42,4 +42,4 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReportServiceImpl::
   return ReportStream::Start(studies_, load_, *context);
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -13,7 +13,7 @@
 #include "server/curator/studies/studies.h"
 #include "server/service/load_limits.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // Streams are read as bytes: whoever parses decides how long the memory of a message is kept.
 using ReportServiceBase = v1::ReportService::WithCallbackMethod_SubmitReports<
@@ -21,7 +21,7 @@ using ReportServiceBase = v1::ReportService::WithCallbackMethod_SubmitReports<
 
 class ReportServiceImpl final : public ReportServiceBase {
  public:
-  explicit ReportServiceImpl(Studies& studies, const LoadLimits& limits = {})
+  explicit ReportServiceImpl(curator::Studies& studies, const LoadLimits& limits = {})
       : studies_(studies), load_(limits) {}
 
   grpc::ServerUnaryReactor* SubmitReports(grpc::CallbackServerContext* context,
@@ -33,10 +33,10 @@ class ReportServiceImpl final : public ReportServiceBase {
   const StreamLoad& load() const { return load_; }
 
  private:
-  Studies& studies_;
+  curator::Studies& studies_;
   StreamLoad load_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_

@@ -6,9 +6,9 @@
 #include "server/service/stream_request.h"
 #include "server/service/submit_request.h"
 
-namespace coppice {
+namespace coppice::service {
 
-ReportStream* ReportStream::Start(Studies& studies, StreamLoad& load,
+ReportStream* ReportStream::Start(curator::Studies& studies, StreamLoad& load,
                                   grpc::CallbackServerContext& context) {
   // The constructor is private, out of make_shared's reach.
   const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, context));
@@ -69,7 +69,7 @@ void ReportStream::SubmitReports() {
     if (!parsed.ok()) return AddEnd(parsed.status());
     answer = &answers_.emplace_back();
     answer->bytes = parsed->reports.MemoryBytes() + sizeof(Answer) +
-                    parsed->reports.size() * sizeof(ReportOutcome);
+                    parsed->reports.size() * sizeof(curator::ReportOutcome);
     unanswered_bytes_ += answer->bytes;
     load_.Hold(answer->bytes);
   }
@@ -79,7 +79,8 @@ void ReportStream::SubmitReports() {
                   });
 }
 
-void ReportStream::OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+void ReportStream::OnJudged(Answer& answer,
+                            absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
   const std::lock_guard lock(mutex_);
   answer.ready = true;
   if (outcomes.ok()) {
@@ -130,4 +131,4 @@ void ReportStream::Close(const grpc::Status& status) {
   Finish(status);
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -38,7 +38,7 @@
 #include "server/service/load_limits.h"
 #include "server/service/submit_request.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<ReportStream> {
@@ -48,7 +48,7 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   // Belongs to gRPC until OnDone(). `studies` must outlive the server, and so must `load`, where
   // the stream was opened and is closed when it is done.
-  static ReportStream* Start(Studies& studies, StreamLoad& load,
+  static ReportStream* Start(curator::Studies& studies, StreamLoad& load,
                              grpc::CallbackServerContext& context);
 
   void OnReadDone(bool ok) override;
@@ -66,13 +66,13 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
     absl::Status status;  // OK unless last
   };
 
-  ReportStream(Studies& studies, StreamLoad& load, grpc::CallbackServerContext& context)
+  ReportStream(curator::Studies& studies, StreamLoad& load, grpc::CallbackServerContext& context)
       : studies_(studies), load_(load), context_(context) {}
 
   // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
   void SubmitReports();
   absl::StatusOr<SubmitRequest> ParseRequest();
-  void OnJudged(Answer& answer, absl::StatusOr<std::vector<ReportOutcome>> outcomes);
+  void OnJudged(Answer& answer, absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes);
 
   bool WindowIsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return answers_.size() >= kWindowRequests || unanswered_bytes_ >= kWindowBytes ||
@@ -85,7 +85,7 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Studies& studies_;
+  curator::Studies& studies_;
   StreamLoad& load_;
   grpc::CallbackServerContext& context_;  // until OnDone()
   std::shared_ptr<ReportStream> held_by_grpc_;
@@ -107,6 +107,6 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_REPORT_STREAM_H_

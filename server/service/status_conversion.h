@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace coppice {
+namespace coppice::service {
 
 constexpr bool SameCode(absl::StatusCode ours, grpc::StatusCode theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
@@ -37,6 +37,6 @@ inline grpc::Status ToGrpcStatus(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_STATUS_CONVERSION_H_

@@ -11,12 +11,12 @@
 #include "coppice/v1/report.pb.h"
 #include "server/service/submit_request.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-using Slice = ReportBatch::Slice;
+using Slice = curator::ReportBatch::Slice;
 
 constexpr uint32_t BytesTag(int field) {
   return WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -47,7 +47,7 @@ class MessageReader {
     return std::string(bytes_.substr(slice.begin, slice.size));
   }
 
-  bool ReadReport(ReportBatch& reports) {
+  bool ReadReport(curator::ReportBatch& reports) {
     int size = 0;
     // A limit beyond the end would be no limit.
     if (!input_.ReadVarintSizeAsInt(&size) || size > BytesLeft()) return false;
@@ -84,7 +84,7 @@ absl::Status NoSuchMessage() {
 
 absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
   StreamRequest request;
-  request.reports = ReportBatch(std::move(message));
+  request.reports = curator::ReportBatch(std::move(message));
   MessageReader reader(request.reports.block());
   while (const uint32_t tag = reader.ReadTag()) {
     Slice text;
@@ -121,4 +121,4 @@ absl::StatusOr<StreamRequest> ParseStreamRequest(const grpc::ByteBuffer& message
   return ParseStreamRequest(std::move(bytes));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -18,17 +18,17 @@
 #include "absl/status/statusor.h"
 #include "server/curator/intake/report_batch.h"
 
-namespace coppice {
+namespace coppice::service {
 
 struct StreamRequest {
   std::string study;        // empty: as in the message before
   std::string fingerprint;  // likewise
-  ReportBatch reports;
+  curator::ReportBatch reports;
 };
 
 absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
 absl::StatusOr<StreamRequest> ParseStreamRequest(const grpc::ByteBuffer& message);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_

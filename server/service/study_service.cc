@@ -21,45 +21,45 @@
 #include "server/service/raw_message.h"
 #include "server/service/unary.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
-absl::Status Create(Studies& studies, const v1::CreateStudyRequest& request,
+absl::Status Create(curator::Studies& studies, const v1::CreateStudyRequest& request,
                     v1::CreateStudyResponse& response, const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(const StudySpec spec, FromProto(request));
-  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Create(spec, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Create(spec, cancel));
   *response.mutable_study() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Get(const Studies& studies, const v1::GetStudyRequest& request,
+absl::Status Get(const curator::Studies& studies, const v1::GetStudyRequest& request,
                  v1::GetStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Get(id));
   *response.mutable_study() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const Studies& studies, const v1::ListStudiesRequest& request,
+absl::Status List(const curator::Studies& studies, const v1::ListStudiesRequest& request,
                   v1::ListStudiesResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<StudyInfo> infos = studies.List(page);
-  for (const StudyInfo& info : infos) *response.add_studies() = SummaryOf(info);
+  const std::vector<curator::StudyInfo> infos = studies.List(page);
+  for (const curator::StudyInfo& info : infos) *response.add_studies() = SummaryOf(info);
   if (infos.size() == page.size && !studies.List({.size = 1, .after = infos.back().id}).empty()) {
     response.set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
 }
 
-absl::Status Seal(Studies& studies, const v1::SealStudyRequest& request,
+absl::Status Seal(curator::Studies& studies, const v1::SealStudyRequest& request,
                   v1::SealStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const StudyInfo info, studies.Seal(id));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Seal(id));
   *response.mutable_study() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Delete(Studies& studies, const v1::DeleteStudyRequest& request) {
+absl::Status Delete(curator::Studies& studies, const v1::DeleteStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   return studies.Delete(id);
 }
@@ -76,7 +76,8 @@ bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
   return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-absl::Status IssueTokens(const Studies& studies, const v1::IssueSubmissionTokensRequest& request,
+absl::Status IssueTokens(const curator::Studies& studies,
+                         const v1::IssueSubmissionTokensRequest& request,
                          v1::IssueSubmissionTokensResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
                            studies.IssueSubmissionTokens(request.count()));
@@ -104,12 +105,13 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
 }
 
 // A GetOfferResponse in pieces.
-absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const Studies& studies,
+absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const curator::Studies& studies,
                                                    const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  if (request.tickets() > Studies::kMaxTicketsPerOffer) {
-    return FieldError("tickets", absl::StrCat("must be at most ", Studies::kMaxTicketsPerOffer,
-                                              ", are ", request.tickets()));
+  if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
+    return FieldError(
+        "tickets", absl::StrCat("must be at most ", curator::Studies::kMaxTicketsPerOffer, ", are ",
+                                request.tickets()));
   }
   if (request.tickets() > 1 && !request.whole_forest()) {
     return FieldError("tickets", "more than one go with whole_forest only");
@@ -123,7 +125,7 @@ absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const Studies& studies,
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   const std::vector<std::string> tokens(request.submission_tokens().begin(),
                                         request.submission_tokens().end());
-  COPPICE_ASSIGN_OR_RETURN(const Studies::Offered offered,
+  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offered offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
   v1::GetOfferResponse response;
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
@@ -150,7 +152,7 @@ absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const Studies& studies,
   return shared;
 }
 
-absl::Status AddProof(const Studies& studies, absl::string_view challenge,
+absl::Status AddProof(const curator::Studies& studies, absl::string_view challenge,
                       v1::GetCuratorKeysResponse& response) {
   if (challenge.empty()) return absl::OkStatus();
   if (challenge.size() != kChallengeBytes) {
@@ -176,7 +178,8 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
                    " ms, or for fewer at once"));
 }
 
-absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(const Studies& studies, TicketLimiter& limiter,
+absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(const curator::Studies& studies,
+                                                     TicketLimiter& limiter,
                                                      const grpc::ByteBuffer& bytes,
                                                      grpc::CallbackServerContext& context) {
   v1::GetOfferRequest request;
@@ -186,7 +189,7 @@ absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(const Studies& studies, Tic
   return answer;
 }
 
-void AddKeys(const CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
+void AddKeys(const curator::CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
   response.mutable_key()->assign(keys.key.begin(), keys.key.end());
   for (const KeyEndorsement& step : keys.endorsements) {
     *response.add_endorsements() = ToProto(step);
@@ -259,4 +262,4 @@ grpc::ServerUnaryReactor* StudyServiceImpl::GetCuratorKeys(grpc::CallbackServerC
   return Reply(context, AddProof(studies_, request->challenge(), *response));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -16,7 +16,7 @@
 #include "server/service/ticket_limiter.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 // Offers are written as bytes: their large parts are the study's own, which all answers share.
 using StudyServiceBase = v1::StudyService::WithCallbackMethod_CreateStudy<
@@ -31,8 +31,8 @@ using StudyServiceBase = v1::StudyService::WithCallbackMethod_CreateStudy<
 
 class StudyServiceImpl final : public StudyServiceBase {
  public:
-  StudyServiceImpl(Studies& studies, WorkerPool& pool, WorkerPool& builds, WorkerPool& previews,
-                   TicketLimiter& limiter)
+  StudyServiceImpl(curator::Studies& studies, WorkerPool& pool, WorkerPool& builds,
+                   WorkerPool& previews, TicketLimiter& limiter)
       : studies_(studies), pool_(pool), builds_(builds), previews_(previews), limiter_(limiter) {}
 
   grpc::ServerUnaryReactor* CreateStudy(grpc::CallbackServerContext* context,
@@ -64,13 +64,13 @@ class StudyServiceImpl final : public StudyServiceBase {
                                            v1::GetCuratorKeysResponse* response) override;
 
  private:
-  Studies& studies_;
+  curator::Studies& studies_;
   WorkerPool& pool_;
   WorkerPool& builds_;
   WorkerPool& previews_;
   TicketLimiter& limiter_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_

@@ -8,12 +8,12 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 
-namespace coppice {
+namespace coppice::service {
 
 absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,
     const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
-  ReportBatch reports;
+  curator::ReportBatch reports;
   size_t bytes = 0;
   for (const v1::Report& proto : protos) bytes += proto.ticket().size() + proto.payload().size();
   reports.Reserve(static_cast<size_t>(protos.size()), bytes);
@@ -23,7 +23,7 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
 
 absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
                                                 const std::string& fingerprint,
-                                                ReportBatch reports) {
+                                                curator::ReportBatch reports) {
   const absl::StatusOr<std::string> study = ParseName(kStudies, study_name);
   if (!study.ok()) return InField("study", study.status());
   if (fingerprint.size() != std::tuple_size_v<Fingerprint>) {
@@ -37,10 +37,10 @@ absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
   return SubmitRequest{.study = *study, .fingerprint = fingerprint, .reports = std::move(reports)};
 }
 
-void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
+void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos) {
   protos.Reserve(static_cast<int>(outcomes.size()));
-  for (const ReportOutcome outcome : outcomes) protos.Add(static_cast<int>(outcome));
+  for (const curator::ReportOutcome outcome : outcomes) protos.Add(static_cast<int>(outcome));
 }
 
 absl::Status SubmitError(const absl::Status& status) {
@@ -52,4 +52,4 @@ absl::Status SubmitError(const absl::Status& status) {
                       absl::StrCat(status.message(), "; the same bytes may be sent again"));
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -13,14 +13,14 @@
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 
-namespace coppice {
+namespace coppice::service {
 
 inline constexpr int kMaxReportsPerRequest = 1000;
 
 struct SubmitRequest {
   std::string study;        // its id
   std::string fingerprint;  // 32 bytes
-  ReportBatch reports;
+  curator::ReportBatch reports;
 };
 
 // InvalidArgument that names the field: then no report of the request can be judged.
@@ -31,15 +31,15 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
 // The same for parsed reports.
 absl::StatusOr<SubmitRequest> MakeSubmitRequest(const std::string& study_name,
                                                 const std::string& fingerprint,
-                                                ReportBatch reports);
+                                                curator::ReportBatch reports);
 
-void SetOutcomes(absl::Span<const ReportOutcome> outcomes,
+void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
                  google::protobuf::RepeatedField<int>& protos);
 
 // A failed store as its caller should read it. When trying again may help, the message says that
 // the same bytes may be sent, for a device must never randomize a row twice.
 absl::Status SubmitError(const absl::Status& status);
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_

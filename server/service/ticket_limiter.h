@@ -25,7 +25,7 @@
 #include "absl/time/time.h"
 #include "server/service/token_bucket.h"
 
-namespace coppice {
+namespace coppice::service {
 
 struct TicketLimits {
   double rate = 10'000;    // tickets a second and study; 0: no limit
@@ -54,6 +54,6 @@ class TicketLimiter {
   std::map<std::string, TokenBucket> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_TICKET_LIMITER_H_

@@ -13,7 +13,7 @@
 
 #include "absl/time/time.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class TokenBucket {
  public:
@@ -46,6 +46,6 @@ class TokenBucket {
   absl::Time filled_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_TOKEN_BUCKET_H_

@@ -11,53 +11,54 @@
 #include "server/service/messages.h"
 #include "server/service/unary.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 // The id in `name`, of a job that the caller may see.
-absl::StatusOr<std::string> VisibleId(const Jobs& jobs, const std::string& name,
-                                      const Caller& caller) {
+absl::StatusOr<std::string> VisibleId(const central::Jobs& jobs, const std::string& name,
+                                      const central::Caller& caller) {
   COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kJobs, name));
   COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
   return id;
 }
 
-absl::Status Preview(const Datasets& datasets, const Jobs& jobs,
-                     const v1::PreviewJobRequest& request, const Caller& caller,
+absl::Status Preview(const central::Datasets& datasets, const central::Jobs& jobs,
+                     const v1::PreviewJobRequest& request, const central::Caller& caller,
                      v1::PreviewJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const JobSpec spec, FromProto(request.spec()));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, FromProto(request.spec()));
   COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(spec.dataset, caller));
-  COPPICE_ASSIGN_OR_RETURN(const JobPreview preview, jobs.Preview(spec));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs.Preview(spec));
   response = ToProto(preview);
   return absl::OkStatus();
 }
 
-absl::Status Submit(const Datasets& datasets, Jobs& jobs, const v1::SubmitJobRequest& request,
-                    const Caller& caller, v1::SubmitJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const JobRequest parsed, FromProto(request));
+absl::Status Submit(const central::Datasets& datasets, central::Jobs& jobs,
+                    const v1::SubmitJobRequest& request, const central::Caller& caller,
+                    v1::SubmitJobResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const central::JobRequest parsed, FromProto(request));
   COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(parsed.spec.dataset, caller));
-  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Submit(parsed));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Submit(parsed));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Get(const Jobs& jobs, const v1::GetJobRequest& request, const Caller& caller,
-                 v1::GetJobResponse& response) {
+absl::Status Get(const central::Jobs& jobs, const v1::GetJobRequest& request,
+                 const central::Caller& caller, v1::GetJobResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
-  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Get(id));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Get(id));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const Jobs& jobs, const v1::ListJobsRequest& request, const Caller& caller,
-                  v1::ListJobsResponse& response) {
+absl::Status List(const central::Jobs& jobs, const v1::ListJobsRequest& request,
+                  const central::Caller& caller, v1::ListJobsResponse& response) {
   std::string dataset;
   if (!request.dataset().empty()) {
     COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<JobInfo> infos = jobs.List(dataset, page, caller);
-  for (const JobInfo& info : infos) *response.add_jobs() = ToProto(info);
+  const std::vector<central::JobInfo> infos = jobs.List(dataset, page, caller);
+  for (const central::JobInfo& info : infos) *response.add_jobs() = ToProto(info);
   if (infos.size() == page.size &&
       !jobs.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
     response.set_next_page_token(infos.back().id);
@@ -65,10 +66,10 @@ absl::Status List(const Jobs& jobs, const v1::ListJobsRequest& request, const Ca
   return absl::OkStatus();
 }
 
-absl::Status Cancel(Jobs& jobs, const v1::CancelJobRequest& request, const Caller& caller,
-                    v1::CancelJobResponse& response) {
+absl::Status Cancel(central::Jobs& jobs, const v1::CancelJobRequest& request,
+                    const central::Caller& caller, v1::CancelJobResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
-  COPPICE_ASSIGN_OR_RETURN(const JobInfo info, jobs.Cancel(id));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Cancel(id));
   *response.mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
@@ -78,7 +79,8 @@ absl::Status Cancel(Jobs& jobs, const v1::CancelJobRequest& request, const Calle
 grpc::ServerUnaryReactor* TrainingServiceImpl::ListAlgorithms(
     grpc::CallbackServerContext* context, const v1::ListAlgorithmsRequest*,
     v1::ListAlgorithmsResponse* response) {
-  for (const AlgorithmInfo* info : jobs_.Algorithms()) *response->add_algorithms() = ToProto(*info);
+  for (const trainers::AlgorithmInfo* info : jobs_.Algorithms())
+    *response->add_algorithms() = ToProto(*info);
   return Reply(context, absl::OkStatus());
 }
 
@@ -123,4 +125,4 @@ grpc::ServerUnaryReactor* TrainingServiceImpl::CancelJob(grpc::CallbackServerCon
   });
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

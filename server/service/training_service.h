@@ -15,11 +15,11 @@
 #include "server/service/caller_finder.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
  public:
-  TrainingServiceImpl(const Datasets& datasets, Jobs& jobs, WorkerPool& pool,
+  TrainingServiceImpl(const central::Datasets& datasets, central::Jobs& jobs, WorkerPool& pool,
                       CallerFinder find_caller)
       : datasets_(datasets), jobs_(jobs), pool_(pool), find_caller_(std::move(find_caller)) {}
 
@@ -45,12 +45,12 @@ class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
                                       v1::CancelJobResponse* response) override;
 
  private:
-  const Datasets& datasets_;
-  Jobs& jobs_;
+  const central::Datasets& datasets_;
+  central::Jobs& jobs_;
   WorkerPool& pool_;
   const CallerFinder find_caller_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_

@@ -14,7 +14,7 @@
 #include "server/service/status_conversion.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 inline grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context,
                                        const absl::Status& status) {
@@ -61,6 +61,6 @@ grpc::ServerUnaryReactor* ReplyLater(WorkerPool& pool, grpc::CallbackServerConte
   return reactor;
 }
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_UNARY_H_

@@ -10,10 +10,10 @@
 #include "server/service/raw_message.h"
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::service {
 
-UploadStream* UploadStream::Start(Datasets& datasets, WorkerPool& pool, Caller caller,
-                                  grpc::CallbackServerContext& context,
+UploadStream* UploadStream::Start(central::Datasets& datasets, WorkerPool& pool,
+                                  central::Caller caller, grpc::CallbackServerContext& context,
                                   grpc::ByteBuffer& response) {
   auto* stream = new UploadStream(datasets, pool, std::move(caller), context, response);
   stream->StartRead(&stream->request_);
@@ -43,7 +43,7 @@ absl::Status UploadStream::StoreRows() {
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
   COPPICE_ASSIGN_OR_RETURN(
-      const DatasetInfo info,
+      const central::DatasetInfo info,
       datasets_.Upload(*id, request.first_row(), request.rows(), request.complete()));
   complete_ = request.complete();
   *stored_.mutable_dataset() = ToProto(info);
@@ -58,4 +58,4 @@ absl::Status UploadStream::End() {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

@@ -24,19 +24,19 @@
 #include "server/central/datasets.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   // `datasets` and `pool` must outlive the server; the rest is the call's.
-  static UploadStream* Start(Datasets& datasets, WorkerPool& pool, Caller caller,
+  static UploadStream* Start(central::Datasets& datasets, WorkerPool& pool, central::Caller caller,
                              grpc::CallbackServerContext& context, grpc::ByteBuffer& response);
 
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
-  UploadStream(Datasets& datasets, WorkerPool& pool, Caller caller,
+  UploadStream(central::Datasets& datasets, WorkerPool& pool, central::Caller caller,
                grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
       : datasets_(datasets),
         pool_(pool),
@@ -48,9 +48,9 @@ class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   absl::Status StoreRows();
   absl::Status End();  // how a call ends whose client sends no more
 
-  Datasets& datasets_;
+  central::Datasets& datasets_;
   WorkerPool& pool_;
-  const Caller caller_;
+  const central::Caller caller_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   grpc::ByteBuffer request_;
@@ -60,6 +60,6 @@ class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace coppice {
+namespace coppice::service {
 
 WorkerPool::WorkerPool(size_t threads, size_t max_waiting) : max_waiting_(max_waiting) {
   threads_.reserve(threads);
@@ -44,4 +44,4 @@ void WorkerPool::Loop() {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::service

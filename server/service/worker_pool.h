@@ -19,7 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 
-namespace coppice {
+namespace coppice::service {
 
 class WorkerPool {
  public:
@@ -47,6 +47,6 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::service
 
 #endif  // COPPICE_SERVER_SERVICE_WORKER_POOL_H_

@@ -26,7 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 class StoreBatch {
  public:
@@ -95,6 +95,6 @@ class Store {
   }
 };
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_STORE_H_

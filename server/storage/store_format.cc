@@ -7,7 +7,7 @@
 #include "common/base/status_macros.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 void SetFormat(uint32_t format, StoreBatch& batch) {
@@ -69,4 +69,4 @@ absl::Status OpenFormat(Store& store) {
   return OpenFormat(store, [](uint32_t, const FormatStep&) {});
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -23,7 +23,7 @@
 #include "absl/types/span.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 inline constexpr absl::string_view kFormatKey = "meta/format";
 
@@ -51,6 +51,6 @@ absl::Status OpenFormat(Store& store,
                         absl::Span<const FormatStep> steps = FormatSteps());
 absl::Status OpenFormat(Store& store);
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_STORE_FORMAT_H_

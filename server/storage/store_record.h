@@ -16,7 +16,7 @@
 #include "common/base/status_macros.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 inline absl::Status CorruptRecord(absl::string_view key, absl::string_view why) {
   return absl::DataLossError(absl::StrCat("the stored record ", key, " ", why,
@@ -39,6 +39,6 @@ absl::StatusOr<Record> ReadRecord(const Store& store, const std::string& key) {
   return ParseRecord<Record>(key, *bytes);
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_STORE_RECORD_H_

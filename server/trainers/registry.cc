@@ -10,7 +10,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/lazybb/lazybb.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 absl::Span<const Trainer* const> AllTrainers() {
   static const std::array kTrainers = {
@@ -31,4 +31,4 @@ absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name) {
                    })));
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Every algorithm, by name.
 absl::Span<const Trainer* const> AllTrainers();
@@ -16,6 +16,6 @@ absl::Span<const Trainer* const> AllTrainers();
 // NotFound, with the names that there are.
 absl::StatusOr<const Trainer*> FindTrainer(absl::string_view name);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_REGISTRY_H_

@@ -14,7 +14,7 @@ cmake --build "$work/build" >/dev/null
 "$work/build/device"
 
 symbols=$(nm -C "$work/build/device" "$work"/prefix/lib/*.a 2>/dev/null)
-if grep -E 'grpc|google::protobuf|coppice::(Studies|Store|GrowPartition|EstimateTree|Collector|Trainer)' \
+if grep -E 'grpc|google::protobuf|coppice::(Collector|(access|central|cli|curator|daemon|lab|ledger|models|service|storage|trainers)::)' \
      <<<"$symbols"; then
   echo "the client component carries code that no device should" >&2
   exit 1

@@ -56,19 +56,19 @@ absl::StatusOr<Table> RowsOf(const Flags& flags) {
 
 // Rows, columns and bins as 64-bit numbers; columns of 16-bit bins; labels of 8 bits.
 absl::Status Dump(const Table& table, const Flags& flags) {
-  auto bins = PublicBins(table.schema(), flags.cuts);
+  auto bins = trainers::PublicBins(table.schema(), flags.cuts);
   if (!bins.ok()) return bins.status();
   std::vector<DerivedFeature> derived;
   if (flags.algorithm == "auto") {
-    auto columns = PublicBoostColumns(table.schema());
+    auto columns = trainers::PublicBoostColumns(table.schema());
     if (!columns.ok()) return columns.status();
     bins = std::move(columns->bins);
     derived = std::move(columns->derived);
   }
-  const auto rows = BinnedRows::Create(table, *std::move(bins), derived);
+  const auto rows = trainers::BinnedRows::Create(table, *std::move(bins), derived);
   if (!rows.ok()) return rows.status();
   uint64_t most = 0;
-  for (const FeatureBins& of_feature : rows->bins()) {
+  for (const trainers::FeatureBins& of_feature : rows->bins()) {
     most = std::max<uint64_t>(most, of_feature.size());
   }
   std::ofstream out(flags.dump, std::ios::binary);
@@ -90,7 +90,7 @@ double CpuSeconds() {
 }
 
 absl::Status Measure(const Table& table, const Flags& flags) {
-  TrainOptions options;
+  trainers::TrainOptions options;
   if (flags.epsilon != "inf") {
     const auto epsilon = Budget::Parse(flags.epsilon);
     if (!epsilon.ok()) return epsilon.status();
@@ -101,7 +101,7 @@ absl::Status Measure(const Table& table, const Flags& flags) {
     if (equals == std::string::npos) return absl::InvalidArgumentError("--set takes NAME=VALUE");
     options.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
-  const auto trainer = FindTrainer(flags.algorithm);
+  const auto trainer = trainers::FindTrainer(flags.algorithm);
   if (!trainer.ok()) return trainer.status();
   OpenSslRandom random;
   double start = -1;

@@ -40,8 +40,8 @@ class Bench {
   explicit Bench(MechanismKind mechanism = MechanismKind::kLaplaceSplit)
       : folder_(std::filesystem::temp_directory_path() / "coppice_curator_bench") {
     std::filesystem::remove_all(folder_);
-    store_ = *OpenRocksDbStore(folder_);
-    studies_ = *Studies::Open(*store_, models_, [] { return int64_t{0}; });
+    store_ = *storage::OpenRocksDbStore(folder_);
+    studies_ = *curator::Studies::Open(*store_, models_, [] { return int64_t{0}; });
     info_ = *studies_->Create({.id = "bench",
                                .request_id = "bench",
                                .public_rows = PublicRows(),
@@ -61,33 +61,33 @@ class Bench {
     std::filesystem::remove_all(folder_);
   }
 
-  ReportBatch MakeReports() const {
+  curator::ReportBatch MakeReports() const {
     const auto offered = *studies_->MakeOffer("bench", kReportsPerSubmit);
-    ReportBatch reports;
+    curator::ReportBatch reports;
     for (uint32_t i = 0; i < kReportsPerSubmit; ++i) {
       reports.Add(offered.tickets[i].ToBytes(), payloads_[i]);
     }
     return reports;
   }
 
-  std::future<bool> Submit(ReportBatch reports) const {
+  std::future<bool> Submit(curator::ReportBatch reports) const {
     auto promise = std::make_shared<std::promise<bool>>();
     studies_->Submit("bench", fingerprint_, std::move(reports), [promise](auto outcomes) {
-      promise->set_value(outcomes.ok() && outcomes->back() == ReportOutcome::kAccepted);
+      promise->set_value(outcomes.ok() && outcomes->back() == curator::ReportOutcome::kAccepted);
     });
     return promise->get_future();
   }
 
   const std::vector<std::string>& payloads() const { return payloads_; }
   const LocalMechanism& mechanism() const { return *mechanisms_[0]; }
-  Store& store() { return *store_; }
+  storage::Store& store() { return *store_; }
 
  private:
   std::string folder_;
-  std::unique_ptr<Store> store_;
-  Models models_;
-  std::unique_ptr<Studies> studies_;
-  StudyInfo info_;
+  std::unique_ptr<storage::Store> store_;
+  models::Models models_;
+  std::unique_ptr<curator::Studies> studies_;
+  curator::StudyInfo info_;
   std::string fingerprint_;
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms_;
   std::vector<std::string> payloads_;
@@ -98,7 +98,7 @@ void BM_SubmitReports(benchmark::State& state, MechanismKind mechanism) {
   const Bench bench(mechanism);
   for (auto _ : state) {
     state.PauseTiming();
-    std::vector<ReportBatch> submits;
+    std::vector<curator::ReportBatch> submits;
     for (int64_t i = 0; i < state.range(0); ++i) submits.push_back(bench.MakeReports());
     state.ResumeTiming();
     std::vector<std::future<bool>> answers;
@@ -125,7 +125,7 @@ BENCHMARK_CAPTURE(BM_SubmitReports, optimized_unary, MechanismKind::kOptimizedUn
 // Tickets at once: one, as of a report in a call of its own, or a batch.
 void BM_RecognizeTickets(benchmark::State& state) {
   Bench bench;
-  const TicketAuthority authority = *TicketAuthority::Open(bench.store());
+  const curator::TicketAuthority authority = *curator::TicketAuthority::Open(bench.store());
   const Fingerprint terms{};
   const std::vector<Ticket> tickets = *authority.Issue(terms, static_cast<size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(authority.Recognize(tickets, terms));

@@ -22,7 +22,7 @@ Table PublicRows() {
                        {.name = "x2", .min = 0, .max = 1, .values = {}}},
                       "y", {"0", "1"}));
   Table rows(schema);
-  PublicRandom random(1);
+  curator::PublicRandom random(1);
   for (int i = 0; i < 1000; ++i) {
     rows.Append(Row{random.Unit(), random.Unit()}, static_cast<uint32_t>(random.Below(2)));
   }
@@ -31,8 +31,8 @@ Table PublicRows() {
 
 void BM_AddAndPrune(benchmark::State& state, MechanismKind kind) {
   const Table rows = PublicRows();
-  const Tree tree = (*GrowPartition(rows, {.max_depth = 8}))[0];
-  const PublicCounts counts = CountPublicRows(tree, rows);
+  const Tree tree = (*curator::GrowPartition(rows, {.max_depth = 8}))[0];
+  const curator::PublicCounts counts = curator::CountPublicRows(tree, rows);
   const auto mechanism = *MakeLocalMechanism(kind, *Budget::Parse("2"), {tree.num_leaves(), 2});
   OpenSslRandom random;
   std::vector<std::string> payloads;
@@ -40,15 +40,16 @@ void BM_AddAndPrune(benchmark::State& state, MechanismKind kind) {
     payloads.push_back(*mechanism->Randomize({i % tree.num_leaves(), i % 2}, 0, random));
   }
   for (auto _ : state) {
-    TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = kReports};
+    curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()),
+                           .reports = kReports};
     std::vector<Contribution> reports;
     for (const std::string& payload : payloads) {
       if (!mechanism->Check(payload).ok()) state.SkipWithError("refused");
       reports.push_back({.payload = payload});
     }
     mechanism->AddAll(reports, absl::MakeSpan(sums.sums));
-    const auto leaves =
-        EstimateTree(tree, *mechanism, sums, counts, {.kind = EstimatorKind::kPrune, .lambda = 1});
+    const auto leaves = curator::EstimateTree(
+        tree, *mechanism, sums, counts, {.kind = curator::EstimatorKind::kPrune, .lambda = 1});
     if (!leaves.ok()) state.SkipWithError(leaves.status().ToString().c_str());
     benchmark::DoNotOptimize(leaves);
   }
@@ -65,22 +66,24 @@ void BM_SimulateAndFit(benchmark::State& state) {
   const Table rows = PublicRows();
   OpenSslRandom random;
   for (auto _ : state) {
-    const Tree tree = (*GrowPartition(rows, {.max_depth = 8}))[0];
-    const PublicCounts counts = CountPublicRows(tree, rows);
+    const Tree tree = (*curator::GrowPartition(rows, {.max_depth = 8}))[0];
+    const curator::PublicCounts counts = curator::CountPublicRows(tree, rows);
     const auto mechanism = *MakeLocalMechanism(MechanismKind::kLaplaceSplit, *Budget::Parse("2"),
                                                {tree.num_leaves(), 2});
     std::vector<uint64_t> rows_of(mechanism->domain().cells());
-    PublicRandom places(7);
+    curator::PublicRandom places(7);
     Row row(2);
     for (uint32_t i = 0; i < kReports; ++i) {
       row = {places.Unit(), places.Unit()};
       ++rows_of[tree.FindLeaf(row) * 2 + i % 2];
     }
-    TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = kReports};
+    curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size()),
+                           .reports = kReports};
     if (!mechanism->RandomizeAllInto(rows_of, random, absl::MakeSpan(sums.sums)).ok()) {
       state.SkipWithError("no randomness");
     }
-    benchmark::DoNotOptimize(EstimateTree(tree, *mechanism, sums, counts, EstimatorOptions()));
+    benchmark::DoNotOptimize(
+        curator::EstimateTree(tree, *mechanism, sums, counts, curator::EstimatorOptions()));
   }
 }
 BENCHMARK(BM_SimulateAndFit)->Unit(benchmark::kMillisecond);

@@ -30,8 +30,9 @@ Table PublicRows(size_t count) {
   return file.table.Select(first);
 }
 
-PartitionOptions ForestOf(const Table& rows) {
-  return *ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = kForestTrees}, 1000);
+curator::PartitionOptions ForestOf(const Table& rows) {
+  return *curator::ChooseForestSize(
+      rows, {.rule = curator::SplitRule::kHybrid, .trees = curator::kForestTrees}, 1000);
 }
 
 void BM_ChooseSize(benchmark::State& state) {
@@ -41,24 +42,24 @@ void BM_ChooseSize(benchmark::State& state) {
 
 void BM_GrowForest(benchmark::State& state) {
   const Table rows = PublicRows(static_cast<size_t>(state.range(0)));
-  const PartitionOptions options = ForestOf(rows);
-  for (auto _ : state) benchmark::DoNotOptimize(GrowPartition(rows, options));
+  const curator::PartitionOptions options = ForestOf(rows);
+  for (auto _ : state) benchmark::DoNotOptimize(curator::GrowPartition(rows, options));
 }
 
 void BM_Basis(benchmark::State& state) {
   const Table rows = PublicRows(static_cast<size_t>(state.range(0)));
-  const Forest forest = *GrowPartition(rows, ForestOf(rows));
-  for (auto _ : state) benchmark::DoNotOptimize(SmoothBasis::Create(forest, rows));
+  const Forest forest = *curator::GrowPartition(rows, ForestOf(rows));
+  for (auto _ : state) benchmark::DoNotOptimize(curator::SmoothBasis::Create(forest, rows));
 }
 
 // The part that depends on the reports: from added-up sums to a forest with errors.
 void BM_EstimateSmooth(benchmark::State& state) {
   const Table rows = PublicRows(static_cast<size_t>(state.range(0)));
-  const Forest forest = *GrowPartition(rows, ForestOf(rows));
-  const SmoothBasis basis = *SmoothBasis::Create(forest, rows);
+  const Forest forest = *curator::GrowPartition(rows, ForestOf(rows));
+  const curator::SmoothBasis basis = *curator::SmoothBasis::Create(forest, rows);
   OpenSslRandom random;
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
-  std::vector<TreeSums> sums;
+  std::vector<curator::TreeSums> sums;
   for (const Tree& tree : forest) {
     mechanisms.push_back(*MakeLocalMechanism(MechanismKind::kOptimizedUnary, *Budget::Parse("1"),
                                              {tree.num_leaves(), 2}));
@@ -72,11 +73,13 @@ void BM_EstimateSmooth(benchmark::State& state) {
     }
   }
   for (auto _ : state) {
-    std::vector<PrivateCounts> counts;
+    std::vector<curator::PrivateCounts> counts;
     for (size_t t = 0; t < forest.size(); ++t) {
-      counts.push_back(*CountReports(*mechanisms[t], sums[t], CountPublicRows(forest[t], rows)));
+      counts.push_back(*curator::CountReports(*mechanisms[t], sums[t],
+                                              curator::CountPublicRows(forest[t], rows)));
     }
-    benchmark::DoNotOptimize(EstimateSmooth(basis, forest, counts, Evidence::kBoth));
+    benchmark::DoNotOptimize(
+        curator::EstimateSmooth(basis, forest, counts, curator::Evidence::kBoth));
   }
 }
 

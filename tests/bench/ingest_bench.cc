@@ -154,7 +154,7 @@ std::shared_ptr<const Table> PublicRows() {
                        {.name = "x2", .min = 0, .max = 1, .values = {}}},
                       "y", {"0", "1"}));
   auto rows = std::make_shared<Table>(schema);
-  PublicRandom random(1);
+  curator::PublicRandom random(1);
   for (int i = 0; i < 4000; ++i) {
     rows->Append(Row{random.Unit(), random.Unit()}, static_cast<uint32_t>(random.Below(2)));
   }
@@ -162,7 +162,8 @@ std::shared_ptr<const Table> PublicRows() {
 }
 
 // Messages with fresh tickets, so that every report is new to the curator.
-std::vector<v1::StreamReportsRequest> MakeMessages(const Studies& studies, const StudyInfo& study,
+std::vector<v1::StreamReportsRequest> MakeMessages(const curator::Studies& studies,
+                                                   const curator::StudyInfo& study,
                                                    const Flags& flags,
                                                    const std::vector<std::string>& payloads) {
   std::vector<v1::StreamReportsRequest> messages;
@@ -187,14 +188,15 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void Measure(MechanismKind mechanism, const Flags& flags, Studies& studies, Server& dropping,
-             Server& counting) {
-  const StudyInfo study = *studies.Create({.id = "",
-                                           .request_id = std::string(MechanismName(mechanism)),
-                                           .public_rows = PublicRows(),
-                                           .partition = {.max_depth = 8},
-                                           .epsilon = *Budget::Parse("1"),
-                                           .mechanism = mechanism});
+void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& studies,
+             Server& dropping, Server& counting) {
+  const curator::StudyInfo study =
+      *studies.Create({.id = "",
+                       .request_id = std::string(MechanismName(mechanism)),
+                       .public_rows = PublicRows(),
+                       .partition = {.max_depth = 8},
+                       .epsilon = *Budget::Parse("1"),
+                       .mechanism = mechanism});
   const Privatizer privatizer =
       *Privatizer::Create(*study.terms, study.fingerprint, AllTrees(*study.forest));
   OpenSslRandom random;
@@ -241,15 +243,15 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   std::filesystem::create_directories(flags.folder);
-  const auto store = OpenRocksDbStore(flags.folder);
+  const auto store = storage::OpenRocksDbStore(flags.folder);
   if (!store.ok()) {
     std::fprintf(stderr, "ingest_bench: %s\n", store.status().ToString().c_str());
     return 1;
   }
-  Models models;
-  const auto studies = *Studies::Open(**store, models, [] { return int64_t{0}; });
+  models::Models models;
+  const auto studies = *curator::Studies::Open(**store, models, [] { return int64_t{0}; });
   DroppingService drop;
-  ReportServiceImpl count(*studies);
+  service::ReportServiceImpl count(*studies);
   Server dropping = Serve(drop, flags.certs);
   Server counting = Serve(count, flags.certs);
   for (const MechanismKind mechanism :

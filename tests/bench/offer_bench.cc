@@ -44,8 +44,9 @@ struct Bytes {
 class Curator {
  public:
   Curator() {
-    studies_ = *Studies::Open(store_, models_, [] { return int64_t{0}; });
-    service_ = std::make_unique<StudyServiceImpl>(*studies_, pool_, pool_, pool_, limiter_);
+    studies_ = *curator::Studies::Open(store_, models_, [] { return int64_t{0}; });
+    service_ =
+        std::make_unique<service::StudyServiceImpl>(*studies_, pool_, pool_, pool_, limiter_);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -57,7 +58,7 @@ class Curator {
   }
   ~Curator() { server_->Shutdown(); }
 
-  Studies& studies() { return *studies_; }
+  curator::Studies& studies() { return *studies_; }
 
   std::string ManifestHash(const v1::GetOfferRequest& request) {
     grpc::ClientContext context;
@@ -96,17 +97,17 @@ class Curator {
 
  private:
   testing::MemoryStore store_;
-  WorkerPool pool_{1, 16};
-  TicketLimiter limiter_{{.rate = 0}, absl::Now};
-  Models models_;
-  std::unique_ptr<Studies> studies_;
-  std::unique_ptr<StudyServiceImpl> service_;
+  service::WorkerPool pool_{1, 16};
+  service::TicketLimiter limiter_{{.rate = 0}, absl::Now};
+  models::Models models_;
+  std::unique_ptr<curator::Studies> studies_;
+  std::unique_ptr<service::StudyServiceImpl> service_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::unique_ptr<v1::StudyService::Stub> stub_;
 };
 
-void Print(const std::string& who, const StudyInfo& study, const Bytes& bytes) {
+void Print(const std::string& who, const curator::StudyInfo& study, const Bytes& bytes) {
   double leaves = 0;
   for (const Tree& tree : *study.forest) leaves += tree.num_leaves();
   std::printf(
@@ -120,13 +121,14 @@ void Print(const std::string& who, const StudyInfo& study, const Bytes& bytes) {
 }
 
 absl::Status Measure(const Flags& flags, const Table& table, size_t public_rows, Curator& curator) {
-  const auto study = curator.studies().Create(
-      {.id = "",
-       .request_id = std::to_string(public_rows),
-       .public_rows = FirstRows(table, public_rows),
-       .partition = {.rule = SplitRule::kCart, .max_depth = flags.depth, .trees = flags.trees},
-       .epsilon = *Budget::Parse("1"),
-       .mechanism = MechanismKind::kOptimizedUnary});
+  const auto study = curator.studies().Create({.id = "",
+                                               .request_id = std::to_string(public_rows),
+                                               .public_rows = FirstRows(table, public_rows),
+                                               .partition = {.rule = curator::SplitRule::kCart,
+                                                             .max_depth = flags.depth,
+                                                             .trees = flags.trees},
+                                               .epsilon = *Budget::Parse("1"),
+                                               .mechanism = MechanismKind::kOptimizedUnary});
   if (!study.ok()) return study.status();
   v1::GetOfferRequest request;
   request.set_name(MakeName(kStudies, study->id));

@@ -49,7 +49,7 @@ int Measure(const Flags& flags, size_t rows) {
   OpenSslRandom random;
   const double start = CpuSeconds();
   const auto model =
-      (*FindTrainer(flags.algorithm))
+      (*trainers::FindTrainer(flags.algorithm))
           ->Train(table, {.epsilon = *Budget::Parse("1"), .settings = {{"depth", flags.depth}}},
                   random, [](double) { return absl::OkStatus(); });
   const double seconds = CpuSeconds() - start;

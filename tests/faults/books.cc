@@ -50,10 +50,11 @@ std::string IdOf(uint64_t run, uint64_t low, const std::string& id_key) {
 
 }  // namespace
 
-absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
+absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view study) {
   Books books;
   std::string terms;
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> record, store.Get(StudyKey(study)));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                           store.Get(curator::StudyKey(study)));
   if (record.has_value()) {
     v1::StudyRecord parsed;
     if (!parsed.ParseFromString(*record)) return Unreadable("study/");
@@ -64,7 +65,8 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
     books.retired = parsed.retired();
     ++books.keys;
   }
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counts, store.Get(CountsKey(study)));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counts,
+                           store.Get(curator::CountsKey(study)));
   if (counts.has_value()) {
     v1::CountsRecord parsed;
     if (!parsed.ParseFromString(*counts)) return Unreadable("count/");
@@ -73,7 +75,7 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
     ++books.keys;
   }
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(SumsPrefix(study), [&](absl::string_view key, absl::string_view value) {
+      store.Scan(curator::SumsPrefix(study), [&](absl::string_view key, absl::string_view value) {
         v1::SumsRecord parsed;
         if (!parsed.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
           return Unreadable(key);
@@ -84,10 +86,11 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
         ++books.keys;
         return absl::OkStatus();
       }));
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> secret, store.Get(kTicketKeyKey));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> secret,
+                           store.Get(curator::kTicketKeyKey));
   const std::string id_key = IdKey(secret.value_or(""), terms);
   COPPICE_RETURN_IF_ERROR(
-      store.Scan(SpentPrefix(study), [&](absl::string_view key, absl::string_view value) {
+      store.Scan(curator::SpentPrefix(study), [&](absl::string_view key, absl::string_view value) {
         v1::SpentRecord parsed;
         if (!parsed.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
           return Unreadable(key);
@@ -103,7 +106,8 @@ absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study) {
         ++books.keys;
         return absl::OkStatus();
       }));
-  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> rows, store.Get(RowsKey(study)));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> rows,
+                           store.Get(curator::RowsKey(study)));
   books.has_rows = rows.has_value();
   if (books.has_rows) ++books.keys;
   COPPICE_RETURN_IF_ERROR(

@@ -31,7 +31,7 @@ struct Books {
   int64_t sum(size_t cell) const { return cell < sums.size() ? sums[cell] : 0; }
 };
 
-absl::StatusOr<Books> ReadBooks(const Store& store, absl::string_view study);
+absl::StatusOr<Books> ReadBooks(const storage::Store& store, absl::string_view study);
 
 }  // namespace coppice::testing
 

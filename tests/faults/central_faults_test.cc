@@ -40,19 +40,20 @@ uint64_t EpsilonOf(uint32_t job) { return kEpsilon + job; }
 std::string IdOf(uint32_t job) { return absl::StrCat("j", job); }
 
 // Counts the trainings of each job, by its epsilon.
-class CountingTrainer final : public Trainer {
+class CountingTrainer final : public trainers::Trainer {
  public:
-  const AlgorithmInfo& info() const override { return fake_.info(); }
+  const trainers::AlgorithmInfo& info() const override { return fake_.info(); }
   absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
-                                            const TrainOptions& options) const override {
+                                            const trainers::TrainOptions& options) const override {
     return fake_.Plan(schema, options);
   }
-  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
-                                                    const TrainOptions& options) const override {
+  absl::StatusOr<std::vector<std::string>> Warnings(
+      const Schema& schema, const trainers::TrainOptions& options) const override {
     return fake_.Warnings(schema, options);
   }
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress& progress) const override {
+  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+                              PrivateRandom& random,
+                              const trainers::TrainProgress& progress) const override {
     {
       const std::lock_guard lock(mutex_);
       ++runs_[options.epsilon->nanos()];
@@ -75,20 +76,20 @@ class CountingTrainer final : public Trainer {
 };
 
 // The file, whose next appends may fail.
-class FaultyJournal final : public SpendingJournal {
+class FaultyJournal final : public ledger::SpendingJournal {
  public:
-  FaultyJournal(std::unique_ptr<SpendingJournal> file, std::atomic<uint32_t>& failures)
+  FaultyJournal(std::unique_ptr<ledger::SpendingJournal> file, std::atomic<uint32_t>& failures)
       : file_(std::move(file)), failures_(failures) {}
 
-  const std::vector<SpendingLine>& lines() const override { return file_->lines(); }
-  absl::Status Append(const SpendingLine& line) override {
+  const std::vector<ledger::SpendingLine>& lines() const override { return file_->lines(); }
+  absl::Status Append(const ledger::SpendingLine& line) override {
     if (failures_ == 0) return file_->Append(line);
     --failures_;
     return absl::UnavailableError("the journal's disk failed");
   }
 
  private:
-  const std::unique_ptr<SpendingJournal> file_;
+  const std::unique_ptr<ledger::SpendingJournal> file_;
   std::atomic<uint32_t>& failures_;
 };
 
@@ -168,9 +169,10 @@ class CentralWorld {
   bool up() const { return central_.jobs != nullptr; }
 
   absl::Status Open(size_t threads) {
-    COPPICE_ASSIGN_OR_RETURN(disk_store_, OpenRocksDbStore(folder_ + "/data", disk_.env()));
+    COPPICE_ASSIGN_OR_RETURN(disk_store_,
+                             storage::OpenRocksDbStore(folder_ + "/data", disk_.env()));
     twin_ = std::make_unique<TwinStore>(*disk_store_, bug_);
-    COPPICE_ASSIGN_OR_RETURN(auto file, SpendingJournal::Open(folder_ + "/journal"));
+    COPPICE_ASSIGN_OR_RETURN(auto file, ledger::SpendingJournal::Open(folder_ + "/journal"));
     journal_ = std::make_unique<FaultyJournal>(std::move(file), journal_failures_);
     COPPICE_ASSIGN_OR_RETURN(
         Central opened, OpenCentral(*twin_, {&trainer_}, QuickOptions(threads), journal_.get()));
@@ -241,7 +243,7 @@ class CentralWorld {
     if (!up()) return;
     const auto info = central_.jobs->Cancel(IdOf(job));
     if (disk_.stopped()) return;
-    if (info.ok() && info->state == JobState::kCancelled) told_[job].cancelled = true;
+    if (info.ok() && info->state == central::JobState::kCancelled) told_[job].cancelled = true;
     if (!IsExcused(info.status()) && !absl::IsNotFound(info.status())) {
       Violation(info.status().ToString());
     }
@@ -253,16 +255,16 @@ class CentralWorld {
       const auto info = central_.jobs->Get(IdOf(job));
       const bool model = central_.models->Get(IdOf(job)).ok();
       if (disk_.stopped()) return;
-      if (info.ok() && info->state == JobState::kDone) told_[job].done = true;
+      if (info.ok() && info->state == central::JobState::kDone) told_[job].done = true;
       if (model) told_[job].done = true;  // whoever saw it may have used it
-      if (info.ok() && info->state == JobState::kCancelled) told_[job].cancelled = true;
+      if (info.ok() && info->state == central::JobState::kCancelled) told_[job].cancelled = true;
     }
     if (const auto account = central_.ledger->Get("d"); account.ok()) CheckCap(*account);
   }
 
   // ---- what must hold ----
 
-  void CheckCap(const Account& account) {
+  void CheckCap(const ledger::Account& account) {
     if (account.spent.epsilon_nanos > kCap) Violation("more is spent than the cap");
   }
 
@@ -283,9 +285,10 @@ class CentralWorld {
   }
 
   // With nothing open, since the file is locked.
-  void CheckJournal(const Account& account) {
-    if (account.hold.reason != LedgerHold::kNone) Violation("a crash put the ledger on hold");
-    const auto file = SpendingJournal::Open(folder_ + "/journal");
+  void CheckJournal(const ledger::Account& account) {
+    if (account.hold.reason != ledger::LedgerHold::kNone)
+      Violation("a crash put the ledger on hold");
+    const auto file = ledger::SpendingJournal::Open(folder_ + "/journal");
     if (!file.ok()) return Violation(file.status().ToString());
     if ((*file)->lines().empty() || (*file)->lines().back().head != account.head ||
         (*file)->lines().back().spent != account.spent) {
@@ -304,16 +307,16 @@ class CentralWorld {
       if (runs > 0) Violation(absl::StrCat(IdOf(job), " was trained, and is gone"));
       return 0;
     }
-    const bool given_back =
-        info->state == JobState::kCancelled && absl::StrContains(info->reason, "given back");
+    const bool given_back = info->state == central::JobState::kCancelled &&
+                            absl::StrContains(info->reason, "given back");
     const bool model = central_.models->Get(IdOf(job)).ok();
-    if (told.done && info->state != JobState::kDone) {
+    if (told.done && info->state != central::JobState::kDone) {
       Violation(absl::StrCat(IdOf(job), " was done, and is not"));
     }
-    if (told.cancelled && info->state != JobState::kCancelled) {
+    if (told.cancelled && info->state != central::JobState::kCancelled) {
       Violation(absl::StrCat(IdOf(job), " was cancelled, and is not"));
     }
-    if (model != (info->state == JobState::kDone)) {
+    if (model != (info->state == central::JobState::kDone)) {
       Violation(absl::StrCat(IdOf(job), " is in a state that does not fit its model"));
     }
     if (runs > 0 && given_back) Violation(absl::StrCat(IdOf(job), " was trained for nothing"));
@@ -355,7 +358,7 @@ class CentralWorld {
   uint64_t done_ = 0;
 
   std::atomic<uint32_t> journal_failures_{0};
-  std::unique_ptr<Store> disk_store_;
+  std::unique_ptr<storage::Store> disk_store_;
   std::unique_ptr<TwinStore> twin_;
   std::unique_ptr<FaultyJournal> journal_;
   Central central_;

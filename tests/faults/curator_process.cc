@@ -5,14 +5,15 @@
 
 namespace coppice::testing {
 
-absl::Status CuratorProcess::StartWith(const std::string& data, const SigningKeys& keys) {
+absl::Status CuratorProcess::StartWith(const std::string& data, const curator::SigningKeys& keys) {
   End();
-  COPPICE_ASSIGN_OR_RETURN(disk_store_, OpenRocksDbStore(data, disk_.env()));
+  COPPICE_ASSIGN_OR_RETURN(disk_store_, storage::OpenRocksDbStore(data, disk_.env()));
   twin_ = std::make_unique<TwinStore>(*disk_store_, options_.bug);
   gate_ = std::make_unique<GatedStore>(*twin_);
   models_.emplace();
-  const StudiesLimits limits{.answer_beside_commits = options_.answer_beside_commits};
-  COPPICE_ASSIGN_OR_RETURN(studies_, Studies::Open(*gate_, *models_, clock_, keys, limits));
+  const curator::StudiesLimits limits{.answer_beside_commits = options_.answer_beside_commits};
+  COPPICE_ASSIGN_OR_RETURN(studies_,
+                           curator::Studies::Open(*gate_, *models_, clock_, keys, limits));
   const absl::Status loaded = models_->Load(*gate_);
   if (!loaded.ok()) studies_.reset();
   return loaded;

@@ -33,26 +33,26 @@ class CuratorProcess {
 
   // After an error it is not up, but what it was made of is there until End().
   absl::Status Start(const std::string& data, const KeyHistory& keys);
-  absl::Status StartWith(const std::string& data, const SigningKeys& keys);
+  absl::Status StartWith(const std::string& data, const curator::SigningKeys& keys);
   // Whatever it still wanted to do is not done.
   void End();
 
   bool up() const { return studies_ != nullptr; }
-  Studies& studies() { return *studies_; }
+  curator::Studies& studies() { return *studies_; }
   // What is on disk, and the same as the curator's other half uses it.
-  Store& disk_store() { return *disk_store_; }
-  Store& twin() { return *twin_; }
+  storage::Store& disk_store() { return *disk_store_; }
+  storage::Store& twin() { return *twin_; }
   GatedStore& gate() { return *gate_; }
 
  private:
   FaultyDisk& disk_;
   const RunOptions options_;
   const std::function<int64_t()> clock_;
-  std::unique_ptr<Store> disk_store_;
+  std::unique_ptr<storage::Store> disk_store_;
   std::unique_ptr<TwinStore> twin_;
   std::unique_ptr<GatedStore> gate_;
-  std::optional<Models> models_;
-  std::unique_ptr<Studies> studies_;
+  std::optional<models::Models> models_;
+  std::unique_ptr<curator::Studies> studies_;
 };
 
 }  // namespace coppice::testing

@@ -32,7 +32,7 @@ class FaultyDiskTest : public ::testing::Test {
 
   void Open() {
     store_.reset();
-    ASSERT_OK_AND_ASSIGN(store_, OpenRocksDbStore(folder_.path(), disk_.env()));
+    ASSERT_OK_AND_ASSIGN(store_, storage::OpenRocksDbStore(folder_.path(), disk_.env()));
     disk_.AwaitIdle();
   }
   void CutPower(Unsynced unsynced, uint64_t seed = 1) {
@@ -49,7 +49,7 @@ class FaultyDiskTest : public ::testing::Test {
   }
 
   absl::Status Put(const std::string& key, const std::string& value) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(key, value);
     return store_->Apply(batch);
   }
@@ -57,7 +57,7 @@ class FaultyDiskTest : public ::testing::Test {
 
   TempDir folder_;
   FaultyDisk disk_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<storage::Store> store_;
 };
 
 TEST_F(FaultyDiskTest, APowerCutKeepsWhatWasSynced) {
@@ -79,7 +79,7 @@ TEST_F(FaultyDiskTest, ADiskThatLiesAboutSyncsLosesThem) {
   disk_.Stop();
   store_.reset();
   disk_.CutPower(Unsynced::kLost, 1);
-  const auto opened = OpenRocksDbStore(folder_.path(), disk_.env());
+  const auto opened = storage::OpenRocksDbStore(folder_.path(), disk_.env());
   EXPECT_TRUE(!opened.ok() || *(*opened)->Get("second") == std::nullopt);
 }
 
@@ -88,7 +88,7 @@ TEST_F(FaultyDiskTest, OpeningSurvivesACrashAtEveryChangeOfTheDisk) {
   for (uint32_t changes = 0; changes < 40; ++changes) {
     store_.reset();
     disk_.StopAfter(changes);
-    const bool opened = OpenRocksDbStore(folder_.path(), disk_.env()).ok();
+    const bool opened = storage::OpenRocksDbStore(folder_.path(), disk_.env()).ok();
     disk_.AwaitIdle();
     if (opened && !disk_.stopped()) return;  // no change was left to stop at
     disk_.CutPower(Unsynced::kTorn, changes);
@@ -167,17 +167,19 @@ TEST_F(FaultyDiskTest, ABackupThatIsCutShortAnywhereHarmsNoOther) {
   const std::string folder = folder_.path() + "/backups";
   for (uint32_t changes = 0; changes < 200; ++changes) {
     ASSERT_OK(Put("key", std::to_string(changes)));
-    ASSERT_OK_AND_ASSIGN(const StoreBackup good, store_->Backup({.folder = folder, .keep = 2}));
+    ASSERT_OK_AND_ASSIGN(const storage::StoreBackup good,
+                         store_->Backup({.folder = folder, .keep = 2}));
     ASSERT_OK(Put("more", std::to_string(changes)));
     disk_.StopAfter(changes);
     const bool made = store_->Backup({.folder = folder, .keep = 2}).ok();
     disk_.AwaitIdle();
     if (made && !disk_.stopped()) return;  // no change was left to stop at
     CutPower(static_cast<Unsynced>(changes % 3), changes);
-    ASSERT_OK_AND_ASSIGN(const std::vector<StoreBackup> there, ListBackups(folder));
+    ASSERT_OK_AND_ASSIGN(const std::vector<storage::StoreBackup> there,
+                         storage::ListBackups(folder));
     bool found = false;
-    for (const StoreBackup& backup : there) {
-      EXPECT_OK(VerifyBackup(folder, backup.id)) << changes;
+    for (const storage::StoreBackup& backup : there) {
+      EXPECT_OK(storage::VerifyBackup(folder, backup.id)) << changes;
       found |= backup.id == good.id;
     }
     EXPECT_TRUE(found) << changes;

@@ -39,7 +39,7 @@ inline uint32_t TokenDevice(uint32_t device) { return device - SlotOf(device) + 
 
 // What the studies of a slot are made from; `id` tells them apart. They need two reports for a
 // model, and but for those with tokens they are retired a day or two after they are sealed.
-StudySpec FleetStudy(const std::string& id, uint32_t slot);
+curator::StudySpec FleetStudy(const std::string& id, uint32_t slot);
 
 class Fleet {
  public:
@@ -52,13 +52,15 @@ class Fleet {
   void Pin(uint32_t gateway, const PublicKey& key) { offers_[gateway].curator_key = key; }
   // Whether its gateway accepts an offer with this manifest. One that it has already is not sent
   // again, unless `always`.
-  absl::Status Admit(uint32_t device, const std::string& study, const Studies::Offered& offer,
-                     const SignedManifest& manifest, int64_t now, bool always = false);
+  absl::Status Admit(uint32_t device, const std::string& study,
+                     const curator::Studies::Offered& offer, const SignedManifest& manifest,
+                     int64_t now, bool always = false);
 
   // Answers the study if the device has not yet: then its report is in the journal.
-  absl::Status Answer(uint32_t device, const Studies::Offered& offer);
+  absl::Status Answer(uint32_t device, const curator::Studies::Offered& offer);
   // The same without a journal: what a device must not do.
-  absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device, const Studies::Offered& offer) const;
+  absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device,
+                                           const curator::Studies::Offered& offer) const;
 
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
   // The gateway's devices that have answered the study; or those of them that are not delivered.

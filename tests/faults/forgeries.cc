@@ -32,11 +32,12 @@ KeyEndorsement EndorseStranger(const SigningKey& endorser, const PublicKey& clai
 
 ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fingerprint& other,
                    const std::string& token) {
-  ForgedReport forged{
-      .fingerprint = report.fingerprint, .report = report, .refusal = ReportOutcome::kBadTicket};
+  ForgedReport forged{.fingerprint = report.fingerprint,
+                      .report = report,
+                      .refusal = curator::ReportOutcome::kBadTicket};
   switch (forgery) {
     case ReportForgery::kOtherStudy:
-      forged.refusal = ReportOutcome::kStaleFingerprint;
+      forged.refusal = curator::ReportOutcome::kStaleFingerprint;
       break;
     case ReportForgery::kOtherTerms:
       forged.fingerprint = other;
@@ -49,7 +50,7 @@ ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fin
       break;
     case ReportForgery::kOtherPayload:
       forged.report.payload.push_back('\0');
-      forged.refusal = ReportOutcome::kBadPayload;
+      forged.refusal = curator::ReportOutcome::kBadPayload;
       break;
   }
   return forged;

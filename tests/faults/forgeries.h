@@ -30,7 +30,7 @@ constexpr bool IsToOther(ReportForgery forgery) {
 struct ForgedReport {
   Fingerprint fingerprint{};
   PrivateReport report;
-  ReportOutcome refusal;  // that names what is wrong with it
+  curator::ReportOutcome refusal;  // that names what is wrong with it
 };
 ForgedReport Forge(ReportForgery forgery, const PrivateReport& report, const Fingerprint& other,
                    const std::string& token);

@@ -16,9 +16,9 @@
 
 namespace coppice::testing {
 
-class GatedStore final : public Store {
+class GatedStore final : public storage::Store {
  public:
-  explicit GatedStore(Store& store) : store_(store) {}
+  explicit GatedStore(storage::Store& store) : store_(store) {}
 
   void Hold(bool hold) {
     const std::lock_guard lock(mutex_);
@@ -33,7 +33,7 @@ class GatedStore final : public Store {
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     {
       std::unique_lock lock(mutex_);
       ++waiting_;
@@ -50,7 +50,7 @@ class GatedStore final : public Store {
   absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
 
  private:
-  Store& store_;
+  storage::Store& store_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool held_ = false;

@@ -17,13 +17,13 @@ void KeyHistory::Add(bool endorsed) {
   steps_.push_back({.key = KeyOfNumber(number).public_key(), .endorsed = endorsed});
 }
 
-SigningKeys KeyHistory::GivenFor(size_t number) const {
+curator::SigningKeys KeyHistory::GivenFor(size_t number) const {
   if (number == 0) return {};
   const SigningKey key = KeyOfNumber(static_cast<uint8_t>(number));
   if (!steps_[number].endorsed || breaks_chains_) {
     return {.key = key, .next = std::nullopt, .break_chain = true};
   }
-  SigningKeys given{.key = std::nullopt, .next = key};
+  curator::SigningKeys given{.key = std::nullopt, .next = key};
   if (number > 1) given.key = KeyOfNumber(static_cast<uint8_t>(number - 1));
   return given;
 }

@@ -38,7 +38,7 @@ class KeyHistory {
 
   const PublicKey& key(size_t number) const { return steps_[number].key; }
   // What the operator gives for key `number` to sign.
-  SigningKeys GivenFor(size_t number) const;
+  curator::SigningKeys GivenFor(size_t number) const;
   // Whether endorsements lead from one key to the other, as many as a chain may have.
   bool Leads(size_t from, size_t to) const;
 

@@ -40,9 +40,9 @@ void KnownBackups::Made(uint32_t id, Known known) {
   newest_ = id;
 }
 
-std::string KnownBackups::Look(const std::vector<StoreBackup>& there) {
+std::string KnownBackups::Look(const std::vector<storage::StoreBackup>& there) {
   bool newest_is_there = newest_ == 0;
-  for (const StoreBackup& backup : there) {
+  for (const storage::StoreBackup& backup : there) {
     newest_is_there |= backup.id == newest_;
     if (known_.contains(backup.id)) continue;
     if (!tried_.has_value()) return absl::StrCat("nobody asked for backup ", backup.id);

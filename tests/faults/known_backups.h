@@ -32,7 +32,7 @@ class KnownBackups {
   void Tried(Known known) { tried_ = std::move(known); }
   // `there` is what is in the folder. Empty, or what is wrong: the newest that was acknowledged
   // must be there. One that nobody heard of must be the one that was tried.
-  std::string Look(const std::vector<StoreBackup>& there);
+  std::string Look(const std::vector<storage::StoreBackup>& there);
 
   const Known& Of(uint32_t id) const { return known_.at(id); }
 

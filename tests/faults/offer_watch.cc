@@ -6,7 +6,7 @@
 
 namespace coppice::testing {
 
-std::string OfferWatch::CheckPromises(const Manifest& manifest, const StudySpec& asked) {
+std::string OfferWatch::CheckPromises(const Manifest& manifest, const curator::StudySpec& asked) {
   if (manifest.study != asked.id || manifest.epsilon != asked.epsilon ||
       manifest.expires_unix_seconds != asked.expires_unix_seconds ||
       manifest.min_reports != asked.min_reports) {
@@ -20,8 +20,8 @@ std::string OfferWatch::CheckPromises(const Manifest& manifest, const StudySpec&
   return "";
 }
 
-std::string OfferWatch::FindWrong(const Studies::Offered& offer, const StudySpec& asked,
-                                  const PublicKey& signer) {
+std::string OfferWatch::FindWrong(const curator::Studies::Offered& offer,
+                                  const curator::StudySpec& asked, const PublicKey& signer) {
   if (offer.manifest == nullptr) return "an offer without a manifest";
   const SignedManifest& said = *offer.manifest;
   if (said.key != signer) return "an offer is signed by another key than the one given last";
@@ -38,7 +38,7 @@ std::string OfferWatch::FindWrong(const Studies::Offered& offer, const StudySpec
   return CheckPromises(*manifest, asked);
 }
 
-std::string OfferWatch::FindWrong(const Studies::Offered& offer, const std::string& study,
+std::string OfferWatch::FindWrong(const curator::Studies::Offered& offer, const std::string& study,
                                   uint32_t device) {
   if (offer.tickets.size() != 1) return "an offer has another number of tickets than asked for";
   const std::string ticket = offer.tickets[0].ToBytes();

@@ -21,13 +21,14 @@ namespace coppice::testing {
 class OfferWatch {
  public:
   // Empty, or what is wrong. `asked` is what the study was made from.
-  std::string FindWrong(const Studies::Offered& offer, const StudySpec& asked,
+  std::string FindWrong(const curator::Studies::Offered& offer, const curator::StudySpec& asked,
                         const PublicKey& signer);
   // Likewise of the ticket that the token of `device` was given.
-  std::string FindWrong(const Studies::Offered& offer, const std::string& study, uint32_t device);
+  std::string FindWrong(const curator::Studies::Offered& offer, const std::string& study,
+                        uint32_t device);
 
  private:
-  std::string CheckPromises(const Manifest& manifest, const StudySpec& asked);
+  std::string CheckPromises(const Manifest& manifest, const curator::StudySpec& asked);
 
   std::map<std::string, Manifest> last_;                             // by study
   std::map<std::pair<std::string, PublicKey>, std::string> bytes_;   // of manifests

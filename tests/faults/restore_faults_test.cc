@@ -27,28 +27,28 @@ using ::testing::ElementsAre;
 namespace fs = std::filesystem;
 
 constexpr int64_t kNow = 5000;
-const UpkeepProgress kSilent = [](const std::string&) {};
+const maintenance::UpkeepProgress kSilent = [](const std::string&) {};
 
 class RestoreFaultsTest : public ::testing::Test {
  protected:
   // Two studies with reports, one with a model; a dataset's ledger, which a restore puts on hold.
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir_.path() + "/data"));
-    std::optional<Models> models;
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(dir_.path() + "/data"));
+    std::optional<models::Models> models;
     ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
     for (const char* id : {"one", "two"}) {
-      ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
+      ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
       ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
       ASSERT_OK(store->Backup({.folder = backups_}));  // each writes a table more
     }
     ASSERT_OK(studies->BuildModel("one", "model", {}));
-    ASSERT_OK_AND_ASSIGN(const auto ledger, Ledger::Open(*store, [] { return kNow; }));
+    ASSERT_OK_AND_ASSIGN(const auto ledger, ledger::Ledger::Open(*store, [] { return kNow; }));
     ASSERT_OK(ledger->OpenAccount("d", {.epsilon_nanos = Budget::kNanosPerEpsilon}, {}));
     ASSERT_OK(store->Backup({.folder = backups_}));
     written_ = All(*store);
   }
 
-  static std::map<std::string, std::string> All(const Store& store) {
+  static std::map<std::string, std::string> All(const storage::Store& store) {
     std::map<std::string, std::string> pairs;
     EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
       pairs[std::string(key)] = std::string(value);
@@ -57,18 +57,18 @@ class RestoreFaultsTest : public ::testing::Test {
     return pairs;
   }
 
-  absl::StatusOr<RestoreResult> Restore(const std::string& data_dir) {
-    auto restored = RestoreStore(backups_, 0, data_dir, kNow, kSilent, disk_.env());
+  absl::StatusOr<maintenance::RestoreResult> Restore(const std::string& data_dir) {
+    auto restored = maintenance::RestoreStore(backups_, 0, data_dir, kNow, kSilent, disk_.env());
     disk_.AwaitIdle();
     return restored;
   }
 
   // All that was backed up, and the two things that a restore adds.
   void ExpectWhole(const std::string& data_dir) {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStoreForReading(data_dir));
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStoreForReading(data_dir));
     std::map<std::string, std::string> there = All(*store);
-    EXPECT_EQ(there.erase(std::string(kRestoredKey)), 1u);
-    EXPECT_EQ(there.erase(HoldKey("d")), 1u);
+    EXPECT_EQ(there.erase(std::string(maintenance::kRestoredKey)), 1u);
+    EXPECT_EQ(there.erase(ledger::HoldKey("d")), 1u);
     EXPECT_EQ(there, written_);
   }
 
@@ -83,7 +83,7 @@ class RestoreFaultsTest : public ::testing::Test {
       SCOPED_TRACE(absl::StrCat(kind, " at ", n));
       const std::string data_dir = absl::StrCat(dir_.path(), "/", kind, n);
       arm(data_dir, n);
-      const absl::StatusOr<RestoreResult> restored = Restore(data_dir);
+      const absl::StatusOr<maintenance::RestoreResult> restored = Restore(data_dir);
       const bool met = was_met();
       disk_.Heal();
       if (disk_.stopped()) disk_.Kill();
@@ -91,7 +91,7 @@ class RestoreFaultsTest : public ::testing::Test {
       EXPECT_TRUE(met || restored.ok()) << restored.status();
       if (!restored.ok()) {
         ++failed_;
-        EXPECT_THAT(OpenRocksDbStoreForReading(data_dir),
+        EXPECT_THAT(storage::OpenRocksDbStoreForReading(data_dir),
                     StatusIs(absl::StatusCode::kNotFound, ::testing::_));
         EXPECT_FALSE(fs::exists(data_dir + "/rocksdb"));
         ASSERT_OK(Restore(data_dir)) << "trying again";
@@ -116,7 +116,7 @@ class RestoreFaultsTest : public ::testing::Test {
 
 TEST_F(RestoreFaultsTest, WithoutAFaultTheStoreIsWholeAndItsLedgersWait) {
   const std::string data_dir = dir_.path() + "/restored";
-  ASSERT_OK_AND_ASSIGN(const RestoreResult restored, Restore(data_dir));
+  ASSERT_OK_AND_ASSIGN(const maintenance::RestoreResult restored, Restore(data_dir));
   EXPECT_THAT(restored.on_hold, ElementsAre("d"));
   ExpectWhole(data_dir);
 }

@@ -5,8 +5,8 @@
 
 namespace coppice::testing {
 
-void Traffic::Submit(Studies& studies, Message message) {
-  ReportBatch batch;
+void Traffic::Submit(curator::Studies& studies, Message message) {
+  curator::ReportBatch batch;
   for (const PrivateReport& report : message.reports) {
     batch.Add(report.ticket.ToBytes(), report.payload);
   }
@@ -17,7 +17,7 @@ void Traffic::Submit(Studies& studies, Message message) {
   const std::string fingerprint(message.fingerprint.begin(), message.fingerprint.end());
   auto sent = std::make_shared<Message>(std::move(message));
   studies.Submit(sent->study, fingerprint, std::move(batch),
-                 [this, sent](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
+                 [this, sent](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
                    // A process that has died says nothing, whatever it still thinks.
                    if (disk_.stopped()) outcomes = absl::CancelledError("died");
                    const std::lock_guard lock(mutex_);

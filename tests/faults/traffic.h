@@ -26,20 +26,22 @@ struct Message {
   Fingerprint fingerprint{};
   std::vector<uint32_t> devices{};
   std::vector<PrivateReport> reports{};
-  bool heard = true;                       // whether the devices hear the answer
-  std::optional<ReportOutcome> refusal{};  // of a report that is no device's: what it calls for
+  bool heard = true;  // whether the devices hear the answer
+  std::optional<curator::ReportOutcome>
+      refusal{};  // of a report that is no device's: what it calls for
 };
 
 struct Answered {
   Message message;
-  absl::StatusOr<std::vector<ReportOutcome>> outcomes;  // Cancelled: nobody lived to answer
+  absl::StatusOr<std::vector<curator::ReportOutcome>>
+      outcomes;  // Cancelled: nobody lived to answer
 };
 
 class Traffic {
  public:
   explicit Traffic(const FaultyDisk& disk) : disk_(disk) {}
 
-  void Submit(Studies& studies, Message message);
+  void Submit(curator::Studies& studies, Message message);
   size_t Unanswered() const;
   void AwaitAnswers();
   // What was answered since the last time.

@@ -70,14 +70,14 @@ inline std::vector<Bug> AllBugs() {
 }
 
 // A Store with the bug, if it is one of a store.
-class TwinStore final : public Store {
+class TwinStore final : public storage::Store {
  public:
-  TwinStore(Store& store, Bug bug) : store_(store), bug_(bug) {}
+  TwinStore(storage::Store& store, Bug bug) : store_(store), bug_(bug) {}
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     ++writes_;
     switch (bug_) {
       case Bug::kEarlyAnswer:
@@ -111,10 +111,10 @@ class TwinStore final : public Store {
       return visit(key, record.SerializeAsString());
     });
   }
-  absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
+  absl::StatusOr<storage::StoreBackup> Backup(const storage::BackupOptions& options) override {
     if (bug_ == Bug::kTornBackup) return BackupTorn(options);
     if (bug_ == Bug::kStaleBackup) {
-      const auto there = ListBackups(options.folder);
+      const auto there = storage::ListBackups(options.folder);
       if (there.ok() && !there->empty()) return there->back();
     }
     return store_.Backup(options);
@@ -122,12 +122,12 @@ class TwinStore final : public Store {
   absl::Status Purge(absl::string_view prefix) override { return store_.Purge(prefix); }
 
  private:
-  absl::Status ApplyLate(const StoreBatch& batch) {
-    const std::optional<StoreBatch> before = std::exchange(late_, batch);
+  absl::Status ApplyLate(const storage::StoreBatch& batch) {
+    const std::optional<storage::StoreBatch> before = std::exchange(late_, batch);
     return before.has_value() ? store_.Apply(*before) : absl::OkStatus();
   }
-  absl::Status ApplyWithout(const StoreBatch& batch, absl::string_view prefix) {
-    StoreBatch rest;
+  absl::Status ApplyWithout(const storage::StoreBatch& batch, absl::string_view prefix) {
+    storage::StoreBatch rest;
     for (const std::string& deleted : batch.deleted_prefixes()) {
       if (!absl::StartsWith(deleted, prefix)) rest.DeletePrefix(deleted);
     }
@@ -137,7 +137,7 @@ class TwinStore final : public Store {
     }
     return store_.Apply(rest);
   }
-  static bool Retires(const StoreBatch& batch) {
+  static bool Retires(const storage::StoreBatch& batch) {
     for (const auto& [key, value] : batch.puts()) {
       v1::StudyRecord record;
       if (absl::StartsWith(key, "study/") && record.ParseFromString(value) && record.retired()) {
@@ -146,8 +146,8 @@ class TwinStore final : public Store {
     }
     return false;
   }
-  absl::Status ApplyHalves(const StoreBatch& batch) {
-    StoreBatch first, second;
+  absl::Status ApplyHalves(const storage::StoreBatch& batch) {
+    storage::StoreBatch first, second;
     for (const std::string& prefix : batch.deleted_prefixes()) first.DeletePrefix(prefix);
     for (const std::string& key : batch.deleted_keys()) first.Delete(key);
     for (size_t i = 0; i < batch.puts().size(); ++i) {
@@ -158,27 +158,27 @@ class TwinStore final : public Store {
     return status.ok() ? store_.Apply(second) : status;
   }
 
-  absl::StatusOr<StoreBackup> BackupTorn(const BackupOptions& options) {
+  absl::StatusOr<storage::StoreBackup> BackupTorn(const storage::BackupOptions& options) {
     std::pair<std::string, std::string> newest;
     static_cast<void>(store_.Scan("spent/", [&](absl::string_view key, absl::string_view value) {
       newest = {std::string(key), std::string(value)};
       return absl::OkStatus();
     }));
     if (newest.first.empty()) return store_.Backup(options);
-    StoreBatch out, back;
+    storage::StoreBatch out, back;
     out.Delete(newest.first);
     back.Put(newest.first, newest.second);
     const absl::Status torn = store_.Apply(out);
     if (!torn.ok()) return torn;
-    const absl::StatusOr<StoreBackup> made = store_.Backup(options);
+    const absl::StatusOr<storage::StoreBackup> made = store_.Backup(options);
     const absl::Status mended = store_.Apply(back);
     return mended.ok() ? made : mended;
   }
 
-  Store& store_;
+  storage::Store& store_;
   const Bug bug_;
   size_t writes_ = 0;
-  std::optional<StoreBatch> late_;
+  std::optional<storage::StoreBatch> late_;
 };
 
 }  // namespace coppice::testing

@@ -43,9 +43,10 @@ void World::GoOnFrom(const Known& known) {
   restored_ = put_back_now_ = true;
 }
 
-std::vector<StoreBackup> World::LookAtBackups() {
-  absl::StatusOr<std::vector<StoreBackup>> there = ListBackups(folder_ + "/backups");
-  if (absl::IsNotFound(there.status())) there = std::vector<StoreBackup>();
+std::vector<storage::StoreBackup> World::LookAtBackups() {
+  absl::StatusOr<std::vector<storage::StoreBackup>> there =
+      storage::ListBackups(folder_ + "/backups");
+  if (absl::IsNotFound(there.status())) there = std::vector<storage::StoreBackup>();
   Expect(there.status());
   if (!there.ok()) return {};
   if (const std::string wrong = backups_.Look(*there); !wrong.empty()) Violation(wrong);
@@ -67,7 +68,7 @@ void World::Backup(const std::vector<Message>& meanwhile, uint32_t changes) {
       traffic_.AwaitAnswers();
     });
   }
-  const absl::StatusOr<StoreBackup> made =
+  const absl::StatusOr<storage::StoreBackup> made =
       curator_.twin().Backup({.folder = folder, .keep = kKeptBackups});
   disk_.MeetIn(folder, 0, nullptr);
   if (!meanwhile.empty()) {
@@ -90,16 +91,16 @@ void World::Restore(bool oldest) {
   if (LookAtBackups().empty()) return;
   Stop();
   if (disk_.stopped()) EndByCrash();  // which may take one back that was not acknowledged
-  const std::vector<StoreBackup> there = LookAtBackups();
+  const std::vector<storage::StoreBackup> there = LookAtBackups();
   if (there.empty() || !violation_.empty()) return;
   const uint32_t id = oldest ? there.front().id : there.back().id;
   const std::string fresh = absl::StrCat(folder_, "/data", ++restores_);
-  const absl::StatusOr<RestoreResult> restored =
-      RestoreStore(folder_ + "/backups", id, fresh, now_, [](const std::string&) {});
+  const absl::StatusOr<maintenance::RestoreResult> restored =
+      maintenance::RestoreStore(folder_ + "/backups", id, fresh, now_, [](const std::string&) {});
   if (!restored.ok()) {
     return Violation(absl::StrCat("restoring: ", restored.status().ToString()));
   }
-  for (const Problem& problem : restored->findings.problems) {
+  for (const maintenance::Problem& problem : restored->findings.problems) {
     Violation(absl::StrCat("the restored store: ", problem.key, ": ", problem.what));
   }
   fs::remove_all(data_);

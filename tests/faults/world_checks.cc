@@ -5,7 +5,7 @@
 namespace coppice::testing {
 namespace {
 
-uint64_t CountOf(const StudyInfo& study, ReportOutcome outcome) {
+uint64_t CountOf(const curator::StudyInfo& study, curator::ReportOutcome outcome) {
   return study.outcomes[static_cast<size_t>(outcome)];
 }
 
@@ -23,7 +23,7 @@ void World::EndStep() {
 }
 
 void World::Check() {
-  const std::vector<StudyInfo> shown = studies().List({});
+  const std::vector<curator::StudyInfo> shown = studies().List({});
   for (auto& [id, truth] : truths_) {
     const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
     if (!books.ok()) {
@@ -37,7 +37,7 @@ void World::Check() {
     if (std::string wrong = FindViolation(*books, truth); !wrong.empty()) {
       Violation(absl::StrCat(id, ": ", wrong));
     }
-    for (const StudyInfo& info : shown) {
+    for (const curator::StudyInfo& info : shown) {
       if (info.id == id) CheckShown(info, *books);
     }
   }
@@ -46,9 +46,9 @@ void World::Check() {
 }
 
 // What the curator shows is what is on disk.
-void World::CheckShown(const StudyInfo& info, const Books& books) {
-  const uint64_t accepted = CountOf(info, ReportOutcome::kAccepted);
-  const uint64_t duplicates = CountOf(info, ReportOutcome::kDuplicate);
+void World::CheckShown(const curator::StudyInfo& info, const Books& books) {
+  const uint64_t accepted = CountOf(info, curator::ReportOutcome::kAccepted);
+  const uint64_t duplicates = CountOf(info, curator::ReportOutcome::kDuplicate);
   if (accepted == books.accepted && duplicates == books.duplicates) return;
   Violation(absl::StrCat(info.id, ": the curator shows ", accepted, " accepted and ", duplicates,
                          " duplicates, the store holds ", books.accepted, " and ",

@@ -17,7 +17,8 @@ const std::string& World::TokenOf(uint32_t device) {
   return token;
 }
 
-std::optional<Studies::Offered> World::FetchOffer(const std::string& study, uint32_t device) {
+std::optional<curator::Studies::Offered> World::FetchOffer(const std::string& study,
+                                                           uint32_t device) {
   if (!up() || disk_.stopped()) return std::nullopt;
   const auto spec = specs_.find(study);
   if (spec == specs_.end()) return std::nullopt;  // nobody asked for it yet
@@ -26,7 +27,7 @@ std::optional<Studies::Offered> World::FetchOffer(const std::string& study, uint
   std::vector<std::string> tokens;
   const bool needs_token = spec->second.require_submission_token;
   if (needs_token) tokens.push_back(TokenOf(device));
-  absl::StatusOr<Studies::Offered> offer = studies().MakeOffer(study, 1, tokens);
+  absl::StatusOr<curator::Studies::Offered> offer = studies().MakeOffer(study, 1, tokens);
   if (offer.ok()) {
     std::string wrong = watch_.FindWrong(*offer, spec->second, keys_.key(signer_));
     if (wrong.empty() && needs_token) wrong = watch_.FindWrong(*offer, study, device);
@@ -49,7 +50,7 @@ bool World::AcceptsNow(uint32_t gateway) {
 void World::Offer(uint32_t device) {
   const std::string study = StudyOf(SlotOf(device));
   MakeStudy(SlotOf(device));
-  const std::optional<Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   const bool accepts = AcceptsNow(GatewayOf(device));
   const absl::Status admitted = fleet_.Admit(device, study, *offer, *offer->manifest, now_);
@@ -75,7 +76,7 @@ std::optional<Message> World::Pending(uint32_t device, bool heard) {
                   .reports = {entry->report},
                   .heard = heard};
   if (bug_ == Bug::kFreshAnswer && truths_[study].claims[device].submitted > 0) {
-    const std::optional<Studies::Offered> offer = FetchOffer(study, device);
+    const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
     if (offer.has_value()) message.reports = {*fleet_.AnswerAnew(device, *offer)};
   }
   return message;
@@ -142,7 +143,7 @@ void World::Resend(uint32_t gateway, uint32_t slot) {
 // Nobody can tell it from a device that lost its journal, or a liar: the token alone bounds it.
 void World::AnswerAnew(uint32_t device) {
   const std::string study = StudyOf(kTokenSlot);
-  const std::optional<Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   Submit({.study = study,
           .fingerprint = offer->fingerprint,
@@ -187,7 +188,7 @@ void World::Take(const Answered& answer) {
     return;
   }
   for (size_t i = 0; i < message.devices.size(); ++i) {
-    const ReportOutcome outcome = (*answer.outcomes)[i];
+    const curator::ReportOutcome outcome = (*answer.outcomes)[i];
     if (message.refusal.has_value()) {
       ++tally_.forged;
       if (outcome == *message.refusal || IsExplained(truths_[message.study], outcome)) continue;
@@ -200,18 +201,18 @@ void World::Take(const Answered& answer) {
   }
 }
 
-void World::Note(const std::string& study, uint32_t device, ReportOutcome outcome) {
+void World::Note(const std::string& study, uint32_t device, curator::ReportOutcome outcome) {
   StudyTruth& truth = truths_[study];
   Claim& claim = truth.claims[device];
   switch (outcome) {
-    case ReportOutcome::kAccepted:
+    case curator::ReportOutcome::kAccepted:
       ++tally_.accepted;
       if (claim.accepted && bug_ != Bug::kFreshAnswer) {
         Violation(absl::StrCat("device ", device, " is accepted twice"));
       }
       claim.accepted = claim.promised = true;
       return;
-    case ReportOutcome::kDuplicate:
+    case curator::ReportOutcome::kDuplicate:
       ++tally_.duplicates;
       ++truth.duplicates;
       claim.promised = true;
@@ -226,13 +227,13 @@ void World::Note(const std::string& study, uint32_t device, ReportOutcome outcom
 }
 
 // By the state of the study.
-bool World::IsExplained(const StudyTruth& truth, ReportOutcome refusal) const {
+bool World::IsExplained(const StudyTruth& truth, curator::ReportOutcome refusal) const {
   switch (refusal) {
-    case ReportOutcome::kStudySealed:
+    case curator::ReportOutcome::kStudySealed:
       return truth.sealed == Done::kYes;
-    case ReportOutcome::kStudyExpired:
+    case curator::ReportOutcome::kStudyExpired:
       return MayHaveExpired(truth);
-    case ReportOutcome::kUnknownStudy:
+    case curator::ReportOutcome::kUnknownStudy:
       return truth.deleted == Done::kYes || truth.made != Done::kYes;
     default:
       return false;

@@ -69,7 +69,7 @@ class World {
 
   // ---- world_process.cc
   bool up() const { return curator_.up(); }
-  Studies& studies() { return curator_.studies(); }
+  curator::Studies& studies() { return curator_.studies(); }
   void Start();
   void AfterStart();
   void EndProcess();
@@ -93,12 +93,12 @@ class World {
   void Remake(uint32_t slot);
   void BuildModel(uint32_t slot);
   void CheckModel(const std::string& study, const Books& books, const Model& model,
-                  const EstimatorOptions& options);
+                  const curator::EstimatorOptions& options);
   void Sweep();
 
   // ---- world_devices.cc
   const std::string& TokenOf(uint32_t device);
-  std::optional<Studies::Offered> FetchOffer(const std::string& study, uint32_t device);
+  std::optional<curator::Studies::Offered> FetchOffer(const std::string& study, uint32_t device);
   void Offer(uint32_t device);
   bool AcceptsNow(uint32_t gateway);
   std::optional<Message> Pending(uint32_t device, bool heard);
@@ -113,8 +113,8 @@ class World {
   void Submit(const Message& message);
   void TakeAnswers();
   void Take(const Answered& answer);
-  void Note(const std::string& study, uint32_t device, ReportOutcome outcome);
-  bool IsExplained(const StudyTruth& truth, ReportOutcome refusal) const;
+  void Note(const std::string& study, uint32_t device, curator::ReportOutcome outcome);
+  bool IsExplained(const StudyTruth& truth, curator::ReportOutcome refusal) const;
 
   // ---- world_forgers.cc
   std::optional<Fingerprint> FingerprintOf(const std::string& study);
@@ -128,13 +128,13 @@ class World {
   // `meanwhile` is sent after so many changes of the backup's making.
   void Backup(const std::vector<Message>& meanwhile = {}, uint32_t changes = 0);
   void Restore(bool oldest);
-  std::vector<StoreBackup> LookAtBackups();
+  std::vector<storage::StoreBackup> LookAtBackups();
   void GoOnFrom(const Known& known);
 
   // ---- world_checks.cc
   void EndStep();
   void Check();
-  void CheckShown(const StudyInfo& info, const Books& books);
+  void CheckShown(const curator::StudyInfo& info, const Books& books);
   void Finish();
   void CheckAllCounted();
   void SendAllAgain();
@@ -157,9 +157,9 @@ class World {
   bool restored_ = false;      // ever
   bool put_back_now_ = false;  // since the last start
 
-  std::map<std::string, StudyTruth> truths_;  // by the study's id
-  std::map<std::string, StudySpec> specs_;    // likewise
-  std::map<uint32_t, uint32_t> generation_;   // of the study of each slot
+  std::map<std::string, StudyTruth> truths_;         // by the study's id
+  std::map<std::string, curator::StudySpec> specs_;  // likewise
+  std::map<uint32_t, uint32_t> generation_;          // of the study of each slot
   std::map<uint32_t, uint32_t> newest_generation_;
   std::map<uint32_t, std::string> tokens_;  // by device
   std::deque<Message> network_;

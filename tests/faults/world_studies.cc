@@ -8,15 +8,15 @@ namespace {
 
 constexpr int64_t kLifetime = 5400;  // of studies that expire, in seconds
 
-std::vector<LeafPrediction> LeavesOf(const StudyInfo& study, const Books& books,
-                                     const EstimatorOptions& options) {
+std::vector<LeafPrediction> LeavesOf(const curator::StudyInfo& study, const Books& books,
+                                     const curator::EstimatorOptions& options) {
   const Tree& tree = (*study.forest)[0];
   const auto mechanisms = *MakeMechanisms(*study.terms, *study.forest);
-  const PublicCounts none{.classes = 2,
-                          .leaf = std::vector<uint64_t>(tree.num_leaves()),
-                          .label = std::vector<uint64_t>(2 * tree.num_leaves())};
-  return *EstimateTree(tree, *mechanisms[0], {.sums = books.sums, .reports = books.reports}, none,
-                       options);
+  const curator::PublicCounts none{.classes = 2,
+                                   .leaf = std::vector<uint64_t>(tree.num_leaves()),
+                                   .label = std::vector<uint64_t>(2 * tree.num_leaves())};
+  return *curator::EstimateTree(tree, *mechanisms[0],
+                                {.sums = books.sums, .reports = books.reports}, none, options);
 }
 
 }  // namespace
@@ -42,12 +42,12 @@ void World::MakeStudy(uint32_t slot) {
   StudyTruth& truth = truths_[id];
   if (truth.made == Done::kYes) return;
   if (slot == kExpiringSlot && truth.expires == 0) truth.expires = now_ + kLifetime;
-  StudySpec spec = FleetStudy(id, slot);
+  curator::StudySpec spec = FleetStudy(id, slot);
   spec.expires_unix_seconds = truth.expires;
   truth.retention_days = spec.retention_days;
   truth.latest = now_;
   specs_.insert_or_assign(id, spec);
-  const absl::StatusOr<StudyInfo> made = studies().Create(spec);
+  const absl::StatusOr<curator::StudyInfo> made = studies().Create(spec);
   if (absl::IsInvalidArgument(made.status()) && truth.expires > 0 && truth.expires <= now_) {
     return NextGeneration(slot);  // the time was over before the study was made
   }
@@ -98,8 +98,8 @@ void World::BuildModel(uint32_t slot) {
   Flow();
   const std::string id = StudyOf(slot);
   const absl::StatusOr<Books> books = ReadBooks(curator_.disk_store(), id);
-  const EstimatorOptions options{.kind = EstimatorKind::kWeighted, .lambda = 0};
-  const absl::StatusOr<ModelInfo> built =
+  const curator::EstimatorOptions options{.kind = curator::EstimatorKind::kWeighted, .lambda = 0};
+  const absl::StatusOr<models::ModelInfo> built =
       studies().BuildModel(id, absl::StrCat("model", models_built_++), options);
   if (disk_.stopped() || !books.ok()) return;
   const bool has_sums = books->accepted >= FleetStudy(id, slot).min_reports && !books->retired;
@@ -113,7 +113,7 @@ void World::BuildModel(uint32_t slot) {
 
 // A model rests on what was accepted, neither more nor less.
 void World::CheckModel(const std::string& study, const Books& books, const Model& model,
-                       const EstimatorOptions& options) {
+                       const curator::EstimatorOptions& options) {
   if (model.certificate().reports != books.accepted) {
     Violation(absl::StrCat("a model rests on ", model.certificate().reports,
                            " reports, accepted are ", books.accepted));

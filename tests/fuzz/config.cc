@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::cout.setstate(std::ios::failbit);
   const coppice::testing::FileOf file(coppice::testing::AsBytes(data, size), ".toml");
   const std::array<const char*, 3> arguments = {"coppiced", "--config", file.path().c_str()};
-  coppice::DaemonFlags flags;
-  (void)coppice::ParseFlags(static_cast<int>(arguments.size()), arguments.data(), flags);
+  coppice::daemon::DaemonFlags flags;
+  (void)coppice::daemon::ParseFlags(static_cast<int>(arguments.size()), arguments.data(), flags);
   return 0;
 }

@@ -34,12 +34,12 @@ std::string Part(const std::string& bytes) {
                       std::string(1, static_cast<char>(bytes.size() / 256)), bytes);
 }
 
-std::string ValueOf(const Store& store, const std::string& key) {
+std::string ValueOf(const storage::Store& store, const std::string& key) {
   const auto value = store.Get(key);
   return value.ok() && *value ? **value : "";
 }
 
-void WriteStudy(const Store& store, const std::string& key, const std::string& value,
+void WriteStudy(const storage::Store& store, const std::string& key, const std::string& value,
                 const std::string& corpus) {
   v1::StudyRecord record;
   record.ParseFromString(value);
@@ -57,7 +57,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   const std::string corpus = argv[2];
-  const auto store = OpenRocksDbStore(argv[1]);
+  const auto store = storage::OpenRocksDbStore(argv[1]);
   if (!store.ok()) {
     std::fprintf(stderr, "fuzz_make_corpus: %s\n", store.status().ToString().c_str());
     return 1;

@@ -4,6 +4,6 @@
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  (void)coppice::ParsePolicy(coppice::testing::AsBytes(data, size));
+  (void)coppice::access::ParsePolicy(coppice::testing::AsBytes(data, size));
   return 0;
 }

@@ -32,11 +32,11 @@ void LoadStudy(absl::string_view input) {
   const absl::string_view record = TakePart(input);
   const absl::string_view counts = TakePart(input);
   coppice::testing::MemoryStore store;
-  coppice::StoreBatch batch;
-  batch.Put(coppice::CountsKey(kId), std::string(counts));
-  if (!input.empty()) batch.Put(coppice::SumsKey(kId, 0), std::string(input));
+  coppice::storage::StoreBatch batch;
+  batch.Put(coppice::curator::CountsKey(kId), std::string(counts));
+  if (!input.empty()) batch.Put(coppice::curator::SumsKey(kId, 0), std::string(input));
   (void)store.Apply(batch);
-  (void)coppice::LoadStudy(store, kId, record);
+  (void)coppice::curator::LoadStudy(store, kId, record);
 }
 
 // With the hash that it must have: whoever can write the store can compute it.
@@ -44,8 +44,8 @@ void LoadEntry(absl::string_view input) {
   const coppice::Sha256Digest hash = coppice::Sha256({input});
   std::string value(hash.begin(), hash.end());
   value.append(input.data(), input.size());
-  coppice::AccountBooks books;
-  (void)coppice::LoadEntry(coppice::LedgerKey(kId, 0), value, books);
+  coppice::ledger::AccountBooks books;
+  (void)coppice::ledger::LoadEntry(coppice::ledger::LedgerKey(kId, 0), value, books);
 }
 
 }  // namespace
@@ -57,19 +57,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       LoadStudy(input);
       break;
     case 1:
-      (void)coppice::DecodeModel("model/s/m", input);
+      (void)coppice::models::DecodeModel("model/s/m", input);
       break;
     case 2:
       LoadEntry(input);
       break;
     case 3:
-      (void)coppice::DecodeDataset("dataset/s/", input);
+      (void)coppice::central::DecodeDataset("dataset/s/", input);
       break;
     case 4:
-      (void)coppice::DecodeJob("job/j/", input);
+      (void)coppice::central::DecodeJob("job/j/", input);
       break;
     default:
-      (void)coppice::DecodeTombstone(kId, input);
+      (void)coppice::curator::DecodeTombstone(kId, input);
   }
   return 0;
 }

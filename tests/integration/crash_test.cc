@@ -41,16 +41,16 @@ constexpr int kKills = 4;
 std::vector<LeafPrediction> Expected(const Terms& terms, const Tree& tree,
                                      const std::vector<PrivateReport>& reports) {
   const auto mechanisms = *MakeMechanisms(terms, {tree});
-  TreeSums sums{.sums = std::vector<int64_t>(mechanisms[0]->sum_size()), .reports = 0};
+  curator::TreeSums sums{.sums = std::vector<int64_t>(mechanisms[0]->sum_size()), .reports = 0};
   for (const PrivateReport& report : reports) {
     EXPECT_OK(mechanisms[0]->Add(report.payload, /*column=*/0, absl::MakeSpan(sums.sums)));
     ++sums.reports;
   }
-  const PublicCounts none{.classes = 2,
-                          .leaf = std::vector<uint64_t>(tree.num_leaves()),
-                          .label = std::vector<uint64_t>(2 * tree.num_leaves())};
-  return *EstimateTree(tree, *mechanisms[0], sums, none,
-                       {.kind = EstimatorKind::kWeighted, .lambda = 0});
+  const curator::PublicCounts none{.classes = 2,
+                                   .leaf = std::vector<uint64_t>(tree.num_leaves()),
+                                   .label = std::vector<uint64_t>(2 * tree.num_leaves())};
+  return *curator::EstimateTree(tree, *mechanisms[0], sums, none,
+                                {.kind = curator::EstimatorKind::kWeighted, .lambda = 0});
 }
 
 Model FetchModel(const Daemon& daemon, const std::string& id) {

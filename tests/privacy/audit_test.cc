@@ -35,8 +35,8 @@ std::unique_ptr<LocalMechanism> Make(MechanismKind kind, const char* epsilon) {
   return *MakeLocalMechanism(kind, *Budget::Parse(epsilon), kDomain);
 }
 
-double LowerBound(const AuditSubject& subject, uint64_t trials, uint32_t threads = 2) {
-  const auto result = RunAudit(subject, {.trials = trials, .threads = threads});
+double LowerBound(const lab::AuditSubject& subject, uint64_t trials, uint32_t threads = 2) {
+  const auto result = lab::RunAudit(subject, {.trials = trials, .threads = threads});
   EXPECT_OK(result);
   return result.ok() ? result->epsilon_lower_bound : -1;
 }
@@ -52,7 +52,7 @@ TEST_P(MechanismAuditTest, FindsNearlyAllOfTheClaimAndNeverMore) {
   for (const char* epsilon : {"1", "3"}) {
     const auto mechanism = Make(GetParam(), epsilon);
     const double claimed = mechanism->epsilon().epsilon();
-    const double bound = LowerBound(SubjectOf(*mechanism), 2'000'000);
+    const double bound = LowerBound(lab::SubjectOf(*mechanism), 2'000'000);
     EXPECT_LE(bound, claimed);
     EXPECT_GE(bound, 0.9 * claimed);
   }
@@ -61,13 +61,13 @@ TEST_P(MechanismAuditTest, FindsNearlyAllOfTheClaimAndNeverMore) {
 // Planted: half the noise, which is twice the epsilon.
 TEST_P(MechanismAuditTest, HalfTheNoiseIsFoundOut) {
   const double claimed = 1;
-  EXPECT_GT(LowerBound(SubjectOf(*Make(GetParam(), "2")), 300'000), 1.2 * claimed);
+  EXPECT_GT(LowerBound(lab::SubjectOf(*Make(GetParam(), "2")), 300'000), 1.2 * claimed);
 }
 
 // Planted: noise on U, the leaf, and none on V, the label.
 TEST(PlantedBugTest, NoiseOnUOnlyIsFoundOut) {
   const auto mechanism = Make(MechanismKind::kLaplaceSplit, "1");
-  AuditSubject subject = SubjectOf(*mechanism);
+  lab::AuditSubject subject = lab::SubjectOf(*mechanism);
   subject.run = [run = subject.run](uint32_t input, PrivateRandom& random) {
     absl::StatusOr<std::string> summary = run(input, random);
     const uint32_t leaf = input / kDomain.classes;
@@ -122,8 +122,8 @@ class ForkUnawareRandom final : public PrivateRandom {
 // A process randomizes a known row in a child that it forks and a private one itself. The observer
 // subtracts the two reports: with the same noise in both, what is left is the row.
 template <typename Random>
-AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
-  AuditSubject subject = SubjectOf(mechanism);
+lab::AuditSubject ForkingProcess(const LocalMechanism& mechanism) {
+  lab::AuditSubject subject = lab::SubjectOf(mechanism);
   subject.run = [run = subject.run](uint32_t input, PrivateRandom&) -> absl::StatusOr<std::string> {
     Random random;
     COPPICE_RETURN_IF_ERROR(random.UniformBelow(2).status());  // The buffer is full from here on.
@@ -168,7 +168,7 @@ absl::StatusOr<size_t> MedianOf(const std::vector<uint32_t>& table, uint32_t cut
   return SelectQuantile(ranks, table.size(), 1, 2, *Budget::Parse("1"), random);
 }
 
-AuditSubject MedianSubject(
+lab::AuditSubject MedianSubject(
     std::vector<uint32_t> table, uint32_t more,
     std::function<absl::StatusOr<size_t>(const std::vector<uint32_t>&, PrivateRandom&)> release) {
   std::vector<uint32_t> larger = table;
@@ -216,7 +216,7 @@ TEST(PlantedBugTest, ARangeTakenFromTheDataIsFoundOut) {
 
 // Planted: the statistic behind a private mean has noise that a private count scales.
 TEST(PlantedBugTest, ANoiseScaleTakenFromTheDataIsFoundOut) {
-  const AuditSubject subject = {
+  const lab::AuditSubject subject = {
       .name = "mean",
       .inputs = 2,
       .run = [](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
@@ -229,25 +229,26 @@ TEST(PlantedBugTest, ANoiseScaleTakenFromTheDataIsFoundOut) {
   EXPECT_GT(LowerBound(subject, 200'000), 1.2);
 }
 
-std::vector<const Trainer*> PrivateTrainers() {
-  std::vector<const Trainer*> trainers;
-  for (const Trainer* trainer : AllTrainers()) {
+std::vector<const trainers::Trainer*> PrivateTrainers() {
+  std::vector<const trainers::Trainer*> trainers;
+  for (const trainers::Trainer* trainer : trainers::AllTrainers()) {
     if (trainer->info().is_private) trainers.push_back(trainer);
   }
   return trainers;
 }
 
-class TrainerAuditTest : public ::testing::TestWithParam<const Trainer*> {};
+class TrainerAuditTest : public ::testing::TestWithParam<const trainers::Trainer*> {};
 
 INSTANTIATE_TEST_SUITE_P(All, TrainerAuditTest, ::testing::ValuesIn(PrivateTrainers()),
                          [](const auto& test) { return test.param->info().name; });
 
 // auto divides epsilon among levels as it sees fit, and cannot be told to grow one: less of what it
 // claims shows in a few rows.
-bool IsAuto(const Trainer& trainer) { return trainer.info().name == "auto"; }
+bool IsAuto(const trainers::Trainer& trainer) { return trainer.info().name == "auto"; }
 
 TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
-  ASSERT_OK_AND_ASSIGN(const AuditSubject subject, SubjectOf(*GetParam(), *Budget::Parse("2")));
+  ASSERT_OK_AND_ASSIGN(const lab::AuditSubject subject,
+                       lab::SubjectOf(*GetParam(), *Budget::Parse("2")));
   const double bound = LowerBound(subject, 100'000);
   EXPECT_LE(bound, 2);
   // The least is logistic's: five runs were from 1.23 to 1.42.
@@ -257,35 +258,39 @@ TEST_P(TrainerAuditTest, FindsAGoodPartOfTheClaimAndNeverMore) {
 // Planted: all noise is for twice the epsilon that is claimed, or four times.
 TEST_P(TrainerAuditTest, HalfTheNoiseIsFoundOut) {
   constexpr double kClaimed = 1.5;
-  ASSERT_OK_AND_ASSIGN(const AuditSubject subject,
-                       SubjectOf(*GetParam(), *Budget::Parse(IsAuto(*GetParam()) ? "6" : "3")));
+  ASSERT_OK_AND_ASSIGN(
+      const lab::AuditSubject subject,
+      lab::SubjectOf(*GetParam(), *Budget::Parse(IsAuto(*GetParam()) ? "6" : "3")));
   EXPECT_GT(LowerBound(subject, 40'000), kClaimed);
 }
 
 TEST(TrainerSubjectTest, RefusesWhatIsNotPrivateAndTooSmallAnEpsilon) {
   const auto invalid = testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
-  EXPECT_THAT(SubjectOf(**FindTrainer("random_forest"), *Budget::Parse("2")), invalid);
-  EXPECT_THAT(SubjectOf(**FindTrainer("spe"), *Budget::FromNanos(1)), invalid);
+  EXPECT_THAT(lab::SubjectOf(**trainers::FindTrainer("random_forest"), *Budget::Parse("2")),
+              invalid);
+  EXPECT_THAT(lab::SubjectOf(**trainers::FindTrainer("spe"), *Budget::FromNanos(1)), invalid);
 }
 
 TEST(RunAuditTest, RefusesWhatSaysNothing) {
   const auto mechanism = Make(MechanismKind::kLaplaceJoint, "1");
-  const AuditSubject subject = SubjectOf(*mechanism);
+  const lab::AuditSubject subject = lab::SubjectOf(*mechanism);
   const auto invalid = testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_);
-  EXPECT_THAT(RunAudit(subject, {.trials = 999}), invalid);
-  EXPECT_THAT(RunAudit(subject, {.trials = 1000, .confidence = 1}), invalid);
-  EXPECT_THAT(RunAudit(subject, {.trials = 1000, .confidence = 0}), invalid);
-  EXPECT_THAT(RunAudit(subject, {.trials = 1000, .threads = 0}), invalid);
-  EXPECT_THAT(RunAudit({.name = "", .inputs = 1, .run = subject.run}, {.trials = 1000}), invalid);
+  EXPECT_THAT(lab::RunAudit(subject, {.trials = 999}), invalid);
+  EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000, .confidence = 1}), invalid);
+  EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000, .confidence = 0}), invalid);
+  EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000, .threads = 0}), invalid);
+  EXPECT_THAT(lab::RunAudit({.name = "", .inputs = 1, .run = subject.run}, {.trials = 1000}),
+              invalid);
 }
 
 TEST(RunAuditTest, PassesOnWhatTheSubjectReturns) {
-  const AuditSubject subject = {.name = "broken",
-                                .inputs = 2,
-                                .run = [](uint32_t, PrivateRandom&) -> absl::StatusOr<std::string> {
-                                  return absl::UnavailableError("no randomness");
-                                }};
-  EXPECT_THAT(RunAudit(subject, {.trials = 1000}),
+  const lab::AuditSubject subject = {
+      .name = "broken",
+      .inputs = 2,
+      .run = [](uint32_t, PrivateRandom&) -> absl::StatusOr<std::string> {
+        return absl::UnavailableError("no randomness");
+      }};
+  EXPECT_THAT(lab::RunAudit(subject, {.trials = 1000}),
               testing::StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("no random")));
 }
 
@@ -295,8 +300,8 @@ TEST(RunAuditTest, ExceedsTheTruthNoMoreOftenThanItSays) {
   const auto mechanism = Make(MechanismKind::kSymmetricUnary, "1");
   int exceeded = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto result =
-        RunAudit(SubjectOf(*mechanism), {.trials = 2000, .confidence = 0.9, .threads = 1});
+    const auto result = lab::RunAudit(lab::SubjectOf(*mechanism),
+                                      {.trials = 2000, .confidence = 0.9, .threads = 1});
     ASSERT_OK(result);
     exceeded += result->epsilon_lower_bound > 1 ? 1 : 0;
   }

@@ -19,29 +19,31 @@ constexpr int64_t kUnit = 2;
 constexpr int64_t kUnitOfThree = 8;  // at a third each, classes ask for whole quarters
 
 // A share of what the walk was told to claim.
-using ShareOf = std::function<BudgetShare(const Budget&)>;
-BudgetShare InEpsilon(const Budget& epsilon) { return BudgetShare(epsilon); }
+using ShareOf = std::function<trainers::BudgetShare(const Budget&)>;
+trainers::BudgetShare InEpsilon(const Budget& epsilon) { return trainers::BudgetShare(epsilon); }
 // rho = epsilon / 8: one level of epsilon 1 by the exponential mechanism.
-BudgetShare InRho(const Budget& epsilon) {
-  return BudgetShare(
+trainers::BudgetShare InRho(const Budget& epsilon) {
+  return trainers::BudgetShare(
       *Rho::FromPicos(epsilon.nanos() * (Rho::kPicosPerRho / Budget::kNanosPerEpsilon) / 8));
 }
 
-using MakeTask = std::function<std::unique_ptr<BoostTask>(const BinnedRows& rows)>;
+using MakeTask =
+    std::function<std::unique_ptr<trainers::BoostTask>(const trainers::BinnedRows& rows)>;
 
-std::unique_ptr<BoostTask> Classes(const BinnedRows& rows) {
-  return ClassTask(rows.labels(), rows.num_classes(),
-                   rows.num_classes() == 2 ? kUnit : kUnitOfThree);
+std::unique_ptr<trainers::BoostTask> Classes(const trainers::BinnedRows& rows) {
+  return trainers::ClassTask(rows.labels(), rows.num_classes(),
+                             rows.num_classes() == 2 ? kUnit : kUnitOfThree);
 }
 
 // Bounds that are not the task's own.
-class Claiming final : public BoostTask {
+class Claiming final : public trainers::BoostTask {
  public:
-  Claiming(std::unique_ptr<BoostTask> task, size_t rows, const ResidualKind& kind)
-      : BoostTask(kind.outputs, rows, kUnit), task_(std::move(task)), kind_(kind) {}
-  ResidualKind kind() const override { return kind_; }
-  void Fill(Residuals& residuals) const override { task_->Fill(residuals); }
-  void Value(const ChildSums& measured, absl::Span<double> value) const override {
+  Claiming(std::unique_ptr<trainers::BoostTask> task, size_t rows,
+           const trainers::ResidualKind& kind)
+      : trainers::BoostTask(kind.outputs, rows, kUnit), task_(std::move(task)), kind_(kind) {}
+  trainers::ResidualKind kind() const override { return kind_; }
+  void Fill(trainers::Residuals& residuals) const override { task_->Fill(residuals); }
+  void Value(const trainers::ChildSums& measured, absl::Span<double> value) const override {
     task_->Value(measured, value);
   }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
@@ -49,12 +51,13 @@ class Claiming final : public BoostTask {
   }
 
  private:
-  std::unique_ptr<BoostTask> task_;
-  ResidualKind kind_;
+  std::unique_ptr<trainers::BoostTask> task_;
+  trainers::ResidualKind kind_;
 };
 
-BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny) {
-  return *BinnedRows::Create(schema.ToTable(tiny), *PublicBins(*schema.schema, /*cuts=*/1));
+trainers::BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny) {
+  return *trainers::BinnedRows::Create(schema.ToTable(tiny),
+                                       *trainers::PublicBins(*schema.schema, /*cuts=*/1));
 }
 
 std::string ScoresText(absl::Span<const double> scores) {
@@ -63,13 +66,15 @@ std::string ScoresText(absl::Span<const double> scores) {
   return text;
 }
 
-absl::StatusOr<BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
-                                    const MakeTask& make_task, const LevelShares& shares,
-                                    PrivateRandom& random) {
-  const BinnedRows rows = RowsOf(schema, tiny);
-  const std::unique_ptr<BoostTask> task = make_task(rows);
-  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  return GrowBoostTree(*schema.schema, JointColumns(rows), {shares}, *task, releaser);
+absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
+                                              const MakeTask& make_task,
+                                              const trainers::LevelShares& shares,
+                                              PrivateRandom& random) {
+  const trainers::BinnedRows rows = RowsOf(schema, tiny);
+  const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
+  trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
+  return trainers::GrowBoostTree(*schema.schema, trainers::JointColumns(rows), {shares}, *task,
+                                 releaser);
 }
 
 // All of a tree of one level.
@@ -77,7 +82,7 @@ TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const TwoShares parts = *Divide(share_of(claimed), 0.65);
+    const trainers::TwoShares parts = *trainers::Divide(share_of(claimed), 0.65);
     const auto tree =
         GrowStump(schema, tiny, make_task, {.select = parts.part, .measure = parts.rest}, random);
     if (!tree.ok()) return tree.status();
@@ -92,9 +97,9 @@ TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const auto tree =
-        GrowStump(schema, tiny, make_task,
-                  {.select = share_of(claimed), .measure = BudgetShare::WithoutPrivacy()}, random);
+    const auto tree = GrowStump(
+        schema, tiny, make_task,
+        {.select = share_of(claimed), .measure = trainers::BudgetShare::WithoutPrivacy()}, random);
     if (!tree.ok()) return tree.status();
     return TreeText(tree->tree);
   };
@@ -105,21 +110,22 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
                      const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const BinnedRows rows = RowsOf(schema, tiny);
-    const std::unique_ptr<BoostTask> task = make_task(rows);
-    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-    const auto values = ReleaseConstant(rows, share_of(claimed), *task, releaser);
+    const trainers::BinnedRows rows = RowsOf(schema, tiny);
+    const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
+    trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
+    const auto values = trainers::ReleaseConstant(rows, share_of(claimed), *task, releaser);
     if (!values.ok()) return values.status();
     return ScoresText(*values);
   };
 }
 
 // Numbers 0 and 1, half a unit around the middle.
-std::unique_ptr<BoostTask> NumbersOfLabels(const BinnedRows& rows) {
+std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows& rows) {
   static std::vector<uint32_t> targets;
   targets.clear();
-  for (const uint32_t label : rows.labels()) targets.push_back(label * kTargetSteps);
-  return NumberTask(targets, kTargetSteps / 2.0, kTargetSteps / 2.0, kUnit);
+  for (const uint32_t label : rows.labels()) targets.push_back(label * trainers::kTargetSteps);
+  return trainers::NumberTask(targets, trainers::kTargetSteps / 2.0, trainers::kTargetSteps / 2.0,
+                              kUnit);
 }
 
 std::vector<WalkedRelease> WalkedTrees() {
@@ -146,16 +152,16 @@ TEST_P(BoostEnumerationTest, NoNeighboursAreToldApartByMoreThanClaimed) {
   ExpectAsPrivateAsClaimed(GetParam());
 }
 
-MakeTask WithKind(std::function<void(ResidualKind&)> change) {
-  return [change](const BinnedRows& rows) -> std::unique_ptr<BoostTask> {
-    std::unique_ptr<BoostTask> task = Classes(rows);
-    ResidualKind kind = task->kind();
+MakeTask WithKind(std::function<void(trainers::ResidualKind&)> change) {
+  return [change](const trainers::BinnedRows& rows) -> std::unique_ptr<trainers::BoostTask> {
+    std::unique_ptr<trainers::BoostTask> task = Classes(rows);
+    trainers::ResidualKind kind = task->kind();
     change(kind);
     return std::make_unique<Claiming>(std::move(task), rows.num_rows(), kind);
   };
 }
 
-const auto kHalfTheRange = WithKind([](ResidualKind& kind) { kind.range /= 2; });
+const auto kHalfTheRange = WithKind([](trainers::ResidualKind& kind) { kind.range /= 2; });
 
 std::vector<WalkedRelease> BrokenTrees() {
   return {
@@ -163,7 +169,7 @@ std::vector<WalkedRelease> BrokenTrees() {
        WalkSplit(TwoNumbers(), InEpsilon, kHalfTheRange)},
       {"three classes measured as if they moved by a quarter", "6", kRow, 1, 1e-6, 1,
        WalkLeaf(OneNumber(3), InEpsilon,
-                WithKind([](ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
+                WithKind([](trainers::ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
   };
 }
 

@@ -135,7 +135,7 @@ struct Example {
 // Two tables and a job, all of one seed.
 class RandomCase {
  public:
-  RandomCase(const Trainer& trainer, uint64_t seed, std::optional<Place> place)
+  RandomCase(const trainers::Trainer& trainer, uint64_t seed, std::optional<Place> place)
       : info_(trainer.info()), seed_(seed), dice_(seed) {
     const bool regression = !info_.classification || (info_.regression && dice_.Chance(0.35));
     classes_ = dice_.OneOf({2, 2, 2, dice_.Whole(3, 5), dice_.Whole(6, 20)});
@@ -153,7 +153,7 @@ class RandomCase {
   }
 
   Place place() const { return place_; }
-  const TrainOptions& options() const { return options_; }
+  const trainers::TrainOptions& options() const { return options_; }
   bool with_delta() const { return options_.delta_atto > 0; }
 
   // The one without the extra row, or with its label.
@@ -187,8 +187,9 @@ class RandomCase {
  private:
   bool changes_label() const { return info_.neighbours == Neighbours::kChangeLabel; }
   bool States(absl::string_view name) const {
-    return std::any_of(info_.parameters.begin(), info_.parameters.end(),
-                       [name](const Parameter& parameter) { return parameter.name == name; });
+    return std::any_of(
+        info_.parameters.begin(), info_.parameters.end(),
+        [name](const trainers::Parameter& parameter) { return parameter.name == name; });
   }
   std::ptrdiff_t Offset() const { return static_cast<std::ptrdiff_t>(at_); }
 
@@ -247,8 +248,8 @@ class RandomCase {
   void DrawOptions() {
     options_.epsilon = *Budget::Parse(dice_.OneOf({"0.1", "1", "3", "20"}));
     if (info_.delta && dice_.Chance(0.5)) options_.delta_atto = 1'000'000'000'000;
-    for (const Parameter& parameter : info_.parameters) {
-      if (parameter.type == ParameterType::kChoice) {
+    for (const trainers::Parameter& parameter : info_.parameters) {
+      if (parameter.type == trainers::ParameterType::kChoice) {
         SetSome(parameter.name, parameter.choices[static_cast<size_t>(dice_.Whole(
                                     0, static_cast<int>(parameter.choices.size()) - 1))]);
       }
@@ -325,7 +326,7 @@ class RandomCase {
     return table;
   }
 
-  const AlgorithmInfo& info_;
+  const trainers::AlgorithmInfo& info_;
   const uint64_t seed_;
   Dice dice_;
   int classes_ = 2;
@@ -336,7 +337,7 @@ class RandomCase {
   Example extra_;
   Place place_ = Place::kFront;
   size_t at_ = 0;
-  TrainOptions options_;
+  trainers::TrainOptions options_;
   std::optional<ExtraCoin> coin_;
 };
 
@@ -381,7 +382,8 @@ void Compare(const ReleaseRequest& one, const ReleaseRequest& other, bool with_d
   }
 }
 
-ReplayResult Replay(const Trainer& trainer, const RandomCase& random_case, Recorder& recorder) {
+ReplayResult Replay(const trainers::Trainer& trainer, const RandomCase& random_case,
+                    Recorder& recorder) {
   const auto go_on = [](double) { return absl::OkStatus(); };
   CoupledCoins coins = random_case.BaseCoins();
   const absl::Status base =
@@ -411,15 +413,16 @@ ReplayResult Replay(const Trainer& trainer, const RandomCase& random_case, Recor
   return seen;
 }
 
-ReplayResult Replay(const Trainer& trainer, const RandomCase& random_case, uint64_t seed) {
+ReplayResult Replay(const trainers::Trainer& trainer, const RandomCase& random_case,
+                    uint64_t seed) {
   Recorder recorder(seed);
   if (seed % 3 == 0) recorder.SelectAnything();
   return Replay(trainer, random_case, recorder);
 }
 
-std::vector<const Trainer*> PrivateTrainers() {
-  std::vector<const Trainer*> trainers;
-  for (const Trainer* trainer : AllTrainers()) {
+std::vector<const trainers::Trainer*> PrivateTrainers() {
+  std::vector<const trainers::Trainer*> trainers;
+  for (const trainers::Trainer* trainer : trainers::AllTrainers()) {
     if (trainer->info().is_private) trainers.push_back(trainer);
   }
   return trainers;
@@ -429,12 +432,12 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
   const uint64_t replays = FromEnvironment("COPPICE_REPLAYS", kFixedReplays);
   const uint64_t first_seed = FromEnvironment("COPPICE_REPLAY_SEED", 1);
   std::cout << replays << " replays from seed " << first_seed << "\n";
-  const std::vector<const Trainer*> trainers = PrivateTrainers();
+  const std::vector<const trainers::Trainer*> trainers = PrivateTrainers();
   ASSERT_GT(trainers.size(), 10u);
   std::map<std::string, double> largest;
   std::map<std::string, std::set<Place>> places;
   for (uint64_t seed = first_seed; seed < first_seed + replays; ++seed) {
-    const Trainer& trainer = *trainers[seed % trainers.size()];
+    const trainers::Trainer& trainer = *trainers[seed % trainers.size()];
     const RandomCase random_case(trainer, seed, /*place=*/std::nullopt);
     const ReplayResult seen = Replay(trainer, random_case, seed);
     EXPECT_EQ(seen.wrong, "") << random_case.Description();
@@ -445,7 +448,7 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
   }
   for (const auto& [name, most] : largest) std::cout << name << ": " << most << "\n";
   if (replays < kFixedReplays) return;  // too few to have seen everything
-  for (const Trainer* trainer : trainers) {
+  for (const trainers::Trainer* trainer : trainers) {
     const std::string& name = trainer->info().name;
     EXPECT_EQ(places[name].size(), 3u) << name;
     EXPECT_GT(largest[name], 0.6) << name << ": the rows drawn show little of what one can do";
@@ -454,18 +457,20 @@ TEST(RandomReplayTest, NoTrainerLosesMoreThanItsChargeWhereverTheRowStands) {
 
 // Releases one sum, of a residual that depends on whether a row's number is even: noise for a
 // change by one is enough only if rows are appended.
-class PositionDependentTrainer final : public Trainer {
+class PositionDependentTrainer final : public trainers::Trainer {
  public:
-  const AlgorithmInfo& info() const override { return info_; }
-  absl::StatusOr<std::vector<Release>> Plan(const Schema&, const TrainOptions&) const override {
+  const trainers::AlgorithmInfo& info() const override { return info_; }
+  absl::StatusOr<std::vector<Release>> Plan(const Schema&,
+                                            const trainers::TrainOptions&) const override {
     return std::vector<Release>();
   }
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
-                                                    const TrainOptions&) const override {
+                                                    const trainers::TrainOptions&) const override {
     return std::vector<std::string>();
   }
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
-                              const TrainProgress&) const override {
+  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+                              PrivateRandom& random,
+                              const trainers::TrainProgress&) const override {
     int64_t sum = 0;
     for (size_t row = 0; row < rows.num_rows(); ++row) {
       sum += (row % 2 == 0 ? 1 : -1) * (rows.label(row) == 0 ? 1 : -1);
@@ -476,7 +481,7 @@ class PositionDependentTrainer final : public Trainer {
   }
 
  private:
-  AlgorithmInfo info_ = {
+  trainers::AlgorithmInfo info_ = {
       .name = "position dependent", .summary = "", .source = "", .parameters = {}};
 };
 

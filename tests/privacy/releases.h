@@ -55,12 +55,13 @@ inline std::vector<int64_t> SplitScores(const TinyTable& table, Term term) {
 
 // Gradients are +1 and -1 by label.
 inline int64_t GainOfCounts(absl::Span<const int64_t> counts) {
-  return GainTerm(counts[0] + counts[1], (counts[1] - counts[0]) * kGradientSteps, {1, 10});
+  return trainers::GainTerm(counts[0] + counts[1],
+                            (counts[1] - counts[0]) * trainers::kGradientSteps, {1, 10});
 }
 
 // Labels are 0 and 1.
 inline int64_t SquaredErrorOfCounts(absl::Span<const int64_t> counts) {
-  return SquaredErrorTerm(counts[0] + counts[1], counts[1], counts[1]);
+  return trainers::SquaredErrorTerm(counts[0] + counts[1], counts[1], counts[1]);
 }
 
 template <typename Place>
@@ -115,14 +116,16 @@ inline std::vector<WalkedRelease> AllReleases() {
        }},
       {"exponential mechanism on miscounts", "1", kRow, 3, 1e-6, 0.7,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
-         return Show(ExponentialMechanism(SplitScores(table, MiscountTerm), epsilon, kMiscountRange,
-                                          random));
+         return Show(ExponentialMechanism(SplitScores(table, trainers::MiscountTerm), epsilon,
+                                          trainers::kMiscountRange, random));
        }},
-      {"split by miscount", "1", kRow, 4, 1e-8, 0.99, ChooseSplit<MiscountTerm, kMiscountRange>},
-      {"split by Gini", "2", kRow, 4, 1e-8, 0.7, ChooseSplit<GiniTerm, kGiniRange>},
-      {"split by gain", "1", kRow, 4, 1e-8, 0.7, ChooseSplit<GainOfCounts, kGainRange>},
+      {"split by miscount", "1", kRow, 4, 1e-8, 0.99,
+       ChooseSplit<trainers::MiscountTerm, trainers::kMiscountRange>},
+      {"split by Gini", "2", kRow, 4, 1e-8, 0.7,
+       ChooseSplit<trainers::GiniTerm, trainers::kGiniRange>},
+      {"split by gain", "1", kRow, 4, 1e-8, 0.7, ChooseSplit<GainOfCounts, trainers::kGainRange>},
       {"split by squared error", "1", kRow, 4, 1e-8, 0.99,
-       ChooseSplit<SquaredErrorOfCounts, SquaredErrorRange(1)>},
+       ChooseSplit<SquaredErrorOfCounts, trainers::SquaredErrorRange(1)>},
       {"noisy count", "1", kRow, 4, 1e-7, 0.99,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          return Show(ReleaseSums({static_cast<int64_t>(table.size())}, 1, epsilon, random));

@@ -30,8 +30,8 @@ struct TwoRuns {
 };
 
 TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbour,
-                 const TrainOptions& options, uint64_t seed) {
-  const Trainer& trainer = **FindTrainer(algorithm);
+                 const trainers::TrainOptions& options, uint64_t seed) {
+  const trainers::Trainer& trainer = **trainers::FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
   SeededRandom random(seed);
   Recorder recorder(seed);
@@ -55,7 +55,7 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
 }
 
 Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour,
-               const TrainOptions& options, uint64_t seed) {
+               const trainers::TrainOptions& options, uint64_t seed) {
   const TwoRuns runs = AskTwice(algorithm, table, neighbour, options, seed);
   const std::vector<ReleaseRequest>& first = runs.first;
   Spent spent{.releases = first.size()};
@@ -101,7 +101,8 @@ TEST_P(ReplayedTrainerTest, NoReleaseMovesByMoreThanItsNoiseIsForAndAllTogetherC
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const Table table = RandomTable(schema, {.rows = 60 * seed * seed, .unlabelled = 0.1}, seed);
     const Table neighbour = WithARow(table, static_cast<uint32_t>(seed % GetParam()), seed % 4 < 2);
-    const TrainOptions options{.epsilon = *Budget::Parse("1"), .delta_atto = 0, .settings = {}};
+    const trainers::TrainOptions options{
+        .epsilon = *Budget::Parse("1"), .delta_atto = 0, .settings = {}};
     const Spent spent = RunTwice("logistic", table, neighbour, options, seed);
     EXPECT_LE(spent.nanos, options.epsilon->nanos());
     EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
@@ -122,9 +123,9 @@ TEST_P(ReplayedTrainerTest, InRhoToo) {
   double most = 0;
   for (const uint64_t rows : {20u, 5000u}) {
     const Table table = RandomTable(schema, {.rows = rows}, 5);
-    const TrainOptions options{.epsilon = *Budget::Parse("1"),
-                               .delta_atto = 1'000'000'000'000,
-                               .settings = {{"lines", "0.5"}}};
+    const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                         .delta_atto = 1'000'000'000'000,
+                                         .settings = {{"lines", "0.5"}}};
     const Spent spent = RunTwice("logistic", table, WithARow(table, 1, true), options, 5);
     const Budget weights = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
     const Rho rho = *Rho::Implying(weights, options.delta_atto);
@@ -143,7 +144,8 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
       *Schema::Create(NumericFeatures(3), "label",
                       GetParam() == 2 ? std::vector<std::string>{"a", "b"}
                                       : std::vector<std::string>{"a", "b", "c"}));
-  const TrainOptions options{.epsilon = *Budget::Parse("2"), .delta_atto = 0, .settings = {}};
+  const trainers::TrainOptions options{
+      .epsilon = *Budget::Parse("2"), .delta_atto = 0, .settings = {}};
   for (const uint64_t rows : {20u, 6000u}) {
     const Table table = RandomTable(schema, {.rows = rows, .unlabelled = 0.1}, rows);
     const Spent spent =
@@ -163,10 +165,10 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
 // votes of a round's leaves cost one selection together, because a row's mass is spread over them.
 TEST_P(ReplayedTrainerTest, LazyBbInRho) {
   const auto schema = MixedClasses(GetParam());
-  const TrainOptions options{
+  const trainers::TrainOptions options{
       .epsilon = *Budget::Parse("1"), .delta_atto = 1'000'000'000'000, .settings = {}};
   for (const size_t splits : {0u, 3u}) {  // none: one rule
-    TrainOptions more = options;
+    trainers::TrainOptions more = options;
     more.settings = {{"rounds", "41"}};
     if (splits > 0) {
       more.settings["learner"] = "top_down";

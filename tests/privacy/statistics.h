@@ -57,7 +57,7 @@ struct Child {
 
   int64_t count() const { return counts[0] + counts[1] + counts[2]; }
   // Of labels low, middle, high as gradients -1, 0, 1 or as numbers 0, half, 1 of `scale`.
-  int64_t GradientSum() const { return (counts[2] - counts[0]) * kGradientSteps; }
+  int64_t GradientSum() const { return (counts[2] - counts[0]) * trainers::kGradientSteps; }
   int64_t Sum(int64_t scale) const { return counts[1] * (scale / 2) + counts[2] * scale; }
   int64_t Squares(int64_t scale) const {
     return counts[1] * (scale / 2) * (scale / 2) + counts[2] * scale * scale;
@@ -100,7 +100,7 @@ inline std::vector<double> HalfSums(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
     const auto count = static_cast<double>(leaf.count());
-    const auto sum = static_cast<double>(leaf.GradientSum()) / kGradientSteps;
+    const auto sum = static_cast<double>(leaf.GradientSum()) / trainers::kGradientSteps;
     numbers.push_back(count + sum);
     numbers.push_back(count - sum);
   }
@@ -111,7 +111,7 @@ inline std::vector<double> HalfSums(const BigTable& table) {
 inline std::vector<double> LeafValues(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
-    numbers.push_back(static_cast<double>(leaf.GradientSum()) / kGradientSteps /
+    numbers.push_back(static_cast<double>(leaf.GradientSum()) / trainers::kGradientSteps /
                       (static_cast<double>(leaf.count()) + 0.1));
   }
   return numbers;
@@ -135,9 +135,10 @@ inline std::vector<double> QuantileScores(const BigTable& table, int64_t part, i
 
 // Masses of a booster's rows, in these units a row; the middle label counts as low. Relabelling one
 // row moves masses by two units in L1.
-inline constexpr int64_t kMass = kScoreUnit;
+inline constexpr int64_t kMass = trainers::kScoreUnit;
 inline int64_t WeightedGini(const Child& child) {
-  return WeightedGiniTerm((child.counts[0] + child.counts[1]) * kMass, child.counts[2] * kMass);
+  return trainers::WeightedGiniTerm((child.counts[0] + child.counts[1]) * kMass,
+                                    child.counts[2] * kMass);
 }
 
 // What the two splits of a leaf gain, the leaf's own impurity included.
@@ -162,13 +163,17 @@ struct BoostingRound {
   uint32_t density;  // kappa, in thousandths
 
   static constexpr double kRate = 0.35;
-  SmoothMeasure measure() const { return SmoothMeasure(kRate, density, std::max(done, 1u)); }
-  double change() const { return static_cast<double>(measure().MassChange(done)) / kMassUnit; }
+  trainers::SmoothMeasure measure() const {
+    return trainers::SmoothMeasure(kRate, density, std::max(done, 1u));
+  }
+  double change() const {
+    return static_cast<double>(measure().MassChange(done)) / trainers::kMassUnit;
+  }
 
   // Mass of each kind of row, all of them together.
   std::array<double, kKinds> Masses(const BigTable& table) const {
     constexpr int64_t kMaxPerKind = int64_t{1} << 22;  // the domain of the measure, and then some
-    const SmoothMeasure measure = this->measure();
+    const trainers::SmoothMeasure measure = this->measure();
     std::vector<uint64_t> counts(2 * measure.rounds() + 1);
     const auto rows = [&](uint32_t i) {
       return static_cast<uint64_t>(std::min(table[i], kMaxPerKind));
@@ -183,7 +188,7 @@ struct BoostingRound {
     std::array<double, kKinds> masses{};
     for (uint32_t i = 0; i < kKinds; ++i) {
       masses[i] = static_cast<double>(by_margin[place(i)]) * static_cast<double>(rows(i)) /
-                  static_cast<double>(kMassUnit);
+                  static_cast<double>(trainers::kMassUnit);
     }
     return masses;
   }
@@ -209,13 +214,14 @@ inline constexpr int64_t kLabelSteps = 1000;  // of regression labels
 
 inline std::vector<double> SquaredErrors(const BigTable& table) {
   return ScoresBy([](const Child& child) {
-    return SquaredErrorTerm(child.count(), child.Sum(kLabelSteps), child.Squares(kLabelSteps));
+    return trainers::SquaredErrorTerm(child.count(), child.Sum(kLabelSteps),
+                                      child.Squares(kLabelSteps));
   })(table);
 }
 
 inline std::vector<double> Gains(const BigTable& table) {
   return ScoresBy([](const Child& child) {
-    return GainTerm(child.count(), child.GradientSum(), {1, 10});
+    return trainers::GainTerm(child.count(), child.GradientSum(), {1, 10});
   })(table);
 }
 
@@ -223,13 +229,13 @@ inline std::vector<double> Gains(const BigTable& table) {
 // the largest that there are. The third output is that of rows with the middle label.
 inline std::array<int64_t, kLabels> ResidualSums(const Child& child) {
   const auto [low, middle, high] = child.counts;
-  return {(low - high) * kGradientSteps, (high - low - middle) * kGradientSteps,
-          middle * kGradientSteps};
+  return {(low - high) * trainers::kGradientSteps, (high - low - middle) * trainers::kGradientSteps,
+          middle * trainers::kGradientSteps};
 }
 
 inline std::vector<double> GainsOfClasses(const BigTable& table) {
   return ScoresBy([](const Child& child) {
-    return GainTerm(child.count(), ResidualSums(child), /*squared_norm=*/2, {1, 10});
+    return trainers::GainTerm(child.count(), ResidualSums(child), /*squared_norm=*/2, {1, 10});
   })(table);
 }
 
@@ -238,7 +244,7 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
     for (const int64_t sum : ResidualSums(leaf)) {
-      numbers.push_back(static_cast<double>(sum) / kGradientSteps);
+      numbers.push_back(static_cast<double>(sum) / trainers::kGradientSteps);
     }
     numbers.push_back(static_cast<double>(leaf.count()));
   }
@@ -248,7 +254,8 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
 // Lines through the two sides, which are at their ends, and residuals of half a unit, or none.
 inline constexpr int64_t kHalfResidual = int64_t{1} << 19;
 inline std::array<int64_t, 3> TermsOf(const Kind& kind) {
-  return {kLineUnit, kind.a == 0 ? -kLineUnit : kLineUnit, kind.b == 0 ? -kLineUnit : kLineUnit};
+  return {trainers::kLineUnit, kind.a == 0 ? -trainers::kLineUnit : trainers::kLineUnit,
+          kind.b == 0 ? -trainers::kLineUnit : trainers::kLineUnit};
 }
 inline std::vector<double> LineMoments(const BigTable& table) {
   std::vector<double> sums(6);
@@ -279,18 +286,19 @@ inline constexpr BoostingRound kFirstRound{.done = 0, .density = 350};
 
 inline std::vector<Statistic> AllStatistics() {
   return {
-      {"gain", Moves::kRange, Step::kAddRow, kGainRange, Gains},
-      {"gain of classes", Moves::kRange, Step::kAddRow, kGainRange, GainsOfClasses},
+      {"gain", Moves::kRange, Step::kAddRow, trainers::kGainRange, Gains},
+      {"gain of classes", Moves::kRange, Step::kAddRow, trainers::kGainRange, GainsOfClasses},
       {"leaf sums of classes", Moves::kL1, Step::kAddRow,
-       static_cast<double>(GradientLeafSensitivity(3)) / kGradientSteps, LeafSumsOfClasses},
-      {"squared error", Moves::kRange, Step::kAddRow, SquaredErrorRange(kLabelSteps),
+       static_cast<double>(trainers::GradientLeafSensitivity(3)) / trainers::kGradientSteps,
+       LeafSumsOfClasses},
+      {"squared error", Moves::kRange, Step::kAddRow, trainers::SquaredErrorRange(kLabelSteps),
        SquaredErrors},
-      {"weighted Gini", Moves::kRange, Step::kChangeLabel, WeightedGiniRange(2 * kMass),
+      {"weighted Gini", Moves::kRange, Step::kChangeLabel, trainers::WeightedGiniRange(2 * kMass),
        ImpurityDrops},
-      {"miscount", Moves::kRange, Step::kAddRow, kMiscountRange,
-       ScoresBy([](const Child& child) { return MiscountTerm(child.counts); })},
-      {"Gini", Moves::kRange, Step::kAddRow, kGiniRange,
-       ScoresBy([](const Child& child) { return GiniTerm(child.counts); })},
+      {"miscount", Moves::kRange, Step::kAddRow, trainers::kMiscountRange,
+       ScoresBy([](const Child& child) { return trainers::MiscountTerm(child.counts); })},
+      {"Gini", Moves::kRange, Step::kAddRow, trainers::kGiniRange,
+       ScoresBy([](const Child& child) { return trainers::GiniTerm(child.counts); })},
       {"wrong mass of a rule", Moves::kRange, Step::kAddRow, kLateRound.change(),
        [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
       {"wrong mass of a rule, second round", Moves::kRange, Step::kAddRow, kSecondRound.change(),
@@ -306,11 +314,12 @@ inline std::vector<Statistic> AllStatistics() {
       {"class counts", Moves::kL1, Step::kAddRow, 1, ClassCounts},
       {"class counts, labels private", Moves::kL1, Step::kChangeLabel, 2, ClassCounts},
       {"half sums", Moves::kL1, Step::kAddRow,
-       static_cast<double>(GradientLeafSensitivity(1)) / kGradientSteps, HalfSums},
-      {"moments of lines", Moves::kL1, Step::kAddRow, static_cast<double>(MomentSensitivity(3).l1),
-       LineMoments},
+       static_cast<double>(trainers::GradientLeafSensitivity(1)) / trainers::kGradientSteps,
+       HalfSums},
+      {"moments of lines", Moves::kL1, Step::kAddRow,
+       static_cast<double>(trainers::MomentSensitivity(3).l1), LineMoments},
       {"gradients of lines", Moves::kL1, Step::kAddRow,
-       static_cast<double>(LineSensitivity({.l1 = kHalfResidual}, 3).l1), LineGradients},
+       static_cast<double>(trainers::LineSensitivity({.l1 = kHalfResidual}, 3).l1), LineGradients},
       {"leaf values", Moves::kL1, Step::kAddRow, 1 / 1.1, LeafValues},
   };
 }
@@ -320,9 +329,9 @@ inline std::vector<Statistic> UnsafeStatistics() {
   constexpr double kLambda = 0.1;
   return {
       {"gain as in DPBoost Lemma 1", Moves::kSensitivity, Step::kAddRow,
-       (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * kScoreUnit, Gains},
+       (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * trainers::kScoreUnit, Gains},
       {"gain, selection as in DPBoost", Moves::kRange, Step::kAddRow,
-       2 * (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * kScoreUnit, Gains},
+       2 * (3 * kLambda + 2) / ((kLambda + 1) * (kLambda + 2)) * trainers::kScoreUnit, Gains},
       {"label counts as in PTE and SSPE 2", Moves::kL1, Step::kChangeLabel, 1, ClassCounts},
       {"impurity of a leaf as in thesis Lemma 4 2 3", Moves::kSensitivity, Step::kChangeLabel,
        1.25 * kMass,
@@ -347,7 +356,7 @@ inline std::vector<Statistic> UnsafeStatistics() {
       {"wrong mass as if all rounds were the first", Moves::kRange, Step::kAddRow,
        kFirstRound.change(), [](const BigTable& table) { return kLateRound.WrongMasses(table); }},
       {"moments of lines as if pairs were terms", Moves::kL1, Step::kAddRow,
-       3.0 * kLineUnit * kLineUnit, LineMoments},
+       3.0 * trainers::kLineUnit * trainers::kLineUnit, LineMoments},
       {"median score as if one row moved a rank alone", Moves::kRange, Step::kAddRow, 1,
        [](const BigTable& table) { return QuantileScores(table, 1, 2); }},
   };
@@ -357,7 +366,7 @@ inline std::vector<Statistic> UnsafeStatistics() {
 inline std::vector<Statistic> WastefulStatistics() {
   return {
       {"squared error as in DiPriMe's code", Moves::kRange, Step::kAddRow,
-       8.0 * SquaredErrorRange(kLabelSteps), SquaredErrors},
+       8.0 * trainers::SquaredErrorRange(kLabelSteps), SquaredErrors},
   };
 }
 

@@ -27,18 +27,19 @@ TinyRelease FourthRound(uint32_t claimed) {
   return [claimed](const TinyTable& tiny, const Budget& epsilon,
                    PrivateRandom& random) -> absl::StatusOr<std::string> {
     const TinySchema schema = OneNumber();
-    const auto bins = PublicBins(*schema.schema, 1);
-    const auto rows = BinnedRows::Create(schema.ToTable(tiny), *bins);
-    const SmoothMeasure measure(/*rate=*/2, /*density=*/200, /*rounds=*/3);
+    const auto bins = trainers::PublicBins(*schema.schema, 1);
+    const auto rows = trainers::BinnedRows::Create(schema.ToTable(tiny), *bins);
+    const trainers::SmoothMeasure measure(/*rate=*/2, /*density=*/200, /*rounds=*/3);
     std::vector<uint64_t> counts(7);
     for (const TinyRow& row : tiny) ++counts[row.y == 1 ? 6 : 0];
     const std::vector<int64_t> by_margin = measure.MassByMargin(counts);
     std::vector<int64_t> masses;
     for (const TinyRow& row : tiny) masses.push_back(row.y == 1 ? by_margin[6] : -by_margin[0]);
-    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-    const auto learner = MakeOneRule(*schema.schema, *bins, NumericLiterals::kCuts);
+    trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
+    const auto learner =
+        trainers::MakeOneRule(*schema.schema, *bins, trainers::NumericLiterals::kCuts);
     const auto rule = learner->Learn({.rows = *rows, .masses = masses}, measure.MassChange(claimed),
-                                     BudgetShare(epsilon), releaser);
+                                     trainers::BudgetShare(epsilon), releaser);
     if (!rule.ok()) return rule.status();
     return absl::StrCat(TreeText(rule->tree), rule->leaf_votes[0]);
   };
@@ -175,37 +176,42 @@ template <typename Chooser>
 TinyRelease WalkTree(Chooser choose) {
   return [choose](const TinyTable& tiny, const Budget& epsilon,
                   PrivateRandom& random) -> absl::StatusOr<std::string> {
-    class Rule final : public SplitChooser {
+    class Rule final : public trainers::SplitChooser {
      public:
       Rule(const Chooser& chooser, const Budget& budget, PrivateRandom& coins)
-          : choose_(chooser), share_(budget), releaser_(SelectionRule::kPermuteAndFlip, coins) {}
-      absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t) override {
+          : choose_(chooser),
+            share_(budget),
+            releaser_(trainers::SelectionRule::kPermuteAndFlip, coins) {}
+      absl::StatusOr<std::optional<trainers::BinSplit>> Choose(const trainers::NodeRows& node,
+                                                               uint32_t) override {
         return choose_(node, share_, releaser_);
       }
 
      private:
       const Chooser& choose_;
-      BudgetShare share_;
-      PrivateReleaser releaser_;
+      trainers::BudgetShare share_;
+      trainers::PrivateReleaser releaser_;
     };
     const TinySchema schema = OneNumber();
-    const auto bins = PublicBins(*schema.schema, 3);
-    const auto rows = BinnedRows::Create(schema.ToTable(tiny), *bins);
+    const auto bins = trainers::PublicBins(*schema.schema, 3);
+    const auto rows = trainers::BinnedRows::Create(schema.ToTable(tiny), *bins);
     std::vector<uint32_t> all;
     for (uint32_t r = 0; r < tiny.size(); ++r) all.push_back(r);
     Rule rule(choose, epsilon, random);
-    const auto grown = GrowTree(*schema.schema, *rows, all, 1, rule);
+    const auto grown = trainers::GrowTree(*schema.schema, *rows, all, 1, rule);
     if (!grown.ok()) return grown.status();
     return TreeText(grown->tree);
   };
 }
 
-using MaybeSplit = absl::StatusOr<std::optional<BinSplit>>;
+using MaybeSplit = absl::StatusOr<std::optional<trainers::BinSplit>>;
 
-MaybeSplit MedianAmong(const NodeRows& node, const std::vector<BinSplit>& splits,
-                       const BudgetShare& share, PrivateReleaser& releaser) {
+MaybeSplit MedianAmong(const trainers::NodeRows& node,
+                       const std::vector<trainers::BinSplit>& splits,
+                       const trainers::BudgetShare& share, trainers::PrivateReleaser& releaser) {
   if (splits.empty()) return std::nullopt;
-  const auto chosen = releaser.Select(MedianScores(node, splits), share, kMedianRange);
+  const auto chosen =
+      releaser.Select(trainers::MedianScores(node, splits), share, trainers::kMedianRange);
   if (!chosen.ok()) return chosen.status();
   return splits[*chosen];
 }
@@ -233,18 +239,20 @@ absl::StatusOr<std::string> FixedGroups(const TinyTable& table, const Budget& ep
 
 // A split by gain, as if `range` were how unevenly a row moves gains. Class 1 has residual 1 and
 // class 0 has -1, as both have when boosting starts.
-MaybeSplit BestGain(const NodeRows& node, uint64_t range, const BudgetShare& share,
-                    PrivateReleaser& releaser) {
-  const std::vector<BinSplit> splits = node.cell.Splits(0);
+MaybeSplit BestGain(const trainers::NodeRows& node, uint64_t range,
+                    const trainers::BudgetShare& share, trainers::PrivateReleaser& releaser) {
+  const std::vector<trainers::BinSplit> splits = node.cell.Splits(0);
   std::vector<int64_t> gains;
-  for (const BinSplit& split : splits) {
+  for (const trainers::BinSplit& split : splits) {
     std::array<int64_t, 2> counts = {0, 0}, sums = {0, 0};
     for (const uint32_t row : node.rows) {
       const size_t side = split.GoesLeft(node.all.column(0)[row]) ? 0 : 1;
       ++counts[side];
-      sums[side] += node.all.labels()[row] == 1 ? kGradientSteps : -kGradientSteps;
+      sums[side] +=
+          node.all.labels()[row] == 1 ? trainers::kGradientSteps : -trainers::kGradientSteps;
     }
-    gains.push_back(GainTerm(counts[0], sums[0], {1, 10}) + GainTerm(counts[1], sums[1], {1, 10}));
+    gains.push_back(trainers::GainTerm(counts[0], sums[0], {1, 10}) +
+                    trainers::GainTerm(counts[1], sums[1], {1, 10}));
   }
   const auto chosen = releaser.Select(gains, share, range);
   if (!chosen.ok()) return chosen.status();
@@ -252,13 +260,16 @@ MaybeSplit BestGain(const NodeRows& node, uint64_t range, const BudgetShare& sha
 }
 
 // Twice the sensitivity of DPBoost's Lemma 1, at lambda = 0.1.
-constexpr auto kPaperGainRange = static_cast<uint64_t>(2 * 2.3 / (1.1 * 2.1) * kScoreUnit);
+constexpr auto kPaperGainRange =
+    static_cast<uint64_t>(2 * 2.3 / (1.1 * 2.1) * trainers::kScoreUnit);
 
 std::vector<WalkedRelease> BrokenTrainers() {
   return {
       {"gains as DPBoost's Lemma 1 bounds them", "2", kRow, 4, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const BudgetShare& share, PrivateReleaser& releaser)
-                    -> MaybeSplit { return BestGain(node, kPaperGainRange, share, releaser); })},
+       WalkTree([](const trainers::NodeRows& node, const trainers::BudgetShare& share,
+                   trainers::PrivateReleaser& releaser) -> MaybeSplit {
+         return BestGain(node, kPaperGainRange, share, releaser);
+       })},
       {"dpboost's trees that see all rows, for all of epsilon each", "3", kRow, 1, 1e-6, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
          return WalkTrainer("dpboost", OneNumber(),
@@ -266,27 +277,28 @@ std::vector<WalkedRelease> BrokenTrainers() {
              table, *epsilon.Plus(epsilon), random);
        }},
       {"candidates between the rows of the node", "2", kRow, 3, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const BudgetShare& share,
-                   PrivateReleaser& releaser) -> MaybeSplit {
-         std::vector<BinSplit> splits = node.cell.Splits(0);
+       WalkTree([](const trainers::NodeRows& node, const trainers::BudgetShare& share,
+                   trainers::PrivateReleaser& releaser) -> MaybeSplit {
+         std::vector<trainers::BinSplit> splits = node.cell.Splits(0);
          const auto rows = static_cast<int64_t>(node.rows.size());
-         std::erase_if(splits, [&](const BinSplit& split) {
-           const int64_t left = CountsLeft(node, {split})[0];
+         std::erase_if(splits, [&](const trainers::BinSplit& split) {
+           const int64_t left = trainers::CountsLeft(node, {split})[0];
            return left == 0 || left == rows;
          });
          return MedianAmong(node, splits, share, releaser);
        })},
       {"a leaf where few rows are", "2", kRow, 3, 1e-7, 1,
-       WalkTree([](const NodeRows& node, const BudgetShare& share,
-                   PrivateReleaser& releaser) -> MaybeSplit {
+       WalkTree([](const trainers::NodeRows& node, const trainers::BudgetShare& share,
+                   trainers::PrivateReleaser& releaser) -> MaybeSplit {
          if (node.rows.size() <= 1) return std::nullopt;
          return MedianAmong(node, node.cell.Splits(0), share, releaser);
        })},
       {"an exact median", "2", kRow, 3, 1e-7, 1,
-       WalkTree(
-           [](const NodeRows& node, const BudgetShare&, PrivateReleaser& releaser) -> MaybeSplit {
-             return MedianAmong(node, node.cell.Splits(0), BudgetShare::WithoutPrivacy(), releaser);
-           })},
+       WalkTree([](const trainers::NodeRows& node, const trainers::BudgetShare&,
+                   trainers::PrivateReleaser& releaser) -> MaybeSplit {
+         return MedianAmong(node, node.cell.Splits(0), trainers::BudgetShare::WithoutPrivacy(),
+                            releaser);
+       })},
       // Spends what the two sides of sspe1 may, because no row is on both.
       {"rows that grow a tree and fill it for all of epsilon each", "3", kRow, 2, 1e-6, 1,
        [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
@@ -308,11 +320,12 @@ std::vector<WalkedRelease> BrokenTrainers() {
 }
 
 TEST(TrainerTwinTest, GainsAsTheyAreBoundedHereAreFine) {
-  ExpectAsPrivateAsClaimed({"gains", "2", kRow, 4, 1e-7, 0.5,
-                            WalkTree([](const NodeRows& node, const BudgetShare& share,
-                                        PrivateReleaser& releaser) -> MaybeSplit {
-                              return BestGain(node, kGainRange, share, releaser);
-                            })});
+  ExpectAsPrivateAsClaimed(
+      {"gains", "2", kRow, 4, 1e-7, 0.5,
+       WalkTree([](const trainers::NodeRows& node, const trainers::BudgetShare& share,
+                   trainers::PrivateReleaser& releaser) -> MaybeSplit {
+         return BestGain(node, trainers::kGainRange, share, releaser);
+       })});
 }
 
 class BrokenTrainerTest : public ::testing::TestWithParam<WalkedRelease> {};

@@ -77,13 +77,13 @@ inline std::string ModelText(const Model& model) {
   return text;
 }
 
-inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema, const Settings& more,
-                               uint64_t delta_atto = 0) {
-  Settings settings = more;
+inline TinyRelease WalkTrainer(const char* algorithm, TinySchema schema,
+                               const trainers::Settings& more, uint64_t delta_atto = 0) {
+  trainers::Settings settings = more;
   const std::pair<const char*, const char*> small[] = {
       {"trees", "1"}, {"depth", "1"}, {"cuts", "1"}, {"vote", "pooled"}};
-  const Trainer* const trainer = *FindTrainer(algorithm);
-  for (const Parameter& parameter : trainer->info().parameters) {
+  const trainers::Trainer* const trainer = *trainers::FindTrainer(algorithm);
+  for (const trainers::Parameter& parameter : trainer->info().parameters) {
     for (const auto& [name, value] : small) {
       if (parameter.name == name) settings.emplace(name, value);
     }

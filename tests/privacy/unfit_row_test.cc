@@ -128,27 +128,27 @@ TEST_P(UnfitRowTest, IsNotFoundOutByTheAudit) {
   const Privatizer device = MakeDevice(GetParam(), "1");
   std::vector<LabelledRow> rows = {{{3}, 0}, {{8}, 1}};
   for (const LabelledRow& unfit : UnfitRows()) rows.push_back(unfit);
-  const AuditSubject subject = {
+  const lab::AuditSubject subject = {
       .name = "device",
       .inputs = static_cast<uint32_t>(rows.size()),
       .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
         return FirstByteSeen(device, rows[input], random);
       }};
-  ASSERT_OK_AND_ASSIGN(const AuditResult result, RunAudit(subject, {.trials = 200'000}));
+  ASSERT_OK_AND_ASSIGN(const lab::AuditResult result, lab::RunAudit(subject, {.trials = 200'000}));
   EXPECT_LE(result.epsilon_lower_bound, 1);
 }
 
 // Planted: the device that falls silent where it does not know the class, as devices did.
 TEST_P(UnfitRowTest, ThatFallsSilentIsFoundOut) {
   const Privatizer device = MakeDevice(GetParam(), "1");
-  const AuditSubject subject = {
+  const lab::AuditSubject subject = {
       .name = "silent device",
       .inputs = 2,
       .run = [&](uint32_t input, PrivateRandom& random) -> absl::StatusOr<std::string> {
         if (input == 1) return std::string(kSilence);
         return FirstByteSeen(device, {{3}, 0}, random);
       }};
-  ASSERT_OK_AND_ASSIGN(const AuditResult result, RunAudit(subject, {.trials = 20'000}));
+  ASSERT_OK_AND_ASSIGN(const lab::AuditResult result, lab::RunAudit(subject, {.trials = 20'000}));
   EXPECT_GT(result.epsilon_lower_bound, 3);
 }
 

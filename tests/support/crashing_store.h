@@ -22,9 +22,9 @@ struct WriteFault {
   bool fatal = false;  // nothing works afterwards: the process is as good as dead
 };
 
-class CrashingStore final : public Store {
+class CrashingStore final : public storage::Store {
  public:
-  CrashingStore(Store& disk, const WriteFault& fault) : disk_(disk), fault_(fault) {}
+  CrashingStore(storage::Store& disk, const WriteFault& fault) : disk_(disk), fault_(fault) {}
 
   bool dead() const { return dead_; }
 
@@ -33,7 +33,7 @@ class CrashingStore final : public Store {
     return disk_.Get(key);
   }
 
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     if (dead_) return Failed();
     if (writes_++ != fault_.write) return disk_.Apply(batch);
     if (fault_.kept) {
@@ -59,7 +59,7 @@ class CrashingStore final : public Store {
  private:
   static absl::Status Failed() { return absl::UnavailableError("the sync failed"); }
 
-  Store& disk_;
+  storage::Store& disk_;
   const WriteFault fault_;
   std::atomic<size_t> writes_{0};
   std::atomic<bool> dead_{false};

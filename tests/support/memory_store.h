@@ -20,7 +20,7 @@
 
 namespace coppice::testing {
 
-class MemoryStore final : public Store {
+class MemoryStore final : public storage::Store {
  public:
   // What Apply() returns from now on; OK is to work.
   void FailWrites(absl::Status status) {
@@ -56,7 +56,7 @@ class MemoryStore final : public Store {
     return it->second;
   }
 
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     std::unique_lock lock(mutex_);
     ++waiting_;
     changed_.notify_all();

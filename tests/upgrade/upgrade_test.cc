@@ -171,8 +171,8 @@ TEST_P(UpgradeTest, APolicyGivesWhatItGave) {
 
 TEST_P(UpgradeTest, AStoreOfALaterVersionIsRefused) {
   {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(daemon_.data_dir()));
-    StoreBatch batch;
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(daemon_.data_dir()));
+    storage::StoreBatch batch;
     batch.Put("meta/format", "99");
     ASSERT_OK(store->Apply(batch));
   }

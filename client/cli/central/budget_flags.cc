@@ -3,7 +3,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/delta.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 std::string CheckDelta(const std::string& text) {
@@ -29,4 +29,4 @@ CLI::Option* AddDeltaFlag(CLI::App& verb, const std::string& flag, std::string& 
 
 uint64_t DeltaOf(const std::string& text) { return *ParseDelta(text); }
 
-}  // namespace coppice
+}  // namespace coppice::cli

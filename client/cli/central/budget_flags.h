@@ -9,7 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace coppice {
+namespace coppice::cli {
 
 // By the rules of Budget::Parse(); of text that passed, EpsilonOf() (flags.h) is the budget.
 CLI::Option* AddBudgetFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,
@@ -20,6 +20,6 @@ CLI::Option* AddDeltaFlag(CLI::App& verb, const std::string& flag, std::string& 
 // Of text that passed the flag's check.
 uint64_t DeltaOf(const std::string& text);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_BUDGET_FLAGS_H_

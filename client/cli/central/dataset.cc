@@ -15,7 +15,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct ListFlags {
@@ -219,4 +219,4 @@ void AddDatasetCommands(CLI::App& app, Action& action) {
                                 Delete));
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

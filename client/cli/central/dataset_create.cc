@@ -16,7 +16,7 @@
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct FileFlags {
@@ -182,4 +182,4 @@ void AddDatasetUpload(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Upload);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -5,11 +5,11 @@
 
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddDatasetCreate(CLI::App& noun, Action& action);
 void AddDatasetUpload(CLI::App& noun, Action& action);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_DATASET_CREATE_H_

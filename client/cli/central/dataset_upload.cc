@@ -9,7 +9,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr size_t kMaxRows = 65'536;
@@ -175,4 +175,4 @@ absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& 
   return std::move(*response.mutable_dataset());
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

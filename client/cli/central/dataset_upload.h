@@ -20,7 +20,7 @@
 #include "common/data/table.h"
 #include "coppice/v1/dataset.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // At most 65536 rows, and about a megabyte, in one message: what a broken stream loses at most.
 size_t RowsPerBlock(size_t features);
@@ -45,6 +45,6 @@ absl::Status UploadTable(const Remote& remote, const Table& table, const UploadH
 absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
                                        bool patiently = false);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_DATASET_UPLOAD_H_

@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "client/cli/terminal/describe.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 double RhoNumber(uint64_t pico) { return static_cast<double>(pico) / 1e12; }
@@ -146,4 +146,4 @@ std::vector<Json> LedgerTable(const v1::Dataset& dataset) {
   return lines;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

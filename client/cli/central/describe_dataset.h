@@ -8,7 +8,7 @@
 #include "client/cli/terminal/output.h"
 #include "coppice/v1/dataset.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // epsilon and delta; rho as well where there is one.
 Json DescribeCost(const v1::Cost& cost);
@@ -23,6 +23,6 @@ Json DescribeDatasetWithLedger(const v1::Dataset& dataset);
 // once it is known what was made.
 std::vector<Json> LedgerTable(const v1::Dataset& dataset);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_DATASET_H_

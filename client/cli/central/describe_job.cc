@@ -11,7 +11,7 @@
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/describe.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 std::string StateText(v1::JobState state) {
@@ -162,4 +162,4 @@ std::string AlgorithmText(const v1::Algorithm& algorithm) {
   return text;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -8,7 +8,7 @@
 #include "client/cli/terminal/output.h"
 #include "coppice/v1/training.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // job first, then its model, state and cost; times are null until there are such.
 Json DescribeJob(const v1::Job& job);
@@ -24,6 +24,6 @@ Json DescribeAlgorithm(const v1::Algorithm& algorithm);
 // The same for people: a paragraph, and one for each parameter.
 std::string AlgorithmText(const v1::Algorithm& algorithm);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_DESCRIBE_JOB_H_

@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 // ---- algorithms
@@ -156,4 +156,4 @@ void AddTrainCommands(CLI::App& app, Action& action) {
                 Cancel);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -15,7 +15,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct SpecFlags {
@@ -174,4 +174,4 @@ void AddTrainSubmit(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Submit);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -5,11 +5,11 @@
 
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddTrainPreview(CLI::App& noun, Action& action);
 void AddTrainSubmit(CLI::App& noun, Action& action);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_TRAIN_SUBMIT_H_

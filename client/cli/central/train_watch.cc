@@ -13,7 +13,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 // A stream that says nothing for so long is opened anew: nobody may be there any more.
@@ -132,4 +132,4 @@ absl::Status WatchJob(const Remote& remote, const std::string& name, bool json) 
   return OutcomeOf(job);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

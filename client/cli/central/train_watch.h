@@ -11,7 +11,7 @@
 #include "client/cli/terminal/remote.h"
 #include "coppice/v1/training.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 bool HasEnded(const v1::Job& job);
 // OK if the job is done. Aborted (failed) or Cancelled with its reason, if it ended so.
@@ -27,6 +27,6 @@ absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
 // the job; otherwise one JSON object a change. The job's outcome.
 absl::Status WatchJob(const Remote& remote, const std::string& name, bool json);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_CENTRAL_TRAIN_WATCH_H_

@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct EndpointFlags {
@@ -197,4 +197,4 @@ void AddEndpointCommands(CLI::App& app, Action& action) {
   AddDelete(*noun, action);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

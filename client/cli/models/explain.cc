@@ -16,7 +16,7 @@
 #include "common/tree/render_label.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using render_internal::CharacterCount;
@@ -221,4 +221,4 @@ void AddExplain(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Explain);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -10,7 +10,7 @@
 #include "common/schema/schema.h"
 #include "coppice/v1/model.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddExplain(CLI::App& noun, Action& action);
 
@@ -21,6 +21,6 @@ Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
 std::string ExplanationText(size_t row, const v1::Prediction& prediction,
                             const v1::Explanation& explanation, const Schema& schema);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_MODELS_EXPLAIN_H_

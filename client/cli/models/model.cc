@@ -22,7 +22,7 @@
 #include "common/tree/render.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct ModelFlags {
@@ -435,4 +435,4 @@ void AddModelCommands(CLI::App& app, Action& action) {
   AddVerify(*noun, action);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -5,10 +5,10 @@
 
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddModelCommands(CLI::App& app, Action& action);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_MODELS_MODEL_H_

@@ -13,7 +13,7 @@
 #include "common/tree/explain.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 class LocalSource final : public ModelSource {
@@ -172,4 +172,4 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
                                         absl::Seconds(flags.server.timeout_seconds));
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -22,7 +22,7 @@
 #include "common/tree/model.h"
 #include "coppice/v1/model.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // "models/ID" of the curator's.
 absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
@@ -58,6 +58,6 @@ class ModelSource {
   std::shared_ptr<const Schema> schema_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_

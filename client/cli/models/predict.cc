@@ -6,7 +6,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr size_t kMaxRows = 10'000;
@@ -93,4 +93,4 @@ Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Sche
   return json;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

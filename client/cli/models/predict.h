@@ -16,7 +16,7 @@
 #include "common/data/table.h"
 #include "coppice/v1/model.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 using PredictBlock = std::function<absl::Status(const v1::StreamPredictionsRequest&,
                                                 v1::StreamPredictionsResponse&)>;
@@ -56,6 +56,6 @@ struct Score {
   }
 };
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_MODELS_PREDICT_H_

@@ -10,7 +10,7 @@
 #include "common/tree/certificate.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
   std::ifstream stream(path, std::ios::binary);
@@ -59,4 +59,4 @@ Verdict VerifyModel(const v1::Model& model) {
   return verdict;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

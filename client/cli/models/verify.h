@@ -11,7 +11,7 @@
 #include "client/cli/terminal/output.h"
 #include "coppice/v1/model.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // Twice what the curator sends of one, written out as JSON.
 inline constexpr size_t kMaxModelFileBytes = size_t{512} << 20;
@@ -28,6 +28,6 @@ struct Verdict {
 // Adds the releases up anew, and checks all else that makes a model valid.
 Verdict VerifyModel(const v1::Model& model);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_MODELS_VERIFY_H_

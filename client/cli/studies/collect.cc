@@ -19,7 +19,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct SimulateFlags {
@@ -344,4 +344,4 @@ void AddCollectCommands(CLI::App& app, Action& action) {
   AddHistory(*noun, action);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -8,7 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr size_t kMaxCallBytes = 3 << 20;
@@ -161,4 +161,4 @@ absl::Status Gateway::AnswerRows(const Privatizer& privatizer, const Policy& pol
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -24,7 +24,7 @@
 #include "client/privatizer.h"
 #include "common/data/read_table.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // The curator as a gateway needs it.
 struct GatewayLink {
@@ -91,6 +91,6 @@ class Gateway {
 // below the four megabytes that a gRPC server takes unless told otherwise. At least 1.
 size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_STUDIES_GATEWAY_H_

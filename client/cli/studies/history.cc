@@ -9,7 +9,7 @@
 #include "common/study/signature.h"
 #include "common/study/terms.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct Totals {
@@ -66,4 +66,4 @@ Json DescribeSpending(absl::Span<const JournalEntry> entries) {
   return {{"subjects", spent.size()}, {"most_epsilon_spent", Epsilon(most)}};
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -9,7 +9,7 @@
 #include "client/cli/terminal/output.h"
 #include "client/journal.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // One object a study and fingerprint: what was sent, what waits, and the epsilon of one report.
 std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
@@ -20,6 +20,6 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries);
 // How many subjects there are, and what the one that spent most has spent.
 Json DescribeSpending(absl::Span<const JournalEntry> entries);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_STUDIES_HISTORY_H_

@@ -19,7 +19,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct CreateFlags {
@@ -392,4 +392,4 @@ void AddStudyCommands(CLI::App& app, Action& action) {
       ->required();
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

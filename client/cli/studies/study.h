@@ -5,10 +5,10 @@
 
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 void AddStudyCommands(CLI::App& app, Action& action);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_STUDIES_STUDY_H_

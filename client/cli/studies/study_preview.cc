@@ -12,7 +12,7 @@
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 struct PreviewFlags {
@@ -136,4 +136,4 @@ void AddStudyPreview(CLI::App& noun, Action& action) {
   OnParsed(*verb, action, flags, Preview);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -5,11 +5,11 @@
 
 #include "client/cli/terminal/flags.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // Adds the verb to `noun`.
 void AddStudyPreview(CLI::App& noun, Action& action);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_STUDIES_STUDY_PREVIEW_H_

@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
@@ -39,4 +39,4 @@ absl::StatusOr<std::vector<std::string>> ReadTokenList(const std::string& path) 
   return tokens;
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -6,7 +6,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 std::string StateText(v1::StudyState state) {
@@ -197,4 +197,4 @@ Json DescribeModelBriefly(const v1::Model& model) {
           {"created", TimeText(model.created_unix_seconds())}};
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

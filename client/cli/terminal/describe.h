@@ -12,7 +12,7 @@
 #include "coppice/v1/model.pb.h"
 #include "coppice/v1/study.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
 std::string EnumText(absl::string_view name, absl::string_view prefix);
@@ -47,6 +47,6 @@ Json DescribeModel(const v1::Model& model);
 // A line of a list. The same members for every model.
 Json DescribeModelBriefly(const v1::Model& model);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_DESCRIBE_H_

@@ -9,7 +9,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 std::string CheckId(const std::string& id) {
@@ -111,4 +111,4 @@ CLI::Option* AddEpsilonFlag(CLI::App& verb, const std::string& flag, std::string
 
 Budget EpsilonOf(const std::string& text) { return *Budget::Parse(text); }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -18,7 +18,7 @@
 #include "client/collector/collector.h"
 #include "common/privacy/budget.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 using Action = std::function<absl::Status()>;
 
@@ -89,6 +89,6 @@ void OnParsed(CLI::App& verb, Action& action, std::shared_ptr<Flags> flags,
   });
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_FLAGS_H_

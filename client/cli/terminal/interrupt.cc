@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -21,4 +21,4 @@ void CatchInterrupts() {
 
 bool Interrupted() { return interrupted != 0; }
 
-}  // namespace coppice
+}  // namespace coppice::cli

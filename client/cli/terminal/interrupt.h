@@ -3,12 +3,12 @@
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 
-namespace coppice {
+namespace coppice::cli {
 
 // From here on the first SIGINT or SIGTERM is only noted.
 void CatchInterrupts();
 bool Interrupted();
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/printable.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 std::string Cell(const Json& value);
@@ -170,4 +170,4 @@ Progress::Progress(std::string label, uint64_t total) : label_(std::move(label))
 
 void Progress::Show(uint64_t done) { line_.Show(absl::StrCat(label_, " ", done, " of ", total_)); }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "nlohmann/json.hpp"
 
-namespace coppice {
+namespace coppice::cli {
 
 using Json = nlohmann::ordered_json;
 
@@ -85,6 +85,6 @@ class Progress {
   UpdatingLine line_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_OUTPUT_H_

@@ -5,7 +5,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 Remote::Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel)
     : channel_(channel),
@@ -42,4 +42,4 @@ absl::Status Remote::StatusOf(const grpc::Status& status) const {
   return FromGrpcStatus(status, server_);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -16,7 +16,7 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "coppice/v1/training.grpc.pb.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 class Remote {
  public:
@@ -53,6 +53,6 @@ class Remote {
   std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_REMOTE_H_

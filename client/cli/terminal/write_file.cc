@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 absl::Status WriteError(const std::string& path, int error) {
@@ -70,4 +70,4 @@ absl::Status WriteSecretAtomically(const std::string& path, absl::string_view by
   return Write(path, bytes, replace, 0600);
 }
 
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::cli {
 
 // Writes beside `path`, syncs, and gives the file its name in one step. AlreadyExists if there is
 // one and not `replace`; Unavailable if the file system says no.
@@ -17,6 +17,6 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view byte
 // The same, readable and writable by its owner alone, at every moment.
 absl::Status WriteSecretAtomically(const std::string& path, absl::string_view bytes, bool replace);
 
-}  // namespace coppice
+}  // namespace coppice::cli
 
 #endif  // COPPICE_CLIENT_CLI_TERMINAL_WRITE_FILE_H_

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // Counts that are uniform if nobody chooses.
@@ -218,4 +218,4 @@ std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees, double fal
   return alarms;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

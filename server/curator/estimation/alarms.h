@@ -32,7 +32,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "server/curator/estimation/estimator.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 inline constexpr double kFalseAlarm = 1e-4;
 
@@ -54,6 +54,6 @@ struct TreeReports {
 std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees,
                                  double false_alarm = kFalseAlarm);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_ALARMS_H_

@@ -11,7 +11,7 @@
 #include "server/curator/estimation/prune.h"
 #include "server/curator/partition/find_leaves.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // "a has b leaves and c classes, but the tree has d and the other counts e."
@@ -181,4 +181,4 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   return result;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -24,7 +24,7 @@
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // What the curator holds of one tree: the sum of the reports that answered in it, and how many.
 struct TreeSums {
@@ -95,6 +95,6 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
                                                          const PublicCounts& public_counts,
                                                          const EstimatorOptions& options);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_ESTIMATOR_H_

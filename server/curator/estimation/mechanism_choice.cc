@@ -14,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/estimation/smooth.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // A mechanism with at most this much more noise than the best may win by its size: so much more is
@@ -113,4 +113,4 @@ absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const For
   return MechanismChoice{.cost = chosen, .why = Why(chosen, quietest)};
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -20,7 +20,7 @@
 #include "common/privacy/budget.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // What a mechanism costs a study over some forest.
 struct MechanismCost {
@@ -44,6 +44,6 @@ struct MechanismChoice {
 absl::StatusOr<MechanismChoice> ChooseMechanism(const Budget& epsilon, const Forest& forest,
                                                 uint32_t classes, size_t max_payload_bytes);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_MECHANISM_CHOICE_H_

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -145,4 +145,4 @@ LeafPrediction PredictNode(const NodeEvidence& evidence, const PrivateNoise& noi
   return prediction;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

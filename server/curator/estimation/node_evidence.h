@@ -14,7 +14,7 @@
 #include "common/tree/tree.h"
 #include "server/curator/estimation/estimator.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // Sums over the leaves below one node. Borrows from NodeTable.
 struct NodeEvidence {
@@ -49,6 +49,6 @@ struct PrivateNoise {
 // (private + lambda * public) at one node: probabilities, label and standard error.
 LeafPrediction PredictNode(const NodeEvidence& evidence, const PrivateNoise& noise, double lambda);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_NODE_EVIDENCE_H_

@@ -12,7 +12,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 constexpr size_t kDraws = 64;
@@ -286,4 +286,4 @@ std::string Advice(absl::Span<const double> gains, bool with_labels) {
                       "not, and nobody need be asked.");
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

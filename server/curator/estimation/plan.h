@@ -37,7 +37,7 @@
 #include "server/curator/estimation/smooth_model.h"
 #include "server/curator/partition/partition.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct Interval {
   double low = 0;
@@ -109,6 +109,6 @@ inline constexpr double kWorthwhileGain = 0.005;
 // Whether reports help in studies with these gains, in a sentence.
 std::string Advice(absl::Span<const double> gains, bool with_labels);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_

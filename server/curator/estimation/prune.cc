@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 constexpr double kPublicOnly = std::numeric_limits<double>::infinity();
@@ -120,4 +120,4 @@ std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
   return result;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -22,7 +22,7 @@
 #include "common/tree/tree.h"
 #include "server/curator/estimation/node_evidence.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // What one node's sums say about one class against the rest.
 struct PruneStatistic {
@@ -54,6 +54,6 @@ struct PruneDepths {
 std::vector<LeafPrediction> PruneTree(const Tree& tree, const NodeTable& nodes,
                                       const PrivateNoise& noise, PruneDepths depths);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_

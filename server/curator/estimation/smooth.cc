@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/estimation/smooth_model.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 double Reports(absl::Span<const PrivateCounts> counts) {
@@ -251,4 +251,4 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   return fit;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

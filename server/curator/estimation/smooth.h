@@ -29,7 +29,7 @@
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // How likely a value of one of the model's parameters is, after all evidence.
 struct WeightedValue {
@@ -63,6 +63,6 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
                                          absl::Span<const PrivateCounts> counts, Evidence evidence,
                                          const CancelCheck& cancel = {});
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_H_

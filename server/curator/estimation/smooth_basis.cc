@@ -14,7 +14,7 @@
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using Eigen::MatrixXd;
@@ -276,4 +276,4 @@ LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) con
   return total;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -25,7 +25,7 @@
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 inline constexpr size_t kMaxLeafBasis = 2048;
 
@@ -100,6 +100,6 @@ class SmoothBasis {
   std::vector<double> label_squares_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_

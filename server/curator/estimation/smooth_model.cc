@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 struct BetaPrior {
@@ -139,4 +139,4 @@ std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
   return variance;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

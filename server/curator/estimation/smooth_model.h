@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "server/curator/estimation/smooth_basis.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // One point of the grid of hyper-parameters.
 struct Hyperparameters {
@@ -79,6 +79,6 @@ std::vector<double> PriorShape(const SmoothBasis& basis);
 std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
                                    double noise_per_report);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_

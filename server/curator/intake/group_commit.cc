@@ -12,7 +12,7 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // What a group adds to one study.
@@ -31,10 +31,10 @@ class Group {
  public:
   explicit Group(absl::Span<Submission> batches) : batches_(batches) {}
 
-  absl::Status Commit(Store& store) {
+  absl::Status Commit(storage::Store& store) {
     for (Submission& batch : batches_) Decide(batch);
     for (auto& [study, tally] : tallies_) AddUp(*study, tally);
-    const StoreBatch writes = MakeWrites();
+    const storage::StoreBatch writes = MakeWrites();
     const absl::Status stored = writes.puts().empty() ? absl::OkStatus() : store.Apply(writes);
     if (stored.ok()) {
       Publish();
@@ -87,8 +87,8 @@ class Group {
     }
   }
 
-  StoreBatch MakeWrites() const {
-    StoreBatch writes;
+  storage::StoreBatch MakeWrites() const {
+    storage::StoreBatch writes;
     for (const auto& [study, tally] : tallies_) {
       if (!IsWritten(tally)) continue;
       const Counts before = study->CountsSoFar();
@@ -156,8 +156,8 @@ class Group {
 
 }  // namespace
 
-absl::Status CommitGroup(absl::Span<Submission> group, Store& store) {
+absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store) {
   return Group(group).Commit(store);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -14,11 +14,11 @@
 #include "server/curator/intake/submission.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // Settles the outcome of every report in `group`, whose candidates it uses up.
-absl::Status CommitGroup(absl::Span<Submission> group, Store& store);
+absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_INTAKE_GROUP_COMMIT_H_

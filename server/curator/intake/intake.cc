@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "server/curator/intake/group_commit.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // Keeps the answer, drops the rest.
@@ -20,7 +20,7 @@ void Refuse(Submission& batch, absl::Status status) {
 
 }  // namespace
 
-Intake::Intake(Store& store, const Limits& limits)
+Intake::Intake(storage::Store& store, const Limits& limits)
     : store_(store), limits_(limits), committer_([this] { Run(); }) {}
 
 Intake::~Intake() {
@@ -157,4 +157,4 @@ void Intake::Complete(std::vector<Item> group) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -30,7 +30,7 @@
 #include "server/curator/intake/submission.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class Intake {
  public:
@@ -43,7 +43,7 @@ class Intake {
     bool answer_beside_commits = true;  // see StudiesLimits
   };
 
-  Intake(Store& store, const Limits& limits);
+  Intake(storage::Store& store, const Limits& limits);
   // Finishes what is queued.
   ~Intake();
   Intake(const Intake&) = delete;
@@ -80,7 +80,7 @@ class Intake {
   std::vector<Item> TakeGroup();  // under mutex_
   void Complete(std::vector<Item> group);
 
-  Store& store_;
+  storage::Store& store_;
   const Limits limits_;
   mutable std::mutex mutex_;
   // All below guarded by mutex_.
@@ -96,6 +96,6 @@ class Intake {
   std::thread committer_;  // last: starts when all else is there, and ends before it
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_INTAKE_INTAKE_H_

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // So many calls while a group was written come quickly enough to leave it to the next ones.
@@ -94,4 +94,4 @@ void ReplyDispatcher::EndGroups() {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

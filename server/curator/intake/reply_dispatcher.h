@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "server/curator/intake/submission.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct CommittedGroup {
   std::vector<Submission> batches;
@@ -71,6 +71,6 @@ class ReplyDispatcher {
   std::thread thread_;  // last: starts when all else is there
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_

@@ -12,7 +12,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class ReportBatch {
  public:
@@ -64,6 +64,6 @@ class ReportBatch {
   std::vector<Report> reports_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_

@@ -10,7 +10,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/study/ticket.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // What is against every report of a batch alike; kAccepted if nothing is.
@@ -94,4 +94,4 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   return batch;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -16,7 +16,7 @@
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct Submission {
   // A report that nothing speaks against but that its ticket may be spent, which the committer
@@ -45,6 +45,6 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
                         ReportBatch reports, const TicketAuthority& authority,
                         int64_t now_unix_seconds);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_INTAKE_SUBMISSION_H_

@@ -13,7 +13,7 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // An endorsement counts from a day before it is made, so that devices whose clocks are behind
@@ -34,7 +34,8 @@ std::string NameOf(const PublicKey& key) {
 
 absl::StatusOr<SigningKey> KeyOfSeed(absl::string_view bytes) {
   SigningKey::Seed seed;
-  if (bytes.size() != seed.size()) return CorruptRecord(kManifestKeyKey, "has no key's length");
+  if (bytes.size() != seed.size())
+    return storage::CorruptRecord(kManifestKeyKey, "has no key's length");
   std::copy(bytes.begin(), bytes.end(), seed.begin());
   return SigningKey::FromSeed(seed);
 }
@@ -43,30 +44,31 @@ absl::StatusOr<StoredKey> DecodeKey(const v1::ManifestKeyRecord& record) {
   const auto public_key = ParsePublicKeyBytes(record.public_key());
   const auto endorsements = FromProto(record.endorsements());
   if (!public_key.ok() || !endorsements.ok()) {
-    return CorruptRecord(kManifestKeyKey, "has a field of a wrong length");
+    return storage::CorruptRecord(kManifestKeyKey, "has a field of a wrong length");
   }
   StoredKey stored{.public_key = *public_key, .key = {}, .endorsements = *endorsements};
   if (!stored.endorsements.empty() && stored.endorsements.back().key != *public_key) {
-    return CorruptRecord(kManifestKeyKey, "has endorsements of another key");
+    return storage::CorruptRecord(kManifestKeyKey, "has endorsements of another key");
   }
   if (record.seed().empty()) return stored;
   COPPICE_ASSIGN_OR_RETURN(stored.key, KeyOfSeed(record.seed()));
   if (stored.key->public_key() != *public_key) {
-    return CorruptRecord(kManifestKeyKey, "has a public key that is not its private one's");
+    return storage::CorruptRecord(kManifestKeyKey,
+                                  "has a public key that is not its private one's");
   }
   return stored;
 }
 
-absl::StatusOr<std::optional<StoredKey>> LoadKey(const Store& store) {
+absl::StatusOr<std::optional<StoredKey>> LoadKey(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(kManifestKeyKey));
   if (!bytes.has_value()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const auto record,
-                           ParseRecord<v1::ManifestKeyRecord>(kManifestKeyKey, *bytes));
+                           storage::ParseRecord<v1::ManifestKeyRecord>(kManifestKeyKey, *bytes));
   COPPICE_ASSIGN_OR_RETURN(StoredKey stored, DecodeKey(record));
   return stored;
 }
 
-absl::Status SaveKey(Store& store, const StoredKey& stored) {
+absl::Status SaveKey(storage::Store& store, const StoredKey& stored) {
   v1::ManifestKeyRecord record;
   if (stored.key.has_value()) {
     record.mutable_seed()->assign(stored.key->seed().begin(), stored.key->seed().end());
@@ -75,7 +77,7 @@ absl::Status SaveKey(Store& store, const StoredKey& stored) {
   for (const KeyEndorsement& step : stored.endorsements) {
     *record.add_endorsements() = ToProto(step);
   }
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(std::string(kManifestKeyKey), record.SerializeAsString());
   return store.Apply(batch);
 }
@@ -140,10 +142,12 @@ absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_
 
 }  // namespace
 
-absl::Status ManifestAuthority::CheckStored(const Store& store) { return LoadKey(store).status(); }
+absl::Status ManifestAuthority::CheckStored(const storage::Store& store) {
+  return LoadKey(store).status();
+}
 
 absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
-    Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
+    storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));
   const auto opened = [](const SigningKey& key, const StoredKey& from) {
     return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(key, from.endorsements));
@@ -188,4 +192,4 @@ void ManifestAuthority::Forget(absl::string_view study) {
   signed_.erase(std::string(study));
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

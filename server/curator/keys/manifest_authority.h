@@ -26,7 +26,7 @@
 #include "common/study/signature.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // The keys that an operator gives, all of them optional.
 struct SigningKeys {
@@ -46,12 +46,12 @@ class ManifestAuthority {
  public:
   // Finds the key in the store or among `given`, or makes one. A rotation that was done already is
   // not done again, so the same keys may be given at every start.
-  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(Store& store,
+  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(storage::Store& store,
                                                                  const SigningKeys& given,
                                                                  int64_t now_unix_seconds);
 
   // DataLoss if the store's record does not parse or fit. Changes nothing.
-  static absl::Status CheckStored(const Store& store);
+  static absl::Status CheckStored(const storage::Store& store);
 
   const CuratorKeys& keys() const { return keys_; }
 
@@ -74,6 +74,6 @@ class ManifestAuthority {
   absl::flat_hash_map<std::string, std::shared_ptr<const SignedManifest>> signed_;  // by study
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_KEYS_MANIFEST_AUTHORITY_H_

@@ -19,7 +19,7 @@
 #include "absl/numeric/int128.h"
 #include "server/curator/keys/ticket_authority.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class SpentTickets {
  public:
@@ -54,6 +54,6 @@ class SpentTickets {
   size_t size_ = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_KEYS_SPENT_TICKETS_H_

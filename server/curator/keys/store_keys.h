@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 inline constexpr absl::string_view kTicketKeyKey = "meta/ticket_key";
 inline constexpr absl::string_view kManifestKeyKey = "meta/manifest_key";
@@ -40,6 +40,6 @@ inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
                       kSerialsSuffix);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_KEYS_STORE_KEYS_H_

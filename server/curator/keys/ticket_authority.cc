@@ -19,7 +19,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/keys/store_keys.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // Each keeps its use of the curator's key apart from every other one.
@@ -139,7 +139,7 @@ void TicketAuthority::DerivedKeys::Keep(const Fingerprint& fingerprint, const Ke
   keys_.insert_or_assign(fingerprint, keys);
 }
 
-absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
+absl::StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
   std::array<uint8_t, sizeof(uint64_t)> run{};
   COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(run)));
   const uint64_t run_number = std::bit_cast<uint64_t>(run) & ~kTokenRun;
@@ -153,7 +153,7 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(Store& store) {
     return TicketAuthority(key, run_number);
   }
   COPPICE_RETURN_IF_ERROR(FillRandom(absl::MakeSpan(key)));
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), std::string(key.begin(), key.end()));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   return TicketAuthority(key, run_number);
@@ -266,4 +266,4 @@ absl::StatusOr<std::vector<std::optional<TicketSerial>>> TicketAuthority::Recogn
   return Verify(tickets, keys);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

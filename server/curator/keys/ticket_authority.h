@@ -50,7 +50,7 @@
 #include "common/study/ticket.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // The run that issued a ticket, and below it (64 bits) how many that run had issued before.
 using TicketSerial = absl::uint128;
@@ -58,7 +58,7 @@ using TicketSerial = absl::uint128;
 class TicketAuthority {
  public:
   // Loads the key from the store, or makes one and stores it.
-  static absl::StatusOr<TicketAuthority> Open(Store& store);
+  static absl::StatusOr<TicketAuthority> Open(storage::Store& store);
 
   absl::StatusOr<std::vector<Ticket>> Issue(const Fingerprint& fingerprint, size_t count) const;
   // The ticket of each of `tokens`, in their order. InvalidArgument if one has another length or
@@ -111,6 +111,6 @@ class TicketAuthority {
   std::unique_ptr<DerivedKeys> derived_ = std::make_unique<DerivedKeys>();
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_KEYS_TICKET_AUTHORITY_H_

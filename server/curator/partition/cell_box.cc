@@ -4,7 +4,7 @@
 
 #include "server/curator/partition/split_search.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 double CategoryLength(size_t remaining, size_t all) {
@@ -60,4 +60,4 @@ double CellBox::middle(size_t feature) const {
   return Midpoint(edges_[feature].low, edges_[feature].high);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

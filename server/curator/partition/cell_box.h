@@ -18,7 +18,7 @@
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class CellBox {
  public:
@@ -44,6 +44,6 @@ class CellBox {
   std::vector<Edge> edges_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_CELL_BOX_H_

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace coppice {
+namespace coppice::curator {
 
 CellRows::CellRows(const Table& rows, bool sorted)
     : rows_(rows),
@@ -53,4 +53,4 @@ void CellRows::StablePartition(std::vector<uint32_t>& order, RowRange cell) {
   std::copy(right_.begin(), right_.end(), order.begin() + static_cast<std::ptrdiff_t>(next));
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -16,7 +16,7 @@
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct RowRange {
   size_t begin = 0;
@@ -53,6 +53,6 @@ class CellRows {
   std::vector<uint32_t> right_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_CELL_ROWS_H_

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace coppice {
+namespace coppice::curator {
 
 std::vector<uint32_t> FindLeaves(const Tree& tree, const Table& rows) {
   std::vector<uint32_t> leaves(rows.num_rows());
@@ -14,4 +14,4 @@ std::vector<uint32_t> FindLeaves(const Tree& tree, const Table& rows) {
   return leaves;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -9,11 +9,11 @@
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // `rows` must fit the schema that the tree was created for.
 std::vector<uint32_t> FindLeaves(const Tree& tree, const Table& rows);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_FIND_LEAVES_H_

@@ -10,7 +10,7 @@
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/hybrid_grower.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 struct Size {
@@ -174,4 +174,4 @@ absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
   return Sized(options, sizes[chosen]);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

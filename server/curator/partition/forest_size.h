@@ -28,7 +28,7 @@
 #include "common/privacy/budget.h"
 #include "server/curator/partition/partition.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 inline constexpr size_t kManyPublicRows = 1200;
 // How many trees to grow if nobody says; more where reports alone decide, which costs no privacy.
@@ -47,6 +47,6 @@ absl::StatusOr<PartitionOptions> ChooseForestSize(const Table& public_rows,
                                                   double expected_information,
                                                   const CancelCheck& cancel = {});
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_FOREST_SIZE_H_

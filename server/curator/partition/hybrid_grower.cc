@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/partition/split_search.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // Decreases of rows * entropy within this are level, so that the last bit of a sum decides nothing.
@@ -384,4 +384,4 @@ absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uin
   return HybridGrower(rows, drawn, options, random, cancel).Grow();
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

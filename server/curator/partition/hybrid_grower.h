@@ -29,7 +29,7 @@
 #include "common/tree/tree.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // The public rows in the form that cuts are searched in, made once a forest.
 class HybridRows {
@@ -77,6 +77,6 @@ absl::StatusOr<Tree> GrowHybridTree(const HybridRows& rows, absl::Span<const uin
                                     const HybridOptions& options, PublicRandom& random,
                                     const CancelCheck& cancel = {});
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_HYBRID_GROWER_H_

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // rows * impurity of `rows` rows whose class k has count(k) rows: what both functions below add up.
@@ -51,4 +51,4 @@ double ImpurityDecrease(Criterion criterion, absl::Span<const uint64_t> all,
          static_cast<double>(rows);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "server/curator/partition/partition.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // Rows of each class.
 using ClassCounts = std::vector<uint64_t>;
@@ -24,6 +24,6 @@ double Impurity(Criterion criterion, absl::Span<const uint64_t> counts);
 double ImpurityDecrease(Criterion criterion, absl::Span<const uint64_t> all,
                         absl::Span<const uint64_t> left);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_IMPURITY_H_

@@ -11,7 +11,7 @@
 #include "server/curator/partition/partition_grower.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 constexpr uint32_t kMaxTrees = 1024;
@@ -130,4 +130,4 @@ absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOp
   return forest;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

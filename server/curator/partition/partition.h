@@ -39,7 +39,7 @@
 #include "common/data/table.h"
 #include "common/tree/tree.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class HybridRows;  // hybrid_grower.h
 
@@ -78,6 +78,6 @@ absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const Partitio
 absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,
                                      const CancelCheck& cancel = {});
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_

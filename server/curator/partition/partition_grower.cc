@@ -10,7 +10,7 @@
 #include "server/curator/partition/cell_rows.h"
 #include "server/curator/partition/split_search.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // A node that is still to be cut or left a leaf.
@@ -142,4 +142,4 @@ absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& 
   return Grower(public_rows, options, random, cancel).Grow();
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -10,12 +10,12 @@
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // InvalidArgument if the tree would have more than kMaxNodes nodes.
 absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
                               PublicRandom& random, const CancelCheck& cancel);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_PARTITION_GROWER_H_

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <random>
 
-namespace coppice {
+namespace coppice::curator {
 
 class PublicRandom {
  public:
@@ -44,6 +44,6 @@ class PublicRandom {
   std::mt19937_64 generator_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_PUBLIC_RANDOM_H_

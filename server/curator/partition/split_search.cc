@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "common/schema/number.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // Keeps the better of two, the earlier on a tie; whether that is the candidate.
@@ -177,4 +177,4 @@ absl::optional<Split> SplitSearch::MostFrequentCategory(uint32_t feature) {
   return best;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

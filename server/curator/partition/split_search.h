@@ -20,7 +20,7 @@
 #include "common/tree/tree.h"
 #include "server/curator/partition/impurity.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 inline constexpr double kTie = 1e-12;
 
@@ -75,6 +75,6 @@ class SplitSearch {
   ClassCounts left_and_missing_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_

@@ -8,7 +8,7 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // The ID of a key "KIND/ID/".
@@ -18,7 +18,7 @@ absl::string_view IdOfKey(absl::string_view key, absl::string_view prefix) {
 
 }  // namespace
 
-absl::Status Catalog::Load(const Store& store) {
+absl::Status Catalog::Load(const storage::Store& store) {
   COPPICE_RETURN_IF_ERROR(
       store.Scan(kStudyPrefix, [&](absl::string_view key, absl::string_view bytes) {
         COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study,
@@ -110,4 +110,4 @@ absl::Status Catalog::CheckUnused(absl::string_view id) const {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

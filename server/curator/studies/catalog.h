@@ -20,12 +20,12 @@
 #include "server/curator/study/study_info.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 class Catalog {
  public:
   // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
-  absl::Status Load(const Store& store);
+  absl::Status Load(const storage::Store& store);
 
   void Add(std::shared_ptr<Study> study);
   // Leaves a tombstone.
@@ -55,6 +55,6 @@ class Catalog {
   absl::btree_map<std::string, std::string> tombstones_;            // id to request id
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_

@@ -10,7 +10,7 @@
 #include "common/tree/collapse.h"
 #include "server/curator/estimation/smooth.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
@@ -98,4 +98,4 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

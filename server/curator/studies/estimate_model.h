@@ -11,7 +11,7 @@
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/study/study.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // Estimates `study` from its sums as they are now. `basis` is that of its forest and public rows;
 // only kSmooth needs it. Asks `cancel` before each tree, and in between.
@@ -19,6 +19,6 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
                                     const SmoothBasis* basis, const EstimatorOptions& options,
                                     const CancelCheck& cancel);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_ESTIMATE_MODEL_H_

@@ -8,7 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 bool GoesByPublicLabels(const EstimatorOptions& options) {
@@ -57,8 +57,9 @@ absl::Status CheckGivesModel(const Study& study) {
   return CheckEnoughReports(study.Info());
 }
 
-absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view study,
-                                    const EstimatorOptions& options) {
+absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
+                                            absl::string_view study,
+                                            const EstimatorOptions& options) {
   const std::string& estimator = existing.model->certificate().estimator;
   if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
     return existing;
@@ -68,4 +69,4 @@ absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view
                                                estimator));
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

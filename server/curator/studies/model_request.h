@@ -11,7 +11,7 @@
 #include "server/curator/study/study.h"
 #include "server/models/models.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // `asked`; a study whose public labels were said to be missing or not to be trusted goes by its
 // reports alone, and what cannot is InvalidArgument.
@@ -23,9 +23,10 @@ absl::Status CheckGivesModel(const Study& study);
 
 // `existing`, which has the id that was asked for, if it is what was asked for: then the request
 // came again. Else AlreadyExists.
-absl::StatusOr<ModelInfo> SameModel(const ModelInfo& existing, absl::string_view study,
-                                    const EstimatorOptions& options);
+absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
+                                            absl::string_view study,
+                                            const EstimatorOptions& options);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_MODEL_REQUEST_H_

@@ -4,7 +4,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study,
                            int64_t unix_seconds) {
@@ -15,7 +15,7 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study,
   return record.SerializeAsString();
 }
 
-absl::Status ModelsWithLostReports::Load(const Store& store) {
+absl::Status ModelsWithLostReports::Load(const storage::Store& store) {
   return store.Scan(kOutlivedPrefix, [this](absl::string_view key, absl::string_view bytes) {
     return Add(key, bytes);
   });
@@ -23,7 +23,7 @@ absl::Status ModelsWithLostReports::Load(const Store& store) {
 
 absl::Status ModelsWithLostReports::Add(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::OutlivedModelRecord record,
-                           ParseRecord<v1::OutlivedModelRecord>(key, bytes));
+                           storage::ParseRecord<v1::OutlivedModelRecord>(key, bytes));
   reports_[std::string(key)] = record.model_reports();
   return absl::OkStatus();
 }
@@ -33,4 +33,4 @@ bool ModelsWithLostReports::Has(const ModelReports& model) const {
   return found != reports_.end() && found->second == model.reports;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

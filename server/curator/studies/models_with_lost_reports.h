@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // What a model of a study says of the reports that it rests on.
 struct ModelReports {
@@ -42,7 +42,7 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, in
 
 class ModelsWithLostReports {
  public:
-  absl::Status Load(const Store& store);
+  absl::Status Load(const storage::Store& store);
   // One record more.
   absl::Status Add(absl::string_view key, absl::string_view bytes);
 
@@ -52,6 +52,6 @@ class ModelsWithLostReports {
   std::map<std::string, uint64_t> reports_;  // that the model names, by key
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_

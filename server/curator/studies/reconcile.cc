@@ -12,7 +12,7 @@
 #include "server/curator/study/study_record.h"
 #include "server/models/model_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t count,
@@ -21,12 +21,12 @@ absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t cou
                                           " ", count, ", ", other, " ", other_count));
 }
 
-std::vector<ModelReports> ReportsOfModels(const Models& models) {
+std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
   std::vector<ModelReports> all;
   Page page{.size = 1000, .after = ""};
   for (;;) {
-    const std::vector<ModelInfo> some = models.List("", page);
-    for (const ModelInfo& info : some) {
+    const std::vector<models::ModelInfo> some = models.List("", page);
+    for (const models::ModelInfo& info : some) {
       absl::StatusOr<std::string> study = ParseName(kStudies, info.source);
       if (!study.ok()) continue;  // of a job
       all.push_back({.study = *std::move(study),
@@ -68,7 +68,7 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 }
 
 absl::Status ReconcileModels(
-    const Models& models, const ModelsWithLostReports& outlived,
+    const models::Models& models, const ModelsWithLostReports& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
   for (const ModelReports& model : ReportsOfModels(models)) {
     if (outlived.Has(model)) continue;
@@ -78,7 +78,8 @@ absl::Status ReconcileModels(
   return absl::OkStatus();
 }
 
-absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts) {
+absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
+                             const Counts& counts) {
   const std::string key = CountsKey(study);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
   if (!bytes.has_value()) return Differ(study, "answered", counts.answered, "records of it", 0);
@@ -91,4 +92,4 @@ absl::Status ReconcileStored(const Store& store, absl::string_view study, const 
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

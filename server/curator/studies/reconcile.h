@@ -19,7 +19,7 @@
 #include "server/models/models.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // What is known of one study at one moment between two groups of reports.
 struct StudyTotals {
@@ -54,13 +54,14 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
 // and models are built: all models are read before the first study is, a study's reports only grow,
 // and each model was made of reports that were accepted before.
 absl::Status ReconcileModels(
-    const Models& models, const ModelsWithLostReports& outlived,
+    const models::Models& models, const ModelsWithLostReports& outlived,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of);
 
 // Accepted, duplicate and rejected are in the store as in memory, if `counts` is what it should
 // hold.
-absl::Status ReconcileStored(const Store& store, absl::string_view study, const Counts& counts);
+absl::Status ReconcileStored(const storage::Store& store, absl::string_view study,
+                             const Counts& counts);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_RECONCILE_H_

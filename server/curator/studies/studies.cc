@@ -27,7 +27,7 @@
 #include "server/models/model_record.h"
 #include "server/storage/store_format.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // All of it was fixed when the study was made, so it is the first of its sequence.
@@ -44,7 +44,7 @@ Manifest ManifestOf(const StudyDefinition& definition) {
 
 class StoredStudies final : public Studies {
  public:
-  StoredStudies(Store& store, Models& models, std::function<int64_t()> clock,
+  StoredStudies(storage::Store& store, models::Models& models, std::function<int64_t()> clock,
                 TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
                 const StudiesLimits& limits)
       : store_(store),
@@ -74,7 +74,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                              MakeStudyFacts(spec, id, clock_(), cancel));
     StudyProgress progress = NoProgress(definition);
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
     batch.Put(CountsKey(id), EncodeCounts(progress.counts));
     batch.Put(RowsKey(id), EncodeRows(*spec.public_rows));
@@ -108,7 +108,7 @@ class StoredStudies final : public Studies {
   absl::Status Delete(absl::string_view id) override {
     const std::lock_guard lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
-    COPPICE_ASSIGN_OR_RETURN(const ModelClaim removal,
+    COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim removal,
                              models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
     return intake_.RunOnCommitter([&] { return Erase(*study); });
   }
@@ -174,15 +174,16 @@ class StoredStudies final : public Studies {
   }
 
   using Studies::BuildModel;
-  absl::StatusOr<ModelInfo> BuildModel(absl::string_view study_id, absl::string_view model_id,
-                                       const EstimatorOptions& asked,
-                                       const CancelCheck& cancel) override {
+  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study_id,
+                                               absl::string_view model_id,
+                                               const EstimatorOptions& asked,
+                                               const CancelCheck& cancel) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
     COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
-    COPPICE_RETURN_IF_ERROR(CheckNewId("model_id", model_id));
+    COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", model_id));
     const std::lock_guard lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());
-    const absl::StatusOr<ModelInfo> existing = models_.Get(model_id);
+    const absl::StatusOr<models::ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
     // Deleted while this waited for its turn.
     if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
@@ -249,7 +250,8 @@ class StoredStudies final : public Studies {
   }
 
   // Between groups. Of a study that was deleted meanwhile nothing may be written.
-  absl::Status StoreLife(Study& study, const StudyLife& next, StoreBatch batch = {}) const {
+  absl::Status StoreLife(Study& study, const StudyLife& next,
+                         storage::StoreBatch batch = {}) const {
     if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study.id()).status();
     if (next != study.Life())
@@ -263,7 +265,7 @@ class StoredStudies final : public Studies {
   absl::Status Retire(Study& study) {
     const std::unique_lock lock(change_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return absl::OkStatus();
-    StoreBatch batch;
+    storage::StoreBatch batch;
     for (const std::string& prefix :
          {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
       batch.DeletePrefix(prefix);
@@ -277,7 +279,7 @@ class StoredStudies final : public Studies {
   // Between groups: the rejections that no group has taken along. While the store may hold more of
   // a study than memory does, its counts are written with everything else or not at all.
   absl::Status StoreCounts() const {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     std::vector<std::shared_ptr<Study>> studies = catalog_.All();
     std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
       return !study->counts_are_behind || study->store_is_behind;
@@ -330,9 +332,10 @@ class StoredStudies final : public Studies {
 
   absl::Status Erase(Study& study) {
     const std::string& id = study.id();
-    StoreBatch batch;
-    for (const std::string& prefix : {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id),
-                                      SpentPrefix(id), StudyModelsPrefix(id), OutlivedPrefix(id)}) {
+    storage::StoreBatch batch;
+    for (const std::string& prefix :
+         {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id), SpentPrefix(id),
+          models::StudyModelsPrefix(id), OutlivedPrefix(id)}) {
       batch.DeletePrefix(prefix);
     }
     batch.Put(TombstoneKey(id), EncodeTombstone(study.definition().request_id, clock_()));
@@ -347,13 +350,14 @@ class StoredStudies final : public Studies {
 
   absl::StatusOr<std::string> ChooseId(const std::string& wanted) const {
     if (!wanted.empty()) COPPICE_RETURN_IF_ERROR(catalog_.CheckUnused(wanted));
-    return IdOrRandom(wanted);
+    return models::IdOrRandom(wanted);
   }
 
-  absl::StatusOr<ModelInfo> MakeModel(Study& study, const std::string& wanted,
-                                      const EstimatorOptions& options, const CancelCheck& cancel) {
-    COPPICE_ASSIGN_OR_RETURN(std::string id, IdOrRandom(wanted));
-    COPPICE_ASSIGN_OR_RETURN(const ModelClaim claim, models_.Claim(id));
+  absl::StatusOr<models::ModelInfo> MakeModel(Study& study, const std::string& wanted,
+                                              const EstimatorOptions& options,
+                                              const CancelCheck& cancel) {
+    COPPICE_ASSIGN_OR_RETURN(std::string id, models::IdOrRandom(wanted));
+    COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim claim, models_.Claim(id));
     COPPICE_ASSIGN_OR_RETURN(const Table rows, LoadRows(store_, study));
     const StudyLife life = study.Life();  // before the sums: if it is sealed, they are final
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -363,16 +367,16 @@ class StoredStudies final : public Studies {
     }
     COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options, cancel));
     COPPICE_RETURN_IF_ERROR(cancel());
-    ModelInfo info{.id = std::move(id),
-                   .source = MakeName(kStudies, study.id()),
-                   .created_unix_seconds = clock_(),
-                   .model = std::make_shared<const Model>(std::move(model))};
+    models::ModelInfo info{.id = std::move(id),
+                           .source = MakeName(kStudies, study.id()),
+                           .created_unix_seconds = clock_(),
+                           .model = std::make_shared<const Model>(std::move(model))};
     if (life.state == StudyState::kOpen) {
       COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
       return info;
     }
-    StoreBatch batch;
-    Models::Put(info, batch);
+    storage::StoreBatch batch;
+    models::Models::Put(info, batch);
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
         [&] { return StoreLife(study, Built(life, info.id), std::move(batch)); }));
     models_.Publish(info);
@@ -393,8 +397,8 @@ class StoredStudies final : public Studies {
 
   static constexpr size_t kMaxBases = 16;  // of up to some 30 megabytes
 
-  Store& store_;
-  Models& models_;
+  storage::Store& store_;
+  models::Models& models_;
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
   const std::unique_ptr<ManifestAuthority> manifests_;
@@ -412,11 +416,12 @@ class StoredStudies final : public Studies {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& models,
+absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store,
+                                                       models::Models& models,
                                                        std::function<int64_t()> clock,
                                                        const SigningKeys& signing_keys,
                                                        const StudiesLimits& limits) {
-  COPPICE_RETURN_IF_ERROR(OpenFormat(store));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
   COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
                            ManifestAuthority::Open(store, signing_keys, clock()));
@@ -426,4 +431,4 @@ absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(Store& store, Models& mod
   return studies;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

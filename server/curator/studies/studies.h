@@ -46,7 +46,7 @@
 #include "server/models/models.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct StudiesLimits {
   size_t queued_bytes = size_t{64} << 20;  // of reports that wait to be committed
@@ -61,7 +61,8 @@ class Studies {
   // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
   // what is built, and must outlive the studies. `clock` returns seconds since 1970: it dates
   // records, and says when a study's time is over.
-  static absl::StatusOr<std::unique_ptr<Studies>> Open(Store& store, Models& models,
+  static absl::StatusOr<std::unique_ptr<Studies>> Open(storage::Store& store,
+                                                       models::Models& models,
                                                        std::function<int64_t()> clock,
                                                        const SigningKeys& signing_keys = {},
                                                        const StudiesLimits& limits = {});
@@ -118,11 +119,12 @@ class Studies {
   // Building is post-processing and may be repeated, also while the study is open. The first model
   // of a sealed study is its final one, and stored in one step with that. FailedPrecondition below
   // the study's minimum of reports. Nothing is built if `cancel` stops it.
-  virtual absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
-                                               const EstimatorOptions& options,
-                                               const CancelCheck& cancel) = 0;
-  absl::StatusOr<ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
-                                       const EstimatorOptions& options) {
+  virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
+                                                       absl::string_view model_id,
+                                                       const EstimatorOptions& options,
+                                                       const CancelCheck& cancel) = 0;
+  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study, absl::string_view model_id,
+                                               const EstimatorOptions& options) {
     return BuildModel(study, model_id, options, CancelCheck());
   }
 
@@ -147,6 +149,6 @@ class Studies {
   virtual void Drain() = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_STUDIES_H_

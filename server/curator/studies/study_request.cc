@@ -12,11 +12,11 @@
 #include "server/curator/study/study_record.h"
 #include "server/models/ids.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 absl::Status ValidateRequest(const StudySpec& spec) {
-  COPPICE_RETURN_IF_ERROR(CheckRequestId(spec.request_id));
-  COPPICE_RETURN_IF_ERROR(CheckNewId("study_id", spec.id));
+  COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
+  COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", spec.id));
   if (spec.public_rows == nullptr || spec.public_rows->num_rows() == 0) {
     return absl::InvalidArgumentError("public_rows: needs at least one row");
   }
@@ -122,4 +122,4 @@ absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std:
   return definition;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

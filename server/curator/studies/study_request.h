@@ -12,7 +12,7 @@
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // InvalidArgument unless the ids are well-formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
@@ -27,6 +27,6 @@ absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std:
                                                int64_t created_unix_seconds,
                                                const CancelCheck& cancel = {});
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_

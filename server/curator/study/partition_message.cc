@@ -3,7 +3,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 v1::SplitRule ToProto(SplitRule rule) {
@@ -78,4 +78,4 @@ absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
                           .use_labels = !proto.ignore_labels()};
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

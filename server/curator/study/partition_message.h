@@ -7,7 +7,7 @@
 #include "coppice/v1/study.pb.h"
 #include "server/curator/partition/partition.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 v1::PartitionOptions ToProto(const PartitionOptions& options);
 
@@ -15,6 +15,6 @@ v1::PartitionOptions ToProto(const PartitionOptions& options);
 // are checked where the partition is grown.
 absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_PARTITION_MESSAGE_H_

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace coppice {
+namespace coppice::curator {
 
 class ReportRate {
  public:
@@ -29,6 +29,6 @@ class ReportRate {
   uint64_t taken_ = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_REPORT_RATE_H_

@@ -7,7 +7,7 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed) {
   StudyDefinition definition;
@@ -169,4 +169,4 @@ void Study::MarkDeleted() {
   progress_.deleted = true;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

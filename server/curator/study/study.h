@@ -26,7 +26,7 @@
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_life.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct StudyDefinition {
   std::shared_ptr<const Terms> terms;
@@ -139,6 +139,6 @@ class Study {
   SpentTickets spent_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_H_

@@ -18,7 +18,7 @@
 #include "server/curator/estimation/alarms.h"
 #include "server/curator/partition/partition.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 // Stable numbers: the wire and the metrics use them. See docs/protocol.md for the retry rules.
 enum class ReportOutcome : uint8_t {
@@ -82,6 +82,6 @@ struct StudyInfo {
 // known to be counted: the caller retries the same bytes.
 using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_

@@ -12,7 +12,7 @@
 
 #include "server/curator/study/study_info.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 struct StudyLife {
   StudyState state = StudyState::kOpen;
@@ -54,6 +54,6 @@ inline StudyLife Retired(StudyLife life) {
   return life;
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_LIFE_H_

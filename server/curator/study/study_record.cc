@@ -15,7 +15,7 @@
 #include "server/curator/study/partition_message.h"
 #include "server/storage/store_record.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 // The states of the wire are ours.
@@ -28,10 +28,11 @@ absl::StatusOr<StudyDefinition> DecodeFacts(absl::string_view id, v1::StudyRecor
   absl::StatusOr<StudyDefinition> definition =
       DefinitionFromTerms(std::move(*record.mutable_terms()),
                           PackTrees({record.trees().begin(), record.trees().end()}));
-  if (!definition.ok()) return CorruptRecord(key, definition.status().message());
-  if (definition->terms->study != id) return CorruptRecord(key, "has the terms of another study");
+  if (!definition.ok()) return storage::CorruptRecord(key, definition.status().message());
+  if (definition->terms->study != id)
+    return storage::CorruptRecord(key, "has the terms of another study");
   const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
-  if (!partition.ok()) return CorruptRecord(key, "has an unknown split rule or criterion");
+  if (!partition.ok()) return storage::CorruptRecord(key, "has an unknown split rule or criterion");
   definition->partition = *partition;
   definition->created_unix_seconds = record.created_unix_seconds();
   definition->public_rows = record.public_rows();
@@ -47,16 +48,16 @@ absl::StatusOr<StudyDefinition> DecodeFacts(absl::string_view id, v1::StudyRecor
 
 absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecord& record) {
   if (record.state() < v1::STUDY_STATE_OPEN || record.state() > v1::STUDY_STATE_BUILT) {
-    return CorruptRecord(key, "has an unknown state");
+    return storage::CorruptRecord(key, "has an unknown state");
   }
   if (record.expired() && record.state() == v1::STUDY_STATE_OPEN) {
-    return CorruptRecord(key, "is open although its time was over");
+    return storage::CorruptRecord(key, "is open although its time was over");
   }
   if (record.retired() && record.state() == v1::STUDY_STATE_OPEN) {
-    return CorruptRecord(key, "is open although it is retired");
+    return storage::CorruptRecord(key, "is open although it is retired");
   }
   if (record.final_model().empty() != (record.state() != v1::STUDY_STATE_BUILT)) {
-    return CorruptRecord(key, "is built without a final model, or has one and is not");
+    return storage::CorruptRecord(key, "is built without a final model, or has one and is not");
   }
   return StudyLife{.state = static_cast<StudyState>(record.state()),
                    .sealed_unix_seconds = record.sealed_unix_seconds(),
@@ -69,18 +70,20 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
 absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
   uint32_t tree = 0;
   if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
-    return CorruptRecord(key, "is of a tree that the study does not have");
+    return storage::CorruptRecord(key, "is of a tree that the study does not have");
   }
   return tree;
 }
 
 // Replaces the sums that have a record: a tree without a report has none.
-absl::Status LoadSums(const Store& store, absl::string_view id, std::vector<SharedSums>& sums) {
+absl::Status LoadSums(const storage::Store& store, absl::string_view id,
+                      std::vector<SharedSums>& sums) {
   return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(const uint32_t tree, TreeOfKey(id, key, sums.size()));
-    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record, ParseRecord<v1::SumsRecord>(key, bytes));
+    COPPICE_ASSIGN_OR_RETURN(const v1::SumsRecord record,
+                             storage::ParseRecord<v1::SumsRecord>(key, bytes));
     if (static_cast<size_t>(record.sums_size()) != sums[tree]->sums.size()) {
-      return CorruptRecord(key, "has the wrong number of sums");
+      return storage::CorruptRecord(key, "has the wrong number of sums");
     }
     sums[tree] = std::make_shared<const TreeSums>(TreeSums{
         .sums = {record.sums().begin(), record.sums().end()}, .reports = record.reports()});
@@ -99,42 +102,46 @@ absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& r
   counts.outcomes[static_cast<size_t>(ReportOutcome::kDuplicate)] = record.duplicate();
   for (const v1::ReportCount& rejected : record.rejected()) {
     if (!IsRejection(rejected.outcome()) || counts.outcomes[rejected.outcome()] != 0) {
-      return CorruptRecord(key, "has a reason that there is not, or one twice");
+      return storage::CorruptRecord(key, "has a reason that there is not, or one twice");
     }
     counts.outcomes[rejected.outcome()] = rejected.reports();
   }
   // Older records do not say.
   counts.answered = record.received() == 0 ? counts.Sum() : record.received();
   if (counts.answered != counts.Sum()) {
-    return CorruptRecord(key, "does not add up: accepted, duplicate and rejected are not received");
+    return storage::CorruptRecord(
+        key, "does not add up: accepted, duplicate and rejected are not received");
   }
   return counts;
 }
 
-absl::StatusOr<StudyProgress> LoadProgress(const Store& store, absl::string_view id,
+absl::StatusOr<StudyProgress> LoadProgress(const storage::Store& store, absl::string_view id,
                                            const StudyDefinition& definition, StudyLife life) {
   StudyProgress progress = NoProgress(definition);
   progress.life = std::move(life);
   COPPICE_RETURN_IF_ERROR(LoadSums(store, id, progress.sums));
   const std::string key = CountsKey(id);
-  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record, ReadRecord<v1::CountsRecord>(store, key));
+  COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record,
+                           storage::ReadRecord<v1::CountsRecord>(store, key));
   COPPICE_ASSIGN_OR_RETURN(progress.counts, CountsOf(key, record));
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   if (progress.life.retired) {
     progress.sums.clear();
   } else if (record.accepted() != reports) {
-    return CorruptRecord(key, "does not add up with the reports in the sums");
+    return storage::CorruptRecord(key, "does not add up with the reports in the sums");
   }
   return progress;
 }
 
 absl::Status SpendStored(absl::string_view key, TicketSerial ticket, SpentTickets& spent) {
-  return spent.Insert(ticket) ? absl::OkStatus() : CorruptRecord(key, "counts a ticket twice");
+  return spent.Insert(ticket) ? absl::OkStatus()
+                              : storage::CorruptRecord(key, "counts a ticket twice");
 }
 
 absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::SpentRecord record, ParseRecord<v1::SpentRecord>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(const v1::SpentRecord record,
+                           storage::ParseRecord<v1::SpentRecord>(key, bytes));
   for (const v1::SpentRecord::Run& run : record.runs()) {
     uint64_t low = 0;
     for (const int64_t step : run.steps()) {
@@ -148,7 +155,8 @@ absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTi
 // Before format 3 ids were kept, of tickets that this version no longer knows. It reads them as
 // serials: what matters is that they are as many as the reports.
 absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
-  if (bytes.size() % kTicketIdBytes != 0) return CorruptRecord(key, "ends inside a ticket");
+  if (bytes.size() % kTicketIdBytes != 0)
+    return storage::CorruptRecord(key, "ends inside a ticket");
   for (; !bytes.empty(); bytes.remove_prefix(kTicketIdBytes)) {
     TicketSerial ticket;
     std::memcpy(&ticket, bytes.data(), kTicketIdBytes);
@@ -157,7 +165,7 @@ absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, Spen
   return absl::OkStatus();
 }
 
-absl::StatusOr<SpentTickets> LoadSpentTickets(const Store& store, absl::string_view id) {
+absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl::string_view id) {
   SpentTickets spent;
   const auto add = [&](absl::string_view key, absl::string_view bytes) {
     return absl::EndsWith(key, kSerialsSuffix) ? DecodeSpent(key, bytes, spent)
@@ -220,7 +228,7 @@ std::string EncodeCounts(const Counts& counts) {
 
 absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CountsRecord record,
-                           ParseRecord<v1::CountsRecord>(key, bytes));
+                           storage::ParseRecord<v1::CountsRecord>(key, bytes));
   return CountsOf(key, record);
 }
 
@@ -255,10 +263,11 @@ std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_s
   return record.SerializeAsString();
 }
 
-absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
+absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
                                                  absl::string_view bytes) {
   const std::string key = StudyKey(id);
-  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record, ParseRecord<v1::StudyRecord>(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record,
+                           storage::ParseRecord<v1::StudyRecord>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
   COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition, DecodeFacts(id, record));
   COPPICE_ASSIGN_OR_RETURN(StudyProgress progress,
@@ -267,22 +276,22 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::strin
   if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
     COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
     if (spent.size() != progress.counts.of(ReportOutcome::kAccepted)) {
-      return CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
+      return storage::CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
     }
   }
   return std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
 }
 
-absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
+absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
   const std::string key = RowsKey(study.id());
   COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
-                           ReadRecord<v1::PublicRowsRecord>(store, key));
+                           storage::ReadRecord<v1::PublicRowsRecord>(store, key));
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
   const size_t rows = static_cast<size_t>(record.labels_size());
   if (rows != study.definition().public_rows ||
       static_cast<size_t>(record.values_size()) != rows * features) {
-    return CorruptRecord(key, "has the wrong number of values");
+    return storage::CorruptRecord(key, "has the wrong number of values");
   }
   Table table(schema);
   table.Reserve(rows);
@@ -290,7 +299,7 @@ absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
     const RowView values(record.values().data() + row * features, features);
     const uint32_t label = record.labels(static_cast<int>(row));
     if (!schema->Validate(values).ok() || label >= schema->num_classes()) {
-      return CorruptRecord(key, absl::StrCat("has a bad row ", row));
+      return storage::CorruptRecord(key, absl::StrCat("has a bad row ", row));
     }
     table.Append(values, label);
   }
@@ -299,8 +308,8 @@ absl::StatusOr<Table> LoadRows(const Store& store, const Study& study) {
 
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {
   COPPICE_ASSIGN_OR_RETURN(v1::TombstoneRecord record,
-                           ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
+                           storage::ParseRecord<v1::TombstoneRecord>(TombstoneKey(id), bytes));
   return std::move(*record.mutable_request_id());
 }
 
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -19,7 +19,7 @@
 #include "server/curator/study/study.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::curator {
 
 std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life);
 std::string EncodeRows(const Table& rows);
@@ -33,13 +33,13 @@ absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view byt
 
 // The study whose StudyRecord is `bytes`, with its counts and sums from the store, and its spent
 // tickets if it is open.
-absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const Store& store, absl::string_view id,
+absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
                                                  absl::string_view bytes);
 // Its public rows.
-absl::StatusOr<Table> LoadRows(const Store& store, const Study& study);
+absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
 // The request id that a tombstone keeps.
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_RECORD_H_

@@ -54,7 +54,7 @@
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr absl::Duration kGrace = absl::Seconds(10);
@@ -74,10 +74,10 @@ absl::StatusOr<std::unique_ptr<Certificates>> LoadCertificates(const DaemonFlags
 }
 
 // Null without a policy.
-absl::StatusOr<std::unique_ptr<AccessControl>> LoadPolicy(const DaemonFlags& flags) {
+absl::StatusOr<std::unique_ptr<access::AccessControl>> LoadPolicy(const DaemonFlags& flags) {
   if (flags.policy.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<AccessControl>> access =
-      AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
+  absl::StatusOr<std::unique_ptr<access::AccessControl>> access =
+      access::AccessControl::Open(flags.policy, /*takes_certificates=*/!flags.client_ca.empty());
   if (!access.ok()) {
     return absl::Status(access.status().code(),
                         absl::StrCat("--policy ", access.status().message()));
@@ -98,8 +98,8 @@ absl::StatusOr<std::optional<SigningKey>> LoadSigningKey(absl::string_view flag,
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", key.status().message()));
 }
 
-absl::StatusOr<SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
-  SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
+absl::StatusOr<curator::SigningKeys> LoadSigningKeys(const DaemonFlags& flags) {
+  curator::SigningKeys keys{.key = {}, .next = {}, .break_chain = flags.break_key_chain};
   COPPICE_ASSIGN_OR_RETURN(keys.key, LoadSigningKey("--signing-key", flags.signing_key));
   COPPICE_ASSIGN_OR_RETURN(keys.next, LoadSigningKey("--next-signing-key", flags.next_signing_key));
   return keys;
@@ -119,7 +119,7 @@ absl::Status CheckDataDir(const std::string& data_dir) {
   if (!std::filesystem::is_directory(path, ignored)) {
     return FileError("--data-dir", data_dir, ENOTDIR);
   }
-  if (access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
+  if (::access(path.c_str(), W_OK | X_OK) != 0) return FileError("--data-dir", data_dir, errno);
   return absl::OkStatus();
 }
 
@@ -145,21 +145,25 @@ absl::Status CheckSpendingJournal(const DaemonFlags& flags) {
 }
 
 // Null if there is to be none.
-absl::StatusOr<std::unique_ptr<SpendingJournal>> OpenSpendingJournal(const DaemonFlags& flags) {
+absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> OpenSpendingJournal(
+    const DaemonFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckSpendingJournal(flags));
   if (flags.spending_journal.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<SpendingJournal>> journal =
-      SpendingJournal::Open(flags.spending_journal);
+  absl::StatusOr<std::unique_ptr<ledger::SpendingJournal>> journal =
+      ledger::SpendingJournal::Open(flags.spending_journal);
   if (journal.ok()) return journal;
   return absl::Status(journal.status().code(),
                       absl::StrCat("--spending-journal: ", journal.status().message()));
 }
 
 // A disk that is not mounted looks like a journal that is not there yet.
-void WarnOfNewJournal(const Datasets& datasets, const Log& log) {
+void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
   bool any_spent = false;
-  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
-            [&](const DatasetInfo& dataset) { any_spent |= dataset.account.spent != Cost(); });
+  metrics::ForEachOf(
+      [&](const Page& page) { return datasets.List(page, central::Caller::Admin()); },
+      [&](const central::DatasetInfo& dataset) {
+        any_spent |= dataset.account.spent != ledger::Cost();
+      });
   if (!any_spent) return;
   log.Warning("spending journal is new",
               {{"advice",
@@ -167,34 +171,36 @@ void WarnOfNewJournal(const Datasets& datasets, const Log& log) {
                 "mounted?) and remove this one; it vouches only for what comes"}});
 }
 
-void WarnOfLostCharges(const Ledger& ledger, const Datasets& datasets, const Log& log) {
-  ForEachOf([&](const Page& page) { return datasets.List(page, Caller::Admin()); },
-            [&](const DatasetInfo& dataset) {
-              const std::optional<Cost>& lost = dataset.account.hold.lost;
-              if (!lost.has_value()) return;
-              log.Write(LogLevel::kWarning, "ledger on hold",
-                        {{"dataset", dataset.id},
-                         {"epsilon_lost", EpsilonText(lost->epsilon_nanos)},
-                         {"advice",
-                          "the spending journal knows of charges that the store has "
-                          "lost; coppice dataset write-off charges them"}});
-            });
+void WarnOfLostCharges(const ledger::Ledger& ledger, const central::Datasets& datasets,
+                       const Log& log) {
+  metrics::ForEachOf(
+      [&](const Page& page) { return datasets.List(page, central::Caller::Admin()); },
+      [&](const central::DatasetInfo& dataset) {
+        const std::optional<ledger::Cost>& lost = dataset.account.hold.lost;
+        if (!lost.has_value()) return;
+        log.Write(LogLevel::kWarning, "ledger on hold",
+                  {{"dataset", dataset.id},
+                   {"epsilon_lost", ledger::EpsilonText(lost->epsilon_nanos)},
+                   {"advice",
+                    "the spending journal knows of charges that the store has "
+                    "lost; coppice dataset write-off charges them"}});
+      });
   for (const auto& [dataset, spent] : ledger.LostAccounts()) {
     log.Write(LogLevel::kWarning, "ledger lost",
               {{"dataset", dataset},
-               {"epsilon_spent", EpsilonText(spent.epsilon_nanos)},
+               {"epsilon_spent", ledger::EpsilonText(spent.epsilon_nanos)},
                {"advice",
                 "the spending journal keeps its name taken; coppice dataset free-name "
                 "lets a dataset of other people have it"}});
   }
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
+absl::StatusOr<std::unique_ptr<storage::Store>> OpenStore(const std::string& data_dir) {
   COPPICE_RETURN_IF_ERROR(CheckDataDir(data_dir));
   std::error_code error;
   std::filesystem::create_directories(data_dir, error);
   if (error) return FileError("--data-dir", data_dir, error.value());
-  absl::StatusOr<std::unique_ptr<Store>> store = OpenRocksDbStore(data_dir);
+  absl::StatusOr<std::unique_ptr<storage::Store>> store = storage::OpenRocksDbStore(data_dir);
   if (!store.ok()) {
     return absl::Status(store.status().code(),
                         absl::StrCat("--data-dir ", data_dir, ": ", store.status().message()));
@@ -203,7 +209,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& data_dir) {
 }
 
 absl::Status CheckBackupDir(const std::string& folder) {
-  const absl::Status checked = CheckPrivateFolder(folder);
+  const absl::Status checked = storage::CheckPrivateFolder(folder);
   if (checked.ok()) return checked;
   return absl::Status(checked.code(), absl::StrCat("--backup-dir: ", checked.message()));
 }
@@ -219,7 +225,7 @@ absl::Status CheckConfig(const DaemonFlags& flags) {
 
 // What SIGHUP reads again. Everything given here must outlive what is returned.
 Reloads MakeReloaders(const DaemonFlags& flags, const FlagReader& read_flags,
-                      Certificates* certificates, AccessControl* access, Log& log) {
+                      Certificates* certificates, access::AccessControl* access, Log& log) {
   Reloads reloads;
   reloads.Add("log-level", [&]() -> absl::Status {
     COPPICE_ASSIGN_OR_RETURN(const DaemonFlags now, read_flags());
@@ -249,8 +255,8 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   RaiseFileLimit();
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Certificates> certificates,
                            LoadCertificates(flags));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<AccessControl> access, LoadPolicy(flags));
-  COPPICE_ASSIGN_OR_RETURN(const SigningKeys signing_keys, LoadSigningKeys(flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<access::AccessControl> access, LoadPolicy(flags));
+  COPPICE_ASSIGN_OR_RETURN(const curator::SigningKeys signing_keys, LoadSigningKeys(flags));
   log.Info("starting", {{"version", COPPICE_VERSION},
                         {"data_dir", flags.data_dir},
                         {"tls", certificates == nullptr        ? "off"
@@ -258,34 +264,36 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                                                : "on"}});
   WarnOfOpenKeyFiles(flags, log);
   COPPICE_RETURN_IF_ERROR(CheckBackupDir(flags.backup_dir));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(flags.data_dir));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store, OpenStore(flags.data_dir));
   const auto clock = [] { return absl::ToUnixSeconds(absl::Now()); };
   // First, for it finds out whether a newer version made the store.
-  COPPICE_RETURN_IF_ERROR(OpenFormat(*store, [&log](uint32_t from, const FormatStep& step) {
-    log.Write(LogLevel::kWarning, "migrating",
-              {{"from_format", absl::StrCat(from)},
-               {"to_format", absl::StrCat(from + 1)},
-               {"change", step.what},
-               {"advice", "older versions refuse the store from now on; keep a backup"}});
-  }));
-  Models models;
+  COPPICE_RETURN_IF_ERROR(
+      storage::OpenFormat(*store, [&log](uint32_t from, const storage::FormatStep& step) {
+        log.Write(LogLevel::kWarning, "migrating",
+                  {{"from_format", absl::StrCat(from)},
+                   {"to_format", absl::StrCat(from + 1)},
+                   {"change", step.what},
+                   {"advice", "older versions refuse the store from now on; keep a backup"}});
+      }));
+  models::Models models;
   COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Studies> studies,
-      Studies::Open(*store, models, clock, signing_keys, flags.limits.OfStudies()));
+      const std::unique_ptr<curator::Studies> studies,
+      curator::Studies::Open(*store, models, clock, signing_keys, flags.limits.OfStudies()));
   COPPICE_RETURN_IF_ERROR(models.Load(*store));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoints> endpoints,
-                           Endpoints::Open(*store, models, clock));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<SpendingJournal> journal,
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<models::Endpoints> endpoints,
+                           models::Endpoints::Open(*store, models, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ledger::SpendingJournal> journal,
                            OpenSpendingJournal(flags));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
-                           Ledger::Open(*store, clock, journal.get()));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Datasets> datasets,
-                           Datasets::Open(*store, *ledger, clock));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ledger::Ledger> ledger,
+                           ledger::Ledger::Open(*store, clock, journal.get()));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<central::Datasets> datasets,
+                           central::Datasets::Open(*store, *ledger, clock));
   if (journal != nullptr && journal->lines().empty()) WarnOfNewJournal(*datasets, log);
   WarnOfLostCharges(*ledger, *datasets, log);
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Jobs> jobs,
-                           Jobs::Open(*store, *ledger, *datasets, models, AllTrainers(), clock,
-                                      {.threads = flags.training_jobs}));
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<central::Jobs> jobs,
+      central::Jobs::Open(*store, *ledger, *datasets, models, trainers::AllTrainers(), clock,
+                          {.threads = flags.training_jobs}));
   const Curator curator{.studies = *studies,
                         .models = models,
                         .endpoints = *endpoints,
@@ -298,7 +306,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
   if (flags.self_test) return absl::OkStatus();
   const StudySweeper upkeep(*studies, log);
   const auto registry = std::make_shared<prometheus::Registry>();
-  CallMetrics call_metrics(*registry, ServedMethods());
+  metrics::CallMetrics call_metrics(*registry, ServedMethods());
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<DaemonServer> server,
                            DaemonServer::Start({.listen = flags.listen,
                                                 .certificates = certificates.get(),
@@ -310,7 +318,7 @@ absl::Status Serve(const DaemonFlags& flags, const FlagReader& read_flags, Log& 
                                                curator));
   Readiness readiness(ReadinessChecks(daemon), kBetweenChecks, log,
                       [&server](bool ready) { server->SetReady(ready); });
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsPage> metrics,
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<metrics::MetricsPage> metrics,
                            ServeMetrics(daemon, readiness, registry));
   if (metrics != nullptr) log.Info("metrics", {{"port", absl::StrCat(metrics->port())}});
   log.Info("serving", {{"listen", flags.listen}, {"port", absl::StrCat(server->port())}});
@@ -371,6 +379,6 @@ int Main(int argc, const char* const* argv) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon
 
-int main(int argc, char** argv) { return coppice::Main(argc, argv); }
+int main(int argc, char** argv) { return coppice::daemon::Main(argc, argv); }

@@ -26,7 +26,7 @@
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -59,7 +59,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  UpkeepProgress Progress() const {
+  maintenance::UpkeepProgress Progress() const {
     return [this](const std::string& what) {
       if (visible_) std::cerr << "\r\33[K" << what << std::flush;
     };
@@ -79,11 +79,12 @@ void PrintLine(const OfflineFlags& flags, const std::string& kind, const std::st
   std::cout << kind << ": " << key << ": " << what << "\n";
 }
 
-void PrintFindings(const OfflineFlags& flags, const Findings& findings) {
-  for (const Problem& problem : findings.problems) {
+void PrintFindings(const OfflineFlags& flags, const maintenance::Findings& findings) {
+  for (const maintenance::Problem& problem : findings.problems) {
     PrintLine(flags, "problem", problem.key, problem.what);
   }
-  for (const Note& note : findings.notes) PrintLine(flags, "note", note.key, note.what);
+  for (const maintenance::Note& note : findings.notes)
+    PrintLine(flags, "note", note.key, note.what);
   if (flags.json) {
     Json counts = Json::object();
     for (const auto& [kind, count] : findings.counts) counts[kind] = count;
@@ -100,11 +101,11 @@ void PrintFindings(const OfflineFlags& flags, const Findings& findings) {
 }
 
 void PrintSteps(const OfflineFlags& flags, const std::string& kind,
-                const std::vector<RepairStep>& steps) {
-  for (const RepairStep& step : steps) PrintLine(flags, kind, step.key, step.what);
+                const std::vector<maintenance::RepairStep>& steps) {
+  for (const maintenance::RepairStep& step : steps) PrintLine(flags, kind, step.key, step.what);
 }
 
-void PrintBackup(const OfflineFlags& flags, const StoreBackup& backup) {
+void PrintBackup(const OfflineFlags& flags, const storage::StoreBackup& backup) {
   if (flags.json) {
     return PrintJson({{"kind", "backup"},
                       {"backup", backup.id},
@@ -119,10 +120,10 @@ void PrintBackup(const OfflineFlags& flags, const StoreBackup& backup) {
 // Each returns the exit code.
 
 absl::StatusOr<int> Check(const OfflineFlags& flags) {
-  absl::StatusOr<Findings> findings = absl::InternalError("");
+  absl::StatusOr<maintenance::Findings> findings = absl::InternalError("");
   {
     const Line line;
-    findings = CheckStore(flags.data_dir, line.Progress());
+    findings = maintenance::CheckStore(flags.data_dir, line.Progress());
   }
   COPPICE_RETURN_IF_ERROR(findings.status());
   PrintFindings(flags, *findings);
@@ -131,9 +132,9 @@ absl::StatusOr<int> Check(const OfflineFlags& flags) {
 
 absl::StatusOr<int> Repair(const OfflineFlags& flags) {
   if (flags.dry_run) {
-    COPPICE_ASSIGN_OR_RETURN(const Findings findings,
-                             CheckStore(flags.data_dir, Line().Progress()));
-    PrintSteps(flags, "plan", PlanRepair(findings));
+    COPPICE_ASSIGN_OR_RETURN(const maintenance::Findings findings,
+                             maintenance::CheckStore(flags.data_dir, Line().Progress()));
+    PrintSteps(flags, "plan", maintenance::PlanRepair(findings));
     return findings.problems.empty() ? kExitDone : kExitFailed;
   }
   if (flags.folder.empty()) {
@@ -141,10 +142,10 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
         "--backup DIR is missing: the files as they are now are copied there first. Or use "
         "--dry-run, which changes nothing");
   }
-  absl::StatusOr<RepairResult> result = absl::InternalError("");
+  absl::StatusOr<maintenance::RepairResult> result = absl::InternalError("");
   {
     const Line line;
-    result = RepairStore(flags.data_dir, flags.folder, Now(), line.Progress());
+    result = maintenance::RepairStore(flags.data_dir, flags.folder, Now(), line.Progress());
   }
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintSteps(flags, "done", result->done);
@@ -153,14 +154,16 @@ absl::StatusOr<int> Repair(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Backup(const OfflineFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const bool there, HoldsStore(StoreFolder(flags.data_dir)));
+  COPPICE_ASSIGN_OR_RETURN(const bool there,
+                           storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
   if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(flags.data_dir));
-  COPPICE_RETURN_IF_ERROR(ReadFormat(*store).status());
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
+                           storage::OpenRocksDbStore(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
   const Line line;
-  const UpkeepProgress tell = line.Progress();
+  const maintenance::UpkeepProgress tell = line.Progress();
   COPPICE_ASSIGN_OR_RETURN(
-      const StoreBackup backup,
+      const storage::StoreBackup backup,
       store->Backup({.folder = flags.folder, .keep = flags.keep, .progress = [&](uint64_t bytes) {
                        tell(absl::StrCat(bytes >> 20, " MiB written"));
                        return true;
@@ -183,15 +186,17 @@ constexpr char kForgets[] =
 
 absl::StatusOr<int> Restore(const OfflineFlags& flags) {
   if (flags.list) {
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<StoreBackup> backups, ListBackups(flags.folder));
-    for (const StoreBackup& backup : backups) PrintBackup(flags, backup);
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::StoreBackup> backups,
+                             storage::ListBackups(flags.folder));
+    for (const storage::StoreBackup& backup : backups) PrintBackup(flags, backup);
     return kExitDone;
   }
   if (flags.data_dir.empty()) return absl::InvalidArgumentError("--data-dir DIR is missing");
-  absl::StatusOr<RestoreResult> result = absl::InternalError("");
+  absl::StatusOr<maintenance::RestoreResult> result = absl::InternalError("");
   {
     const Line line;
-    result = RestoreStore(flags.folder, flags.backup_id, flags.data_dir, Now(), line.Progress());
+    result = maintenance::RestoreStore(flags.folder, flags.backup_id, flags.data_dir, Now(),
+                                       line.Progress());
   }
   COPPICE_RETURN_IF_ERROR(result.status());
   PrintBackup(flags, result->backup);
@@ -208,12 +213,14 @@ absl::StatusOr<int> Restore(const OfflineFlags& flags) {
 }
 
 absl::StatusOr<int> Assign(const OfflineFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const bool there, HoldsStore(StoreFolder(flags.data_dir)));
+  COPPICE_ASSIGN_OR_RETURN(const bool there,
+                           storage::HoldsStore(storage::StoreFolder(flags.data_dir)));
   if (!there) return absl::NotFoundError(absl::StrCat(flags.data_dir, " holds no store"));
-  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenRocksDbStore(flags.data_dir));
-  COPPICE_RETURN_IF_ERROR(OpenFormat(*store));
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
+                           storage::OpenRocksDbStore(flags.data_dir));
+  COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> assigned,
-                           AssignDatasets(*store, flags.owner));
+                           maintenance::AssignDatasets(*store, flags.owner));
   for (const std::string& dataset : assigned) {
     PrintLine(flags, "assigned", dataset, absl::StrCat("belongs to ", flags.owner));
   }
@@ -319,4 +326,4 @@ std::optional<int> RunOffline(int argc, const char* const* argv) {
   return absl::IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -12,7 +12,7 @@
 #include "server/access/policy_file.h"
 #include "server/daemon/config/flags.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr char kDescription[] =
@@ -34,8 +34,8 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::vector<std::string>& roles,
                                       const std::string& expires) {
   NewToken made;
-  COPPICE_ASSIGN_OR_RETURN(made.token, MakeBearerToken());
-  const Sha256Digest hash = HashOfToken(made.token);
+  COPPICE_ASSIGN_OR_RETURN(made.token, access::MakeBearerToken());
+  const Sha256Digest hash = access::HashOfToken(made.token);
   nlohmann::ordered_json entry = {
       {"name", name},
       {"sha256", absl::BytesToHexString({reinterpret_cast<const char*>(hash.data()), hash.size()})},
@@ -43,7 +43,8 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
   if (!expires.empty()) entry["expires"] = expires;
   made.entry = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   // What the daemon would refuse is not handed out.
-  COPPICE_RETURN_IF_ERROR(ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")).status());
+  COPPICE_RETURN_IF_ERROR(
+      access::ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")).status());
   return made;
 }
 
@@ -77,4 +78,4 @@ int TokenCommand(int argc, const char* const* argv) {
   return kExitDone;
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "server/access/role.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // The first line is the token, which is nowhere else; the second the policy's entry for it, JSON.
 struct NewToken {
@@ -24,6 +24,6 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
 // Runs `coppiced token ...`, argv[0] being "token"; the exit code.
 int TokenCommand(int argc, const char* const* argv);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_COMMANDS_TOKEN_H_

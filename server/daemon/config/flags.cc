@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr char kDescription[] =
@@ -286,4 +286,4 @@ absl::Status CheckFlags(const DaemonFlags& flags) {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

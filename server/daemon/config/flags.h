@@ -12,7 +12,7 @@
 #include "server/daemon/config/log.h"
 #include "server/service/ticket_limiter.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 struct DaemonFlags {
   std::string data_dir;
@@ -30,7 +30,7 @@ struct DaemonFlags {
   uint32_t clock_tolerance = 3600;  // seconds
   std::string metrics_listen;       // empty: no metrics
   std::string port_file;
-  TicketLimits ticket_limits{};
+  service::TicketLimits ticket_limits{};
   uint32_t training_jobs = 1;
   DaemonLimits limits;
   std::string backup_dir;
@@ -54,6 +54,6 @@ absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_

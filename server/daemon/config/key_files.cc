@@ -4,7 +4,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
   const struct {
@@ -24,4 +24,4 @@ void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -7,11 +7,11 @@
 #include "server/daemon/config/flags.h"
 #include "server/daemon/config/log.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // A warning for each key file of `flags` that is open to others, with what to do.
 void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_CONFIG_KEY_FILES_H_

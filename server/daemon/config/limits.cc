@@ -9,7 +9,7 @@
 
 #include "absl/strings/numbers.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
@@ -87,4 +87,4 @@ void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder
                              milliseconds(limits.connection_grace));
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::daemon {
 
 struct DaemonLimits {
   uint64_t max_message_bytes = uint64_t{64} << 20;
@@ -28,10 +28,10 @@ struct DaemonLimits {
   uint64_t connection_grace = 3600;    // seconds; as long as the longest call of one request
   uint64_t max_report_rate = 0;        // of one study, a second; 0: no limit
 
-  StudiesLimits OfStudies() const {
+  curator::StudiesLimits OfStudies() const {
     return {.queued_bytes = max_queued_bytes, .reports_per_second = max_report_rate};
   }
-  LoadLimits OfStreams() const {
+  service::LoadLimits OfStreams() const {
     return {.max_streams = max_streams, .max_stream_bytes = max_stream_bytes};
   }
 };
@@ -41,6 +41,6 @@ void AddLimitFlags(CLI::App& app, DaemonLimits& limits);
 // Those that gRPC keeps.
 void SetTransportLimits(const DaemonLimits& limits, grpc::ServerBuilder& builder);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_CONFIG_LIMITS_H_

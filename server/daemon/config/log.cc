@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 absl::string_view LevelName(LogLevel level) {
@@ -53,4 +53,4 @@ void Log::Write(LogLevel level, absl::string_view event, Fields fields) const {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -13,7 +13,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 
@@ -45,6 +45,6 @@ class Log {
   const bool json_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_CONFIG_LOG_H_

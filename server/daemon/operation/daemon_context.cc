@@ -21,37 +21,42 @@
 #include "server/metrics/process_readings.h"
 #include "server/metrics/readings.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 absl::Time NewestRecord(const Curator& curator) {
   int64_t newest = 0;
-  ForEachOf([&](const Page& page) { return curator.studies.List(page); },
-            [&](const StudyInfo& study) { newest = std::max(newest, study.created_unix_seconds); });
-  ForEachOf(
-      [&](const Page& page) { return curator.datasets.List(page, Caller::Admin()); },
-      [&](const DatasetInfo& dataset) { newest = std::max(newest, dataset.created_unix_seconds); });
-  ForEachOf([&](const Page& page) { return curator.jobs.List("", page, Caller::Admin()); },
-            [&](const JobInfo& job) {
-              newest = std::max({newest, job.created_unix_seconds, job.started_unix_seconds,
-                                 job.ended_unix_seconds});
-            });
+  metrics::ForEachOf([&](const Page& page) { return curator.studies.List(page); },
+                     [&](const curator::StudyInfo& study) {
+                       newest = std::max(newest, study.created_unix_seconds);
+                     });
+  metrics::ForEachOf(
+      [&](const Page& page) { return curator.datasets.List(page, central::Caller::Admin()); },
+      [&](const central::DatasetInfo& dataset) {
+        newest = std::max(newest, dataset.created_unix_seconds);
+      });
+  metrics::ForEachOf(
+      [&](const Page& page) { return curator.jobs.List("", page, central::Caller::Admin()); },
+      [&](const central::JobInfo& job) {
+        newest = std::max(
+            {newest, job.created_unix_seconds, job.started_unix_seconds, job.ended_unix_seconds});
+      });
   return absl::FromUnixSeconds(newest);
 }
 
-absl::Status TestKeys(Store& store) {
+absl::Status TestKeys(storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const TicketSeam tickets, TicketsOf(store));
   return TestTicketKey(tickets);
 }
 
 void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
-                       Readings& readings) {
+                       metrics::Readings& readings) {
   readings.AddGauges("coppice_build_info", "1, with the version as a label.", [] {
-    return std::vector<Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
+    return std::vector<metrics::Reading>{{.labels = {{"version", COPPICE_VERSION}}, .value = 1}};
   });
   readings.AddGauges(
       "coppice_ready", "Whether a check of readiness passes: 1 or 0, by check.", [&readiness] {
-        std::vector<Reading> checks;
+        std::vector<metrics::Reading> checks;
         for (const auto& [name, passed] : readiness.Passed()) {
           checks.push_back({.labels = {{"check", name}}, .value = passed ? 1.0 : 0.0});
         }
@@ -61,8 +66,8 @@ void AddDaemonReadings(const DaemonContext& daemon, const Readiness& readiness,
       "coppice_certificate_expiry_seconds",
       "When the server's certificate expires, in seconds since 1970.",
       [certificates = daemon.certificates] {
-        if (certificates == nullptr) return std::vector<Reading>{};
-        return std::vector<Reading>{
+        if (certificates == nullptr) return std::vector<metrics::Reading>{};
+        return std::vector<metrics::Reading>{
             {.value = absl::ToDoubleSeconds(certificates->expires() - absl::UnixEpoch())}};
       });
 }
@@ -119,18 +124,18 @@ std::vector<std::string> ServedMethods() {
   return methods;
 }
 
-absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
+absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry) {
   if (daemon.flags.metrics_listen.empty()) return nullptr;
-  const auto readings = std::make_shared<Readings>();
+  const auto readings = std::make_shared<metrics::Readings>();
   AddDaemonReadings(daemon, readiness, *readings);
-  AddStudyReadings(daemon.curator.studies, *readings);
-  AddDatasetReadings(daemon.curator.datasets, *readings);
-  AddJobReadings(
+  metrics::AddStudyReadings(daemon.curator.studies, *readings);
+  metrics::AddDatasetReadings(daemon.curator.datasets, *readings);
+  metrics::AddJobReadings(
       daemon.curator.jobs, [] { return absl::ToUnixSeconds(absl::Now()); }, *readings);
-  AddProcessReadings(*readings);
-  return MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings});
+  metrics::AddProcessReadings(*readings);
+  return metrics::MetricsPage::Serve(daemon.flags.metrics_listen, {std::move(registry), readings});
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -19,12 +19,12 @@
 #include "server/metrics/metrics_page.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // All of it must outlive what is made from it.
 struct DaemonContext {
   const DaemonFlags& flags;
-  Store& store;
+  storage::Store& store;
   const Curator& curator;
   const Certificates* certificates;  // null without TLS
 };
@@ -40,10 +40,10 @@ std::vector<std::string> ServedMethods();
 
 // The page of everything in `registry` and of what is read off `daemon` and `readiness`. Null if
 // none is asked for.
-absl::StatusOr<std::unique_ptr<MetricsPage>> ServeMetrics(
+absl::StatusOr<std::unique_ptr<metrics::MetricsPage>> ServeMetrics(
     const DaemonContext& daemon, const Readiness& readiness,
     std::shared_ptr<prometheus::Registry> registry);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_DAEMON_CONTEXT_H_

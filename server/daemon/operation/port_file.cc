@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 absl::Status PortFileError(const std::string& path, int error) {
@@ -36,4 +36,4 @@ absl::Status WritePortFile(const std::string& path, int port) {
   return PortFileError(path, error);
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace coppice {
+namespace coppice::daemon {
 
 Readiness::Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, const Log& log,
                      std::function<void(bool)> tell)
@@ -58,4 +58,4 @@ void Readiness::Judge(const std::string& name, const absl::Status& status) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

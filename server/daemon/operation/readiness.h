@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "server/daemon/config/log.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 struct ReadinessCheck {
   std::string name;
@@ -58,6 +58,6 @@ class Readiness {
   std::thread thread_;  // last: starts when all else is there
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "server/daemon/config/log.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 class Reloads {
  public:
@@ -37,6 +37,6 @@ class Reloads {
   std::vector<std::pair<std::string, std::function<absl::Status()>>> parts_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_RELOAD_H_

@@ -14,7 +14,7 @@
 #include "common/privacy/samplers.h"
 #include "server/curator/keys/ticket_authority.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 // Not under any prefix that a study, a dataset or a job has.
@@ -170,8 +170,8 @@ absl::Status BadStore(absl::string_view what) {
       absl::StrCat("the store ", what, ": check the disk of --data-dir before anything is stored"));
 }
 
-absl::Status WriteProbe(Store& store, const std::string& key, const std::string& value) {
-  StoreBatch batch;
+absl::Status WriteProbe(storage::Store& store, const std::string& key, const std::string& value) {
+  storage::StoreBatch batch;
   batch.Put(key, value);
   return store.Apply(batch);
 }
@@ -199,13 +199,13 @@ absl::Status TestSamplers(PrivateRandom& random) {
   return TestGeometric(random);
 }
 
-absl::Status TestStore(Store& store) {
+absl::Status TestStore(storage::Store& store) {
   const std::string written(256, 'p');
   COPPICE_RETURN_IF_ERROR(WriteProbe(store, kProbeKey, written));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> read, store.Get(kProbeKey));
   if (!read.has_value()) return BadStore("has lost what it took");
   if (*read != written) return BadStore("returns other bytes than it took");
-  StoreBatch removal;
+  storage::StoreBatch removal;
   removal.DeletePrefix(kProbePrefix);
   COPPICE_RETURN_IF_ERROR(store.Apply(removal));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> removed, store.Get(kProbeKey));
@@ -213,11 +213,11 @@ absl::Status TestStore(Store& store) {
   return absl::OkStatus();
 }
 
-absl::Status TestWriting(Store& store) { return WriteProbe(store, kWritingKey, "1"); }
+absl::Status TestWriting(storage::Store& store) { return WriteProbe(store, kWritingKey, "1"); }
 
-absl::StatusOr<TicketSeam> TicketsOf(Store& store) {
-  COPPICE_ASSIGN_OR_RETURN(TicketAuthority opened, TicketAuthority::Open(store));
-  const auto authority = std::make_shared<const TicketAuthority>(std::move(opened));
+absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store) {
+  COPPICE_ASSIGN_OR_RETURN(curator::TicketAuthority opened, curator::TicketAuthority::Open(store));
+  const auto authority = std::make_shared<const curator::TicketAuthority>(std::move(opened));
   return TicketSeam{
       .issue = [authority](const Fingerprint& fingerprint,
                            size_t count) { return authority->Issue(fingerprint, count); },
@@ -281,4 +281,4 @@ std::vector<absl::Status> RunSelfTests(const std::vector<SelfTest>& tests) {
   return failures;
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -25,7 +25,7 @@
 #include "common/study/ticket.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // Unavailable unless the words of `random` differ and look uniform and independent.
 absl::Status TestRandomSource(PrivateRandom& random);
@@ -34,9 +34,9 @@ absl::Status TestRandomSource(PrivateRandom& random);
 absl::Status TestSamplers(PrivateRandom& random);
 
 // Writes a key, reads it back and deletes it.
-absl::Status TestStore(Store& store);
+absl::Status TestStore(storage::Store& store);
 // Writes a key, the same each time: whether reports could be stored now. For checks that repeat.
-absl::Status TestWriting(Store& store);
+absl::Status TestWriting(storage::Store& store);
 
 // A curator's tickets: made, and told from others'.
 struct TicketSeam {
@@ -45,7 +45,7 @@ struct TicketSeam {
       recognize;
 };
 // With the ticket key of `store`, which is made if there is none.
-absl::StatusOr<TicketSeam> TicketsOf(Store& store);
+absl::StatusOr<TicketSeam> TicketsOf(storage::Store& store);
 absl::Status TestTicketKey(const TicketSeam& tickets);
 
 // FailedPrecondition if `now` is before this program was built, or more than `tolerance` before the
@@ -60,6 +60,6 @@ struct SelfTest {
 // Runs all of `tests` and returns the failures, each with the test's name in front.
 std::vector<absl::Status> RunSelfTests(const std::vector<SelfTest>& tests);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_SELF_TEST_H_

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-namespace coppice {
+namespace coppice::daemon {
 
 class StopSignals {
  public:
@@ -40,6 +40,6 @@ class StopSignals {
   sigset_t signals_{};
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_SIGNALS_H_

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
-StudySweeper::StudySweeper(Studies& studies, const Log& log, absl::Duration period)
+StudySweeper::StudySweeper(curator::Studies& studies, const Log& log, absl::Duration period)
     : studies_(studies), log_(log), period_(period), thread_([this] { Run(); }) {}
 
 StudySweeper::~StudySweeper() {
@@ -34,4 +34,4 @@ void StudySweeper::Run() {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -14,12 +14,12 @@
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/log.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 class StudySweeper {
  public:
   // Both must outlive it.
-  StudySweeper(Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
+  StudySweeper(curator::Studies& studies, const Log& log, absl::Duration period = absl::Seconds(1));
   ~StudySweeper();
   StudySweeper(const StudySweeper&) = delete;
   StudySweeper& operator=(const StudySweeper&) = delete;
@@ -27,7 +27,7 @@ class StudySweeper {
  private:
   void Run();
 
-  Studies& studies_;
+  curator::Studies& studies_;
   const Log& log_;
   const absl::Duration period_;
   std::mutex mutex_;
@@ -36,6 +36,6 @@ class StudySweeper {
   std::thread thread_;     // last: starts when all else is there
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "server/service/status_conversion.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr char kAuthorization[] = "authorization";
@@ -27,9 +27,9 @@ std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
 }
 
 // `metadata` and `context` are a call's.
-Credentials CredentialsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
-                          const grpc::AuthContext& context) {
-  Credentials credentials{.certificate_sha256 = CertificateOf(context)};
+access::Credentials CredentialsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
+                                  const grpc::AuthContext& context) {
+  access::Credentials credentials{.certificate_sha256 = CertificateOf(context)};
   if (const auto found = metadata.find(kAuthorization); found != metadata.end()) {
     credentials.authorization = std::string(ViewOf(found->second));
   }
@@ -38,7 +38,7 @@ Credentials CredentialsOf(const std::multimap<grpc::string_ref, grpc::string_ref
 
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
  public:
-  explicit AccessProcessor(const AccessControl& access) : access_(access) {}
+  explicit AccessProcessor(const access::AccessControl& access) : access_(access) {}
 
   // Hashing a token takes less than a change of threads.
   bool IsBlocking() const override { return false; }
@@ -52,27 +52,30 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
     if (metadata.count(kAuthorization) > 1) {
       return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
     }
-    return ToGrpcStatus(access_.policy()->Check(ViewOf(path->second),
-                                                CredentialsOf(metadata, *context), absl::Now()));
+    return service::ToGrpcStatus(access_.policy()->Check(
+        ViewOf(path->second), CredentialsOf(metadata, *context), absl::Now()));
   }
 
  private:
-  const AccessControl& access_;
+  const access::AccessControl& access_;
 };
 
 }  // namespace
 
-std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(const AccessControl& access) {
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
+    const access::AccessControl& access) {
   return std::make_shared<AccessProcessor>(access);
 }
 
-CallerFinder MakeCallerFinder(const AccessControl* access) {
-  if (access == nullptr) return [](const grpc::CallbackServerContext&) { return Caller::Admin(); };
+service::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
+  if (access == nullptr)
+    return [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); };
   return [access](const grpc::CallbackServerContext& context) {
-    const absl::StatusOr<Identity> identity = access->policy()->Identify(
+    const absl::StatusOr<access::Identity> identity = access->policy()->Identify(
         CredentialsOf(context.client_metadata(), *context.auth_context()), absl::Now());
-    if (!identity.ok()) return Caller();
-    return Caller{.name = identity->name, .is_admin = identity->roles.Has(Role::kAdmin)};
+    if (!identity.ok()) return central::Caller();
+    return central::Caller{.name = identity->name,
+                           .is_admin = identity->roles.Has(access::Role::kAdmin)};
   };
 }
 
@@ -89,4 +92,4 @@ std::optional<Sha256Digest> CertificateSha256(absl::string_view pem) {
   return Sha256({der});
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -17,18 +17,19 @@
 #include "server/access/access_control.h"
 #include "server/service/caller_finder.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // For server credentials with TLS. `access` must outlive the server.
-std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(const AccessControl& access);
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
+    const access::AccessControl& access);
 
 // By the policy that holds when it is asked; null `access`: everybody is an admin without a name.
 // `access` must outlive it.
-CallerFinder MakeCallerFinder(const AccessControl* access);
+service::CallerFinder MakeCallerFinder(const access::AccessControl* access);
 
 // Of the DER form of the first certificate in `pem`; none if there is none.
 std::optional<Sha256Digest> CertificateSha256(absl::string_view pem);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_ACCESS_H_

@@ -1,6 +1,6 @@
 #include "server/daemon/transport/bounds.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using grpc::experimental::InterceptionHookPoints;
@@ -103,4 +103,4 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCall
   return std::make_unique<BoundsFactory>(bounds);
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

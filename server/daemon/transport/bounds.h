@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "server/daemon/transport/deadlines.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // Bytes of large answers that wait to be read, from when they are made until their call has ended.
 // Answers below kSmall are not counted and always sent, so that whoever fills the limit keeps
@@ -74,6 +74,6 @@ class CallBounds {
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
     CallBounds& bounds);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_BOUNDS_H_

@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "server/metrics/private_calls.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using grpc::experimental::InterceptionHookPoints;
@@ -23,7 +23,8 @@ using grpc::experimental::ServerRpcInfo;
 
 class CallInterceptor final : public grpc::experimental::Interceptor {
  public:
-  CallInterceptor(const Log& log, CallMetrics* metrics, absl::string_view method, bool stream)
+  CallInterceptor(const Log& log, metrics::CallMetrics* metrics, absl::string_view method,
+                  bool stream)
       : log_(log), metrics_(metrics), method_(method), stream_(stream) {
     if (metrics_ != nullptr && stream_) metrics_->StreamOpened(method_);
   }
@@ -60,9 +61,9 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     if (!log_.Writes(level)) return;
     // The line's own time would be the job's.
     const std::string result(CodeName(code));
-    if (HasPrivateEnd(method_, result)) return;
+    if (metrics::HasPrivateEnd(method_, result)) return;
     const std::string method(method_);
-    if (HasPrivateDuration(method)) {
+    if (metrics::HasPrivateDuration(method)) {
       log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id_}});
     } else {
       log_.Write(level, "call",
@@ -74,7 +75,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
   }
 
   const Log& log_;
-  CallMetrics* const metrics_;
+  metrics::CallMetrics* const metrics_;
   const absl::string_view method_;  // gRPC's, which lives as long as the server
   const bool stream_;
   const Clock::time_point begun_ = Clock::now();
@@ -83,7 +84,7 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
 
 class Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  Factory(const Log& log, CallMetrics* metrics) : log_(log), metrics_(metrics) {}
+  Factory(const Log& log, metrics::CallMetrics* metrics) : log_(log), metrics_(metrics) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
     return new CallInterceptor(log_, metrics_, absl::StripPrefix(info->method(), "/"),
@@ -92,12 +93,13 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
 
  private:
   const Log& log_;
-  CallMetrics* const metrics_;
+  metrics::CallMetrics* const metrics_;
 };
 
 class RefusalCounter final : public grpc::AuthMetadataProcessor {
  public:
-  RefusalCounter(std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics& metrics)
+  RefusalCounter(std::shared_ptr<grpc::AuthMetadataProcessor> processor,
+                 metrics::CallMetrics& metrics)
       : processor_(std::move(processor)), metrics_(metrics) {}
 
   bool IsBlocking() const override { return processor_->IsBlocking(); }
@@ -117,7 +119,7 @@ class RefusalCounter final : public grpc::AuthMetadataProcessor {
   }
 
   const std::shared_ptr<grpc::AuthMetadataProcessor> processor_;
-  CallMetrics& metrics_;
+  metrics::CallMetrics& metrics_;
 };
 
 // A method that is new here is taken for one that changes something, and so is seen.
@@ -184,14 +186,14 @@ absl::string_view CodeName(grpc::StatusCode code) {
 }
 
 std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(
-    std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics* metrics) {
+    std::shared_ptr<grpc::AuthMetadataProcessor> processor, metrics::CallMetrics* metrics) {
   if (metrics == nullptr) return processor;
   return std::make_shared<RefusalCounter>(std::move(processor), *metrics);
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
-    const Log& log, CallMetrics* metrics) {
+    const Log& log, metrics::CallMetrics* metrics) {
   return std::make_unique<Factory>(log, metrics);
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

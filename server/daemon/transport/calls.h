@@ -26,7 +26,7 @@
 #include "server/daemon/config/log.h"
 #include "server/metrics/call_metrics.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 inline constexpr char kRequestIdKey[] = "x-request-id";
 
@@ -42,12 +42,12 @@ absl::string_view CodeName(grpc::StatusCode code);
 
 // Both must outlive the server; `metrics` may be null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(
-    const Log& log, CallMetrics* metrics);
+    const Log& log, metrics::CallMetrics* metrics);
 
 // `processor`, whose refusals are counted; null `metrics` count nothing and must else outlive it.
 std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(
-    std::shared_ptr<grpc::AuthMetadataProcessor> processor, CallMetrics* metrics);
+    std::shared_ptr<grpc::AuthMetadataProcessor> processor, metrics::CallMetrics* metrics);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CALLS_H_

@@ -3,7 +3,7 @@
 #include <grpc/grpc.h>
 #include <sys/resource.h>
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr int kSecond = 1000;
@@ -46,4 +46,4 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &files);  // what cannot be raised stays
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

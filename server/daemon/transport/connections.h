@@ -9,7 +9,7 @@
 
 #include <grpcpp/server_builder.h>
 
-namespace coppice {
+namespace coppice::daemon {
 
 void SetConnectionLimits(grpc::ServerBuilder& builder);
 
@@ -17,6 +17,6 @@ void SetConnectionLimits(grpc::ServerBuilder& builder);
 // meets the limit once accepts nothing ever after.
 void RaiseFileLimit();
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CONNECTIONS_H_

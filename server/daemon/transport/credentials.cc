@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 // gRPC asks before each handshake. One listening socket accepts one connection after the other, so
@@ -164,4 +164,4 @@ std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates) {
   return std::make_shared<FetchingCredentials>(certificates);
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "server/daemon/transport/tls.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 class Certificates {
  public:
@@ -46,6 +46,6 @@ class Certificates {
 // For one port. `certificates` must outlive the server.
 std::shared_ptr<grpc::ServerCredentials> ServeWith(Certificates& certificates);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_

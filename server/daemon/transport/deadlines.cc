@@ -1,6 +1,6 @@
 #include "server/daemon/transport/deadlines.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{500};
@@ -59,4 +59,4 @@ void CallDeadlines::CancelDue(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

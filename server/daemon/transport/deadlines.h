@@ -14,7 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // Ends calls that last longer than they may, whoever is to blame: a handler that hangs, or a client
 // that does not read its answer.
@@ -62,6 +62,6 @@ class CallDeadlines {
   };
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_DEADLINES_H_

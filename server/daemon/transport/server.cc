@@ -23,7 +23,7 @@
 #include "server/service/training_service.h"
 #include "server/service/worker_pool.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 constexpr char kReady[] = "ready";
@@ -98,7 +98,7 @@ class GrpcServer final : public DaemonServer {
     // All of its services, and for good.
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
-    for (WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
+    for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
     admin_service_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
@@ -109,20 +109,21 @@ class GrpcServer final : public DaemonServer {
  private:
   const Curator curator_;
   const DaemonLimits limits_;
-  CallBounds bounds_{limits_.max_answer_bytes, DeadlineOf};
-  TicketLimiter limiter_;
-  const CallerFinder find_caller_;
-  WorkerPool pool_;
+  CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
+  service::TicketLimiter limiter_;
+  const service::CallerFinder find_caller_;
+  service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.
-  WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
-  WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
-  StudyServiceImpl study_service_{curator_.studies, pool_, builds_, previews_, limiter_};
-  ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
-  ModelServiceImpl model_service_{
+  service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
+  service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
+  service::StudyServiceImpl study_service_{curator_.studies, pool_, builds_, previews_, limiter_};
+  service::ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
+  service::ModelServiceImpl model_service_{
       curator_.store, curator_.studies, curator_.models, curator_.endpoints, pool_, builds_};
-  DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
-  TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_, find_caller_};
-  AdminServiceImpl admin_service_{curator_.store, curator_.backups};
+  service::DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
+  service::TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_,
+                                                 find_caller_};
+  service::AdminServiceImpl admin_service_{curator_.store, curator_.backups};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;
 };
@@ -137,4 +138,4 @@ absl::StatusOr<std::unique_ptr<DaemonServer>> DaemonServer::Start(const ServerOp
   return server;
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -22,28 +22,28 @@
 #include "server/service/ticket_limiter.h"
 #include "server/storage/store.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 // What there is to serve.
 struct Curator {
-  Studies& studies;
-  Models& models;
-  Endpoints& endpoints;
-  Datasets& datasets;
-  Jobs& jobs;
-  Store& store;
-  BackupSettings backups{};
+  curator::Studies& studies;
+  models::Models& models;
+  models::Endpoints& endpoints;
+  central::Datasets& datasets;
+  central::Jobs& jobs;
+  storage::Store& store;
+  service::BackupSettings backups{};
 };
 
 // All of it must outlive the server.
 struct ServerOptions {
   std::string listen;
-  Certificates* certificates = nullptr;   // null: no TLS
-  const AccessControl* access = nullptr;  // null: whoever reaches it may call everything
-  TicketLimits ticket_limits{};
+  Certificates* certificates = nullptr;           // null: no TLS
+  const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
+  service::TicketLimits ticket_limits{};
   DaemonLimits limits{};
-  const Log* log = nullptr;             // null: calls are neither logged nor counted
-  CallMetrics* call_metrics = nullptr;  // null: calls are not counted
+  const Log* log = nullptr;                      // null: calls are neither logged nor counted
+  metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted
 };
 
 class DaemonServer {
@@ -67,6 +67,6 @@ class DaemonServer {
   virtual void Stop(absl::Duration grace) = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_SERVER_H_

@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/pem.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 absl::StatusOr<std::string> ReadFlagged(absl::string_view flag, const std::string& path) {
@@ -98,4 +98,4 @@ absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std:
   return files;
 }
 
-}  // namespace coppice
+}  // namespace coppice::daemon

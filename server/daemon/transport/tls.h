@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-namespace coppice {
+namespace coppice::daemon {
 
 struct TlsFiles {
   std::string certificate;  // PEM, all of these
@@ -24,6 +24,6 @@ struct TlsFiles {
 absl::StatusOr<TlsFiles> LoadTlsFiles(const std::string& certificate, const std::string& key,
                                       const std::string& client_ca, absl::Time now);
 
-}  // namespace coppice
+}  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_TRANSPORT_TLS_H_

@@ -14,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr uint64_t kMinTrials = 1000;
@@ -207,4 +207,4 @@ AuditSubject SubjectOf(const LocalMechanism& mechanism) {
           }};
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -22,7 +22,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/private_random.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 struct AuditSubject {
   std::string name;
@@ -59,6 +59,6 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
 // within -1..2: a device's true value is 0 or 1 there. `mechanism` must outlive the subject.
 AuditSubject SubjectOf(const LocalMechanism& mechanism);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_AUDIT_AUDIT_H_

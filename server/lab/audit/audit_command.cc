@@ -13,7 +13,7 @@
 #include "server/lab/audit/audit_trainer.h"
 #include "server/trainers/registry.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 // More outcomes than this, and a million trials say little of each.
@@ -65,7 +65,8 @@ absl::StatusOr<AuditResult> AuditMechanism(const AuditFlags& flags, const Budget
 }
 
 absl::StatusOr<AuditResult> AuditAlgorithm(const AuditFlags& flags, const Budget& claimed) {
-  COPPICE_ASSIGN_OR_RETURN(const Trainer* const trainer, FindTrainer(flags.algorithm));
+  COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
+                           trainers::FindTrainer(flags.algorithm));
   COPPICE_ASSIGN_OR_RETURN(const AuditSubject subject, SubjectOf(*trainer, claimed));
   return RunAudit(subject, flags.options);
 }
@@ -81,7 +82,7 @@ void AddAuditFlags(CLI::App& command, AuditFlags& flags) {
   what->add_option("--algorithm", flags.algorithm,
                    "a central trainer, with one small tree on two tables of a few rows")
       ->check([](const std::string& name) {
-        return std::string(FindTrainer(name).status().message());
+        return std::string(trainers::FindTrainer(name).status().message());
       });
   what->require_option(1);
   command
@@ -141,4 +142,4 @@ absl::Status RunAuditCommand(const AuditFlags& flags) {
       "it loses more than it claims: do not use this build, and report it");
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace coppice {
+namespace coppice::lab {
 
 struct AuditFlags {
   std::string mechanism;  // one of the two is set
@@ -36,6 +36,6 @@ absl::Status CheckAuditFlags(const AuditFlags& flags);
 // is broken, or a chance of 1 - confidence has come about.
 absl::Status RunAuditCommand(const AuditFlags& flags);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_AUDIT_AUDIT_COMMAND_H_

@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 constexpr uint32_t kNo = 0, kYes = 1;
@@ -38,13 +38,13 @@ std::array<Table, 2> TablesOf(const std::shared_ptr<const Schema>& schema, Neigh
 }
 
 // Those of these that the algorithm has.
-Settings SmallSettings(const AlgorithmInfo& info) {
-  const Settings wanted = {{"trees", "1"},     {"depth", "1"},        {"cuts", "1"},
-                           {"vote", "pooled"}, {"features", "1"},     {"labelled", "1"},
-                           {"min_leaf", "0"},  {"second_trees", "1"}, {"rounds", "1"},
-                           {"kappa", "1"},     {"lines", "0"},        {"bins", "1"}};
-  Settings settings;
-  for (const Parameter& parameter : info.parameters) {
+trainers::Settings SmallSettings(const trainers::AlgorithmInfo& info) {
+  const trainers::Settings wanted = {{"trees", "1"},     {"depth", "1"},        {"cuts", "1"},
+                                     {"vote", "pooled"}, {"features", "1"},     {"labelled", "1"},
+                                     {"min_leaf", "0"},  {"second_trees", "1"}, {"rounds", "1"},
+                                     {"kappa", "1"},     {"lines", "0"},        {"bins", "1"}};
+  trainers::Settings settings;
+  for (const trainers::Parameter& parameter : info.parameters) {
     const auto value = wanted.find(parameter.name);
     if (value != wanted.end()) settings.insert(*value);
   }
@@ -72,14 +72,14 @@ std::string Outcome(const Model& model, Neighbours neighbours) {
 
 }  // namespace
 
-absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& epsilon) {
-  const AlgorithmInfo& info = trainer.info();
+absl::StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon) {
+  const trainers::AlgorithmInfo& info = trainer.info();
   if (!info.is_private) {
     return absl::InvalidArgumentError(
         absl::StrCat(info.name, " is not private: there is nothing to audit"));
   }
   COPPICE_ASSIGN_OR_RETURN(const auto schema, OneNumber());
-  const TrainOptions options{.epsilon = epsilon, .settings = SmallSettings(info)};
+  const trainers::TrainOptions options{.epsilon = epsilon, .settings = SmallSettings(info)};
   COPPICE_RETURN_IF_ERROR(trainer.Plan(*schema, options).status());
   return AuditSubject{
       .name = info.name,
@@ -93,4 +93,4 @@ absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& eps
       }};
 }
 
-}  // namespace coppice
+}  // namespace coppice::lab

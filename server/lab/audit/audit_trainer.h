@@ -8,15 +8,15 @@
 #include "server/lab/audit/audit.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::lab {
 
 // One tree of one level over one feature, of which the observer sees the split and those of the
 // leaves' weights that the tables differ in, held within -1..2. The row that the tables differ in
 // pulls the scores of the tree's two splits apart as far as their range, and may be alone in its
 // leaf: as much is told of it as there is to tell. InvalidArgument for an algorithm that is not
 // private, or too small an epsilon. `trainer` must outlive the subject.
-absl::StatusOr<AuditSubject> SubjectOf(const Trainer& trainer, const Budget& epsilon);
+absl::StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon);
 
-}  // namespace coppice
+}  // namespace coppice::lab
 
 #endif  // COPPICE_SERVER_LAB_AUDIT_AUDIT_TRAINER_H_

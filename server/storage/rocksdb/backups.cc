@@ -12,7 +12,7 @@
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_engine.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::strin
   return ToBackupStatus(reader->RestoreDBFromBackup(id, database, database), folder);
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -25,7 +25,7 @@ class DB;
 class Env;
 }  // namespace rocksdb
 
-namespace coppice {
+namespace coppice::storage {
 
 absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options);
 
@@ -40,6 +40,6 @@ absl::Status VerifyBackup(const std::string& folder, uint32_t id);
 absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
                         rocksdb::Env* env = nullptr);
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_ROCKSDB_BACKUPS_H_

@@ -20,7 +20,7 @@
 #include "server/storage/rocksdb/log_file.h"
 #include "server/storage/rocksdb/rocksdb_engine.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ absl::Status SwapIn(const std::string& made, const std::string& database) {
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

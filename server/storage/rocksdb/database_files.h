@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 // The database's folder in a data directory.
 std::string StoreFolder(const std::string& data_dir);
@@ -57,6 +57,6 @@ absl::Status CopyFiles(const std::string& database, const std::string& copy);
 // undone. What was there before, if anything, is then in the place of `made`.
 absl::Status SwapIn(const std::string& made, const std::string& database);
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_ROCKSDB_DATABASE_FILES_H_

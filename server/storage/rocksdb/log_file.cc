@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 constexpr size_t kBlock = 32768;
@@ -97,4 +97,4 @@ std::string DamageOfLog(absl::string_view bytes) {
   return "";
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

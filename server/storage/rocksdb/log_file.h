@@ -13,12 +13,12 @@
 
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 // What is wrong with a log of these bytes, empty if nothing is: a record does not have its
 // checksum, or one is cut short though sound bytes follow.
 std::string DamageOfLog(absl::string_view bytes);
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_ROCKSDB_LOG_FILE_H_

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ FolderLock::~FolderLock() {
   if (lock_ != nullptr) rocksdb::Env::Default()->UnlockFile(lock_).PermitUncheckedError();
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace coppice {
+namespace coppice::storage {
 
 using Database = std::shared_ptr<rocksdb::DB>;
 
@@ -51,6 +51,6 @@ class FolderLock {
   rocksdb::FileLock* lock_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_

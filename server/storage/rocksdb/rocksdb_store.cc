@@ -21,7 +21,7 @@
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_engine.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -282,4 +282,4 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::str
   return std::make_unique<ReadOnlyStore>(Database(db), folder, std::move(lock));
 }
 
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -25,7 +25,7 @@ namespace rocksdb {
 class Env;
 }
 
-namespace coppice {
+namespace coppice::storage {
 
 // Opens the store of the data directory `path`, or makes both. The parent of `path` must exist.
 // The database's files are read and written through `env`, which must outlive the store; null is
@@ -37,6 +37,6 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
 // meanwhile. FailedPrecondition if one has; NotFound if there is no store.
 absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStoreForReading(const std::string& path);
 
-}  // namespace coppice
+}  // namespace coppice::storage
 
 #endif  // COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_STORE_H_

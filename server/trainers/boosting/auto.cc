@@ -28,7 +28,7 @@
 #include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr double kCountShare = 0.01;
@@ -329,4 +329,4 @@ const Trainer& Auto() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

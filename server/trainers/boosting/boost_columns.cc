@@ -9,7 +9,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr uint32_t kEvenCuts = 31;
@@ -148,4 +148,4 @@ absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema) {
   return columns;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

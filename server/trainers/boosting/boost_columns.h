@@ -18,7 +18,7 @@
 #include "common/schema/schema.h"
 #include "server/trainers/core/bins.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct BoostColumns {
   std::vector<DerivedFeature> derived;
@@ -27,6 +27,6 @@ struct BoostColumns {
 
 absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_COLUMNS_H_

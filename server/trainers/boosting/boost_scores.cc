@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Nodes of a level that splits into all categories may lead to, and sums (8 bytes each) that a
@@ -288,4 +288,4 @@ std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& r
   return std::move(scoring).Take();
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -21,7 +21,7 @@
 #include "server/trainers/boosting/joint_columns.h"
 #include "server/trainers/core/bins.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Residuals of all rows: values[output][row].
 using Residuals = std::vector<std::vector<int32_t>>;
@@ -50,6 +50,6 @@ std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& r
                                  absl::Span<const SplitCandidate> candidates,
                                  double multiway_reduction);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_SCORES_H_

@@ -9,7 +9,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/check_finite.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 standard deviations
@@ -226,4 +226,4 @@ std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double
   return std::make_unique<Numbers>(targets, middle, reach, unit);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -22,7 +22,7 @@
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr int64_t kResidualUnit = int64_t{1} << 16;
 
@@ -82,6 +82,6 @@ std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit = kResidualUnit);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_

@@ -7,7 +7,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // A node of the current level.
@@ -241,4 +241,4 @@ absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
   return values[0];
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

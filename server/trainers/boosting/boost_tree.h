@@ -21,7 +21,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct BoostTree {
   Tree tree;
@@ -45,6 +45,6 @@ absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
                                                     const BudgetShare& share, BoostTask& task,
                                                     PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TREE_H_

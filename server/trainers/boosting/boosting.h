@@ -5,11 +5,11 @@
 
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 const Trainer& Auto();      // auto.cc
 const Trainer& Logistic();  // logistic.cc
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_BOOSTING_H_

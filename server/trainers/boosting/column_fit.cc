@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr double kPrior = 4;  // standard deviations of the noise
@@ -96,4 +96,4 @@ std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGr
   return weights;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -19,7 +19,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Which sum each bin of a column counts to. Numbers: `groups` of neighbouring bins, at most as many
 // as there are; missing ones have the last. Categories: one a bin.
@@ -38,6 +38,6 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
 std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGroups& groups,
                                            uint32_t outputs, int64_t unit);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_

@@ -5,7 +5,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using Weights = std::vector<std::vector<double>>;
@@ -115,4 +115,4 @@ absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const Featur
   return absl::OkStatus();
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

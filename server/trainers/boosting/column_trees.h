@@ -19,7 +19,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/ensemble.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr uint32_t kCategoriesOfATree = 256;
 
@@ -38,6 +38,6 @@ absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const Featur
                             const std::vector<std::vector<double>>& weights, const BoostTask& task,
                             std::vector<TrainedTree>& trees);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_TREES_H_

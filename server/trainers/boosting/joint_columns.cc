@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Columns of many bins first, each where there is room for it.
@@ -62,4 +62,4 @@ JointColumns::JointColumns(const BinnedRows& rows) : rows_(rows), joint_(PutToge
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

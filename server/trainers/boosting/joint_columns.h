@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/bins.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Of columns put together, so that sums of them and a few nodes stay in the nearest cache.
 inline constexpr size_t kMaxJointBins = 128;
@@ -53,6 +53,6 @@ class JointColumns {
   std::vector<std::vector<uint16_t>> combinations_;  // of those with several members
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_JOINT_COLUMNS_H_

@@ -8,7 +8,7 @@
 #include "common/data/table.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr double kMomentShare = 0.4;  // of what lines get; the rest goes to their gradients
@@ -272,4 +272,4 @@ absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Li
   return std::move(fitting).Take();
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -25,7 +25,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr int32_t kLineUnit = 128;
 inline constexpr uint32_t kMaxLines = 63;
@@ -103,6 +103,6 @@ absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Li
                                      const LineShares& shares, int64_t unit, BoostTask& task,
                                      PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_LINE_FIT_H_

@@ -26,7 +26,7 @@
 #include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr int64_t kUnit = int64_t{1} << 20;  // of residuals
@@ -140,8 +140,9 @@ class Fitting {
   }
 
   absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
-    COPPICE_ASSIGN_OR_RETURN(const FittedLines fitted,
-                             coppice::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
+    COPPICE_ASSIGN_OR_RETURN(
+        const FittedLines fitted,
+        coppice::trainers::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
     constant_ = fitted.constant;
     for (size_t i = 0; i < lines.size(); ++i) Count(lines[i].column, fitted.weights[i]);
     return absl::OkStatus();
@@ -317,4 +318,4 @@ const Trainer& Logistic() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -11,7 +11,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr uint32_t kMiddles = 512;  // steps of the grid of medians
@@ -129,4 +129,4 @@ absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
   return 2 * scale.reach * std::copysign(std::max(sure, 0.0), bias);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct NumberShares {
   BudgetShare middle, reach, first, trees, last;
@@ -38,6 +38,6 @@ absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
                                        absl::Span<const double> scores, const NumberScale& scale,
                                        const BudgetShare& share, PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_BOOSTING_NUMBER_SCALE_H_

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Of the cuts of a feature, so many of each eight halve distances.
@@ -154,4 +154,4 @@ BinnedRows BinnedRows::Select(absl::Span<const uint32_t> positions) const {
   return selected;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

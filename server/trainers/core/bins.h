@@ -24,7 +24,7 @@
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr uint32_t kMaxBins = 1u << 15;
 inline constexpr uint32_t kTargetSteps = 1u << 16;
@@ -76,6 +76,6 @@ class BinnedRows {
   size_t num_rows_ = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_BINS_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coppice {
+namespace coppice::trainers {
 
 Node BinSplit::ToNode(const std::vector<FeatureBins>& bins) const {
   const FeatureBins& of_feature = bins[feature];
@@ -113,4 +113,4 @@ Cell Cell::With(Part part) const {
   return cell;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -20,7 +20,7 @@
 #include "common/tree/tree.h"
 #include "server/trainers/core/bins.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // A split in terms of bins. Left are: the bins up to `bin` (kNumeric), the bin `bin` (kCategory),
 // or the missing (kMissing).
@@ -68,6 +68,6 @@ class Cell {
   std::vector<Part> parts_;  // at most one a feature
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_CELL_H_

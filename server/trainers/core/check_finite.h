@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Internal if a value is infinite or no number: nothing would bound what rows then ask for, and
 // noise is made for a bound. Values are released, so the error tells nothing about rows.
@@ -19,6 +19,6 @@ inline absl::Status CheckFinite(absl::Span<const double> values) {
   return absl::InternalError("a tree's value is not a finite number: report this as a bug");
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_CHECK_FINITE_H_

@@ -10,7 +10,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr absl::string_view kAll = "all";
@@ -262,4 +262,4 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
                        leaf_kind, std::move(derived));
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

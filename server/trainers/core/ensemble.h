@@ -26,7 +26,7 @@
 #include "server/trainers/core/split_sums.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct EnsembleOptions {
   uint32_t trees = 1;
@@ -140,6 +140,6 @@ absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& en
                                     const GrowOne& grow, PrivateRandom& random,
                                     const TrainProgress& progress);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_ENSEMBLE_H_

@@ -5,7 +5,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // A node while the tree grows. Its rows are rows[begin] to rows[end].
@@ -156,4 +156,4 @@ absl::StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const
   return GrowTree(schema, all, std::move(rows), tree.depth(), replay);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

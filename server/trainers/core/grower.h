@@ -24,7 +24,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/cell.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // A node that is to be split: its cell is public, its rows are private.
 struct NodeRows {
@@ -64,6 +64,6 @@ absl::StatusOr<GrownTree> GrowTree(const Schema& schema, const BinnedRows& all,
 absl::StatusOr<GrownTree> FillTree(const Schema& schema, const Tree& tree, const BinnedRows& all,
                                    std::vector<uint32_t> rows);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_GROWER_H_

@@ -8,7 +8,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 uint64_t SensitivityOf(int64_t unit, uint32_t outputs, Neighbours neighbours) {
@@ -101,4 +101,4 @@ std::vector<LeafPrediction> ToProbabilities(std::vector<LeafPrediction> weights)
   return weights;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -24,7 +24,7 @@
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Per leaf and output, in steps of LeafUnit() a row.
 using LeafSums = std::vector<std::vector<int64_t>>;
@@ -51,6 +51,6 @@ std::vector<LeafPrediction> ToWeights(const Tree& tree, const LeafSums& sums, in
 // The same as probabilities of each leaf alone: a forest of them averages.
 std::vector<LeafPrediction> ToProbabilities(std::vector<LeafPrediction> weights);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_LEAVES_H_

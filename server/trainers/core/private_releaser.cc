@@ -7,7 +7,7 @@
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/selection.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 absl::StatusOr<size_t> OneOfTheBest(absl::Span<const int64_t> scores, PrivateRandom& random) {
@@ -84,4 +84,4 @@ absl::StatusOr<Measured> PrivateReleaser::Measure(absl::Span<const int64_t> sums
   return measured;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

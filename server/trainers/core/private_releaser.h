@@ -20,7 +20,7 @@
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // A part of a job's budget: of epsilon, or of rho where the job has a delta; or the wish to go
 // without privacy, which has to be said.
@@ -98,6 +98,6 @@ class PrivateReleaser {
   PrivateRandom& random_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_

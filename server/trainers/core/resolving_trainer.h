@@ -16,7 +16,7 @@
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 template <typename Resolved>
 class ResolvingTrainer : public Trainer {
@@ -58,6 +58,6 @@ class ResolvingTrainer : public Trainer {
   }
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_RESOLVING_TRAINER_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 absl::Status Wants(const Parameter& parameter, absl::string_view what) {
@@ -115,4 +115,4 @@ const std::string& CheckedSettings::Choice(absl::string_view name) const {
 
 bool CheckedSettings::Has(absl::string_view name) const { return !Choice(name).empty(); }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

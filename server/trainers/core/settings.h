@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // The numbers are those of the wire.
 enum class ParameterType : uint8_t { kInteger = 1, kReal = 2, kChoice = 3 };
@@ -59,6 +59,6 @@ class CheckedSettings {
   Settings values_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Below 2^64: a product of one of these and an amount fits 128 bits.
@@ -91,4 +91,4 @@ absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share) {
   return TwoShares{part, rest};
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Each share is to / from of the one above it.
 struct Growth {
@@ -43,6 +43,6 @@ struct TwoShares {
 };
 absl::StatusOr<TwoShares> Divide(const BudgetShare& whole, double share);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_SHARES_H_

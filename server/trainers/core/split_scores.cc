@@ -5,7 +5,7 @@
 
 #include "absl/numeric/int128.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using absl::int128;
@@ -88,4 +88,4 @@ int64_t WeightedGiniTerm(int64_t mass_of_0, int64_t mass_of_1) {
   return -FloorDivide(int128(4) * mass_of_0 * mass_of_1, int128(mass_of_0) + mass_of_1);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -19,7 +19,7 @@
 
 #include "absl/types/span.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr int64_t kScoreUnit = int64_t{1} << 20;
 
@@ -58,6 +58,6 @@ inline constexpr uint64_t kGiniRange = uint64_t{2} * kScoreUnit;
 int64_t WeightedGiniTerm(int64_t mass_of_0, int64_t mass_of_1);
 constexpr uint64_t WeightedGiniRange(uint64_t mass_change) { return 4 * mass_change + 6; }
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_SPLIT_SCORES_H_

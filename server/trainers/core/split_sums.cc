@@ -4,7 +4,7 @@
 
 #include "server/trainers/core/split_scores.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // The sums of one side; see the header.
@@ -130,4 +130,4 @@ std::vector<int64_t> ScoreSplits(const NodeRows& node, absl::Span<const BinSplit
   return scores;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -17,7 +17,7 @@
 #include "server/trainers/core/cell.h"
 #include "server/trainers/core/grower.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 enum class SplitScore : uint8_t { kMiscount, kGini, kSquaredError };
 
@@ -36,6 +36,6 @@ inline constexpr uint64_t kMedianRange = 2;
 std::vector<int64_t> ScoreSplits(const NodeRows& node, absl::Span<const BinSplit> splits,
                                  SplitScore score);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_SPLIT_SUMS_H_

@@ -36,7 +36,7 @@
 #include "common/tree/model.h"
 #include "server/trainers/core/settings.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct AlgorithmInfo {
   std::string name;     // "spe"
@@ -80,6 +80,6 @@ class Trainer {
                                       const TrainProgress& progress) const = 0;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_

@@ -6,7 +6,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr int kOddsBits = 40;
@@ -53,4 +53,4 @@ absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> o
   return assignment;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Odds of `parts` parts, each `ratio` of the one before, 0 < ratio <= 1, and none 0. At most 2^20
 // parts.
@@ -40,6 +40,6 @@ struct Assignment {
 absl::StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
                                       PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_

@@ -27,7 +27,7 @@
 #include "server/trainers/dpboost/gradient_tree.h"
 #include "server/trainers/dpboost/gradients.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 enum class Scheme : uint8_t { kEnsembles, kSequential, kParallel };
@@ -340,4 +340,4 @@ const Trainer& DpBoost() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

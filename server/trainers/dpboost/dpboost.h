@@ -5,10 +5,10 @@
 
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 const Trainer& DpBoost();
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_DPBOOST_H_

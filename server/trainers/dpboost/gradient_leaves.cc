@@ -4,7 +4,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr auto kUnit = static_cast<double>(kGradientSteps);
@@ -72,4 +72,4 @@ absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
   return values;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

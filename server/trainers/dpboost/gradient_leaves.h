@@ -19,7 +19,7 @@
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // By how much one record moves what is released of the leaves, in L1.
 constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
@@ -39,6 +39,6 @@ struct GradientLeafOptions {
 absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
     const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_LEAVES_H_

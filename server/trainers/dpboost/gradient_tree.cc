@@ -7,7 +7,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Rows [begin, end) of the tree's rows, as they are ordered by then.
@@ -206,4 +206,4 @@ absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const Binned
   return std::move(growing).Finish(schema);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -23,7 +23,7 @@
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/dpboost/histograms.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // Residuals of some rows: values[output][i] is that of rows[i].
 struct RowResiduals {
@@ -49,6 +49,6 @@ absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const Binned
                                               const GradientTreeOptions& options,
                                               PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENT_TREE_H_

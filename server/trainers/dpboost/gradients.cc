@@ -6,7 +6,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/core/check_finite.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Of labels in [-1, 1] and scores that follow them.
@@ -123,4 +123,4 @@ std::vector<double> Gradients::ToOutputs(absl::Span<const double> value) const {
   return {-outputs[0] / 2, outputs[0] / 2};
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -28,7 +28,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 enum class BoostLoss : uint8_t { kSquare, kLogistic };
 enum class Filtering : uint8_t { kDrop, kClamp, kNone };
@@ -65,6 +65,6 @@ class Gradients {
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // A packed word is count * 2^kShift + sum. Of a block's rows, the sum is at most 2^40 in size and
@@ -100,4 +100,4 @@ void HistogramBuilder::Unpack(Histogram& histogram, size_t output) {
   }
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -20,7 +20,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/core/bins.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // residuals[output][i] is of the i-th row that is looked at.
 using ResidualSpans = std::vector<absl::Span<const int32_t>>;
@@ -57,6 +57,6 @@ class HistogramBuilder {
   std::vector<uint64_t> packed_;  // counts and sums of a block of rows
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_

@@ -17,7 +17,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Resolved : ResolvedForest {
@@ -132,4 +132,4 @@ const Trainer& MedianForest() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -2,7 +2,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const CheckedSettings& settings,
                                              const TrainOptions& options) {
@@ -14,4 +14,4 @@ absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const Checked
   return ResolvedForest{.ensemble = ensemble, .depth = depth, .leaves = tree, .releases = {}};
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

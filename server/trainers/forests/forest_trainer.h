@@ -14,7 +14,7 @@
 #include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct ResolvedForest {
   EnsembleOptions ensemble;
@@ -53,6 +53,6 @@ absl::StatusOr<Model> TrainForest(const ResolvedForest& forest, const MakeChoose
                        random, progress);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_FORESTS_FOREST_TRAINER_H_

@@ -5,7 +5,7 @@
 
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 const Trainer& Spe();           // spe.cc
 const Trainer& Sspe1();         // sspe1.cc
@@ -20,6 +20,6 @@ const Trainer& Dpdf();          // greedy_trees.cc
 const Trainer& RandomForest();  // references.cc
 const Trainer& ExtraTrees();    // references.cc
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_FORESTS_FORESTS_H_

@@ -16,7 +16,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Resolved : ResolvedForest {
@@ -93,4 +93,4 @@ const Trainer& Dpdf() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -23,7 +23,7 @@
 #include "server/trainers/forests/semi_supervised.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Resolved : ResolvedForest {
@@ -181,4 +181,4 @@ const Trainer& Pte() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

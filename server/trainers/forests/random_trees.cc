@@ -13,7 +13,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 class RandomTreeTrainer final : public ForestTrainer<ResolvedForest> {
@@ -69,4 +69,4 @@ const Trainer& Dpert() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -11,7 +11,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 class ReferenceTrainer final : public Trainer {
@@ -111,4 +111,4 @@ const Trainer& ExtraTrees() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

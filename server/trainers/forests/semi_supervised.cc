@@ -4,7 +4,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 Parameter LabelledParameter() {
   return RealParameter("labelled", 0, 1, "0.2",
@@ -24,4 +24,4 @@ absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateRel
   return sides;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

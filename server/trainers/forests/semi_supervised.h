@@ -11,7 +11,7 @@
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // labelled: of the rows that have a label, the share whose label is used.
 Parameter LabelledParameter();
@@ -24,6 +24,6 @@ struct Sides {
 // coin of its own, whatever the other rows are.
 absl::StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser& releaser);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_FORESTS_SEMI_SUPERVISED_H_

@@ -15,7 +15,7 @@
 #include "server/trainers/forests/forests.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Resolved : ResolvedForest {
@@ -76,4 +76,4 @@ const Trainer& Spe() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

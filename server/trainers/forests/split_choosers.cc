@@ -4,7 +4,7 @@
 
 #include "common/base/status_macros.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // Up to `count` of the features that can be split, each subset as likely.
@@ -111,4 +111,4 @@ absl::StatusOr<std::optional<BinSplit>> GreedyChooser::Choose(const NodeRows& no
   return candidates[chosen];
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

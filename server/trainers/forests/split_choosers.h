@@ -16,7 +16,7 @@
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_sums.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // A random feature, split near its median (SPE, Algorithm 1). Costs the level's share.
 class MedianChooser final : public SplitChooser {
@@ -92,6 +92,6 @@ class GreedyChooser final : public SplitChooser {
   PrivateReleaser& releaser_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_FORESTS_SPLIT_CHOOSERS_H_

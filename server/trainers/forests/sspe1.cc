@@ -17,7 +17,7 @@
 #include "server/trainers/forests/semi_supervised.h"
 #include "server/trainers/forests/split_choosers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Resolved : ResolvedForest {
@@ -93,4 +93,4 @@ const Trainer& Sspe1() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

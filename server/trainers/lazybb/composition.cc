@@ -11,7 +11,7 @@
 #include "common/privacy/delta.h"
 #include "server/trainers/core/shares.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr uint64_t kMaxParts = uint64_t{1} << 14;  // of all releases together
@@ -136,4 +136,4 @@ absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whol
              : pure;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -27,7 +27,7 @@
 #include "common/privacy/budget.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 // At least the delta with which releases that are (part * step)-DP each, in nano-epsilons, are
 // (epsilon, delta)-DP together, and a hundred-millionth of it more at most; 1, which is true of all
@@ -62,6 +62,6 @@ absl::StatusOr<std::vector<BudgetShare>> SelectionShares(const BudgetShare& whol
 // 1 the more candidates there are.
 inline constexpr double kWorthOfPermuteAndFlip = 1.2;
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_LAZYBB_COMPOSITION_H_

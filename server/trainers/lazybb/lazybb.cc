@@ -31,7 +31,7 @@
 #include "server/trainers/lazybb/smooth_measure.h"
 #include "server/trainers/lazybb/weak_learners.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 constexpr double kCountShare = 0.01;
@@ -352,4 +352,4 @@ const Trainer& LazyBb() {
   return kTrainer;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

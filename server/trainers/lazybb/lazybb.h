@@ -5,10 +5,10 @@
 
 #include "server/trainers/core/trainer.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 const Trainer& LazyBb();
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_LAZYBB_LAZYBB_H_

@@ -4,7 +4,7 @@
 #include "server/trainers/core/cell.h"
 #include "server/trainers/lazybb/weak_learners.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 // True of the bins from `first` to `last`, both included, of one feature.
@@ -152,4 +152,4 @@ std::unique_ptr<WeakLearner> MakeOneRule(const Schema& schema, std::vector<Featu
   return std::make_unique<OneRule>(schema, std::move(bins), literals);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using absl::uint128;
@@ -75,4 +75,4 @@ uint64_t SmoothMeasure::MassChange(uint32_t done) const {
   return static_cast<uint64_t>(change) + kMaxRows;
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

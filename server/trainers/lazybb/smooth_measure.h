@@ -27,7 +27,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/types/span.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 inline constexpr int kMassBits = 36;
 inline constexpr int64_t kMassUnit = int64_t{1} << kMassBits;
@@ -63,6 +63,6 @@ class SmoothMeasure {
   std::vector<absl::uint128> weights_;
 };
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_LAZYBB_SMOOTH_MEASURE_H_

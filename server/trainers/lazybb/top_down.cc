@@ -8,7 +8,7 @@
 #include "server/trainers/core/split_scores.h"
 #include "server/trainers/lazybb/weak_learners.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 struct Masses {
@@ -182,4 +182,4 @@ std::unique_ptr<WeakLearner> MakeTopDown(const Schema& schema, std::vector<Featu
   return std::make_unique<TopDown>(schema, std::move(bins), options);
 }
 
-}  // namespace coppice
+}  // namespace coppice::trainers

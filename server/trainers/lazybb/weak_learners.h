@@ -37,7 +37,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
-namespace coppice {
+namespace coppice::trainers {
 
 struct WeighedRows {
   const BinnedRows& rows;
@@ -77,6 +77,6 @@ struct TopDownOptions {
 std::unique_ptr<WeakLearner> MakeTopDown(const Schema& schema, std::vector<FeatureBins> bins,
                                          const TopDownOptions& options);
 
-}  // namespace coppice
+}  // namespace coppice::trainers
 
 #endif  // COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_

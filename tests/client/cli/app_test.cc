@@ -9,7 +9,7 @@
 
 #include "tests/client/cli/run_coppice.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::Outcome;
@@ -130,4 +130,4 @@ TEST_F(AppTest, FailureSaysWhyAndPrintsNothing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -10,7 +10,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeTrainingCurator;
@@ -160,4 +160,4 @@ TEST_F(DatasetTest, DeleteNamesTheDataset) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -7,7 +7,7 @@
 #include "tests/client/sample_study.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeTrainingCurator;
@@ -161,4 +161,4 @@ TEST(RowsPerBlockTest, BlocksStayWithinTheServersLimits) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 v1::LedgerEntry& AddEntry(v1::Dataset& dataset, v1::LedgerEntryKind kind, const char* job,
@@ -119,4 +119,4 @@ TEST(DescribeDatasetTest, PeopleSeeAPlanOnlyUntilItIsKnownWhatWasMade) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/client/cli/fake_datasets.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::JobAt;
@@ -112,4 +112,4 @@ TEST(DescribeAlgorithmTest, PeopleSeeWhatToTypeInLinesThatFit) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 v1::Study SampleStudy() {
@@ -152,4 +152,4 @@ TEST(DescribeTest, ModelOfAJobIsDescribedWithoutAStudysTerms) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

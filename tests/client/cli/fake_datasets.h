@@ -199,8 +199,8 @@ class FakeTrainingCurator {
   }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-  ServerFlags flags() const {
-    ServerFlags flags;
+  cli::ServerFlags flags() const {
+    cli::ServerFlags flags;
     flags.connect = {.server = address(), .insecure = true};
     return flags;
   }

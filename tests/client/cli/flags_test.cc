@@ -10,7 +10,7 @@
 #include "tests/support/secret_file.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::Outcome;
@@ -53,4 +53,4 @@ TEST_F(OpenFilesTest, SoIsAPrivateKeyAndACertificateIsNot) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

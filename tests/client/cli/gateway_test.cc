@@ -7,7 +7,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeKey;
@@ -195,4 +195,4 @@ TEST(CallSizeTest, OneCallIsOfOneStudyAndNotTooLarge) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -2,7 +2,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -24,4 +24,4 @@ TEST(HealthTest, OnlyServingIsServing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 JournalEntry Entry(const std::string& subject, const std::string& study, double epsilon,
@@ -38,4 +38,4 @@ TEST(HistoryTest, EmptyJournalHasSpentNothing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 TEST(OutputTest, JsonLineKeepsOrderAndHasNoInfinity) {
@@ -57,4 +57,4 @@ TEST(OutputTest, TableHasOneLineARowUnderItsNames) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

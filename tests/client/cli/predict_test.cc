@@ -7,7 +7,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::SampleTerms;
@@ -126,4 +126,4 @@ TEST(ScoreTest, AccuracyOfNothingIsZero) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -22,7 +22,7 @@ inline Outcome RunCoppice(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  const int code = RunCommandLine(static_cast<int>(argv.size()), argv.data());
+  const int code = cli::RunCommandLine(static_cast<int>(argv.size()), argv.data());
   return {code, ::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr()};
 }
 

@@ -6,7 +6,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_file.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -37,4 +37,4 @@ TEST(TokenListTest, AFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

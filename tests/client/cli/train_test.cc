@@ -8,7 +8,7 @@
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeTrainingCurator;
@@ -147,4 +147,4 @@ TEST_F(TrainTest, ListShowAndCancelNameWhatTheyAreAbout) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

@@ -3,7 +3,7 @@
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::FakeTrainingCurator;
@@ -84,4 +84,4 @@ TEST(OutcomeOfTest, OnlyADoneJobIsGood) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

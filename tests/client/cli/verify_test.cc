@@ -7,7 +7,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -66,4 +66,4 @@ TEST(ReadModelFileTest, NamesAFileThatIsNoModel) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

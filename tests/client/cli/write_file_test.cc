@@ -8,7 +8,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::cli {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -68,4 +68,4 @@ TEST(WriteFileTest, FolderThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::cli

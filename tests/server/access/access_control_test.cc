@@ -10,7 +10,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -84,4 +84,4 @@ TEST_F(AccessControlTest, CallsGoOnWhileItIsReloaded) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::access

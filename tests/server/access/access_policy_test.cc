@@ -4,7 +4,7 @@
 #include "server/access/bearer_token.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -155,4 +155,4 @@ TEST(AccessPolicyTest, ACallersNameIsThatOfItsTokenElseOfItsCertificate) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::access

@@ -5,7 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 using ::testing::MatchesRegex;
@@ -31,4 +31,4 @@ TEST(BearerTokenTest, HashIsSha256OfTheText) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::access

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 TEST(MethodRolesTest, FindsEveryLineAndNothingElse) {
@@ -68,4 +68,4 @@ TEST(RoleTest, NamesGoBothWays) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::access

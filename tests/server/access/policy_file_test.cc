@@ -7,7 +7,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::access {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -130,4 +130,4 @@ TEST(PolicyFileTest, MessagesNameTheFile) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::access

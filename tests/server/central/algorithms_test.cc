@@ -6,7 +6,7 @@
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -27,12 +27,13 @@ v1::RowBlock BlockFor(bool regression) {
 }
 
 TEST(AlgorithmsTest, EachOneMakesAModelThatCostsWhatWasPlanned) {
-  const std::vector<const Trainer*> trainers(AllTrainers().begin(), AllTrainers().end());
+  const std::vector<const trainers::Trainer*> trainers(trainers::AllTrainers().begin(),
+                                                       trainers::AllTrainers().end());
   MemoryStore store;
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(store, trainers));
-  const std::vector<const AlgorithmInfo*> offered = central.jobs->Algorithms();
+  const std::vector<const trainers::AlgorithmInfo*> offered = central.jobs->Algorithms();
   EXPECT_FALSE(offered.empty());
-  for (const AlgorithmInfo* algorithm : offered) {
+  for (const trainers::AlgorithmInfo* algorithm : offered) {
     for (const bool regression : {false, true}) {
       if (regression ? !algorithm->regression : !algorithm->classification) continue;
       SCOPED_TRACE(algorithm->name + (regression ? " of numbers" : " of classes"));
@@ -47,7 +48,7 @@ TEST(AlgorithmsTest, EachOneMakesAModelThatCostsWhatWasPlanned) {
       ASSERT_OK(central.jobs->Submit(request));
       const JobInfo ended = AwaitEnd(*central.jobs, id);
       ASSERT_EQ(ended.state, JobState::kDone) << ended.reason;
-      ASSERT_OK_AND_ASSIGN(const ModelInfo model, central.models->Get(id));
+      ASSERT_OK_AND_ASSIGN(const models::ModelInfo model, central.models->Get(id));
       EXPECT_EQ(model.model->certificate().epsilon_nanos, ended.cost.epsilon_nanos);
       EXPECT_LE(ended.cost.epsilon_nanos, kEpsilon);
       model.model->Predict(Row{50, 1});
@@ -56,4 +57,4 @@ TEST(AlgorithmsTest, EachOneMakesAModelThatCostsWhatWasPlanned) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::central

@@ -31,7 +31,7 @@ inline std::shared_ptr<const Schema> CentralSchema() {
       {Numeric("age", 0, 100), Categorical("town", {"a", "b"})}, "label", {"no", "yes"}));
 }
 
-inline DatasetSpec SpecOf(const std::string& id, uint64_t epsilon_nanos = 10 * kEpsilon) {
+inline central::DatasetSpec SpecOf(const std::string& id, uint64_t epsilon_nanos = 10 * kEpsilon) {
   return {.id = id,
           .request_id = "request of " + id,
           .schema = CentralSchema(),
@@ -51,8 +51,8 @@ inline v1::RowBlock Block(int rows) {
   return block;
 }
 
-inline JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEpsilon,
-                            const std::string& dataset = "d") {
+inline central::JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEpsilon,
+                                     const std::string& dataset = "d") {
   return {.request_id = "request of " + id,
           .id = id,
           .model = "",
@@ -72,40 +72,44 @@ struct Central {
     return *this;
   }
 
-  std::unique_ptr<Models> models = std::make_unique<Models>();
-  std::unique_ptr<Ledger> ledger;
-  std::unique_ptr<Datasets> datasets;
-  std::unique_ptr<Jobs> jobs;
+  std::unique_ptr<models::Models> models = std::make_unique<models::Models>();
+  std::unique_ptr<ledger::Ledger> ledger;
+  std::unique_ptr<central::Datasets> datasets;
+  std::unique_ptr<central::Jobs> jobs;
 };
 
-inline JobOptions QuickOptions(size_t threads = 1) {
+inline central::JobOptions QuickOptions(size_t threads = 1) {
   return {
       .threads = threads, .retry = absl::Milliseconds(1), .between_progress = absl::ZeroDuration()};
 }
 
-inline absl::StatusOr<Central> OpenCentral(Store& store, std::vector<const Trainer*> trainers,
-                                           const JobOptions& options = QuickOptions(),
-                                           SpendingJournal* journal = nullptr) {
+inline absl::StatusOr<Central> OpenCentral(storage::Store& store,
+                                           std::vector<const trainers::Trainer*> trainers,
+                                           const central::JobOptions& options = QuickOptions(),
+                                           ledger::SpendingJournal* journal = nullptr) {
   const auto clock = [] { return int64_t{1000}; };
   Central central;
   COPPICE_RETURN_IF_ERROR(central.models->Load(store));
-  COPPICE_ASSIGN_OR_RETURN(central.ledger, Ledger::Open(store, clock, journal));
-  COPPICE_ASSIGN_OR_RETURN(central.datasets, Datasets::Open(store, *central.ledger, clock));
-  COPPICE_ASSIGN_OR_RETURN(central.jobs, Jobs::Open(store, *central.ledger, *central.datasets,
-                                                    *central.models, trainers, clock, options));
+  COPPICE_ASSIGN_OR_RETURN(central.ledger, ledger::Ledger::Open(store, clock, journal));
+  COPPICE_ASSIGN_OR_RETURN(central.datasets,
+                           central::Datasets::Open(store, *central.ledger, clock));
+  COPPICE_ASSIGN_OR_RETURN(
+      central.jobs, central::Jobs::Open(store, *central.ledger, *central.datasets, *central.models,
+                                        trainers, clock, options));
   return central;
 }
 
 // A complete dataset of `rows` rows.
-inline absl::Status MakeDataset(Datasets& datasets, const DatasetSpec& spec, int rows = 10) {
+inline absl::Status MakeDataset(central::Datasets& datasets, const central::DatasetSpec& spec,
+                                int rows = 10) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(spec).status());
   return datasets.Upload(spec.id, 0, Block(rows), /*complete=*/true).status();
 }
 
 // Keeps what it is told.
-class Recorder final : public JobWatcher {
+class Recorder final : public central::JobWatcher {
  public:
-  void OnJob(const JobInfo& job) override {
+  void OnJob(const central::JobInfo& job) override {
     const std::lock_guard lock(mutex_);
     told_.push_back(job);
     changed_.notify_all();
@@ -115,11 +119,11 @@ class Recorder final : public JobWatcher {
     stopped_ = true;
     changed_.notify_all();
   }
-  JobInfo AwaitEnd() {
-    return Await([](const JobInfo& job) { return HasEnded(job.state); });
+  central::JobInfo AwaitEnd() {
+    return Await([](const central::JobInfo& job) { return central::HasEnded(job.state); });
   }
   template <typename Predicate>
-  JobInfo Await(Predicate predicate) {
+  central::JobInfo Await(Predicate predicate) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !told_.empty() && predicate(told_.back()); });
     return told_.back();
@@ -128,7 +132,7 @@ class Recorder final : public JobWatcher {
     const std::lock_guard lock(mutex_);
     return stopped_;
   }
-  std::vector<JobInfo> told() const {
+  std::vector<central::JobInfo> told() const {
     const std::lock_guard lock(mutex_);
     return told_;
   }
@@ -136,11 +140,11 @@ class Recorder final : public JobWatcher {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<JobInfo> told_;
+  std::vector<central::JobInfo> told_;
   bool stopped_ = false;
 };
 
-inline JobInfo AwaitEnd(Jobs& jobs, const std::string& id) {
+inline central::JobInfo AwaitEnd(central::Jobs& jobs, const std::string& id) {
   const auto recorder = std::make_shared<Recorder>();
   EXPECT_OK(jobs.Watch(id, recorder));
   return recorder->AwaitEnd();

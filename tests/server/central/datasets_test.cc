@@ -9,7 +9,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -177,7 +177,7 @@ TEST_F(DatasetsTest, ACompleteDatasetTakesNoRowsButMayBeCompletedAgain) {
 }
 
 TEST_F(DatasetsTest, LimitsAreKept) {
-  ASSERT_OK_AND_ASSIGN(const auto ledger, Ledger::Open(store_, [] { return int64_t{0}; }));
+  ASSERT_OK_AND_ASSIGN(const auto ledger, ledger::Ledger::Open(store_, [] { return int64_t{0}; }));
   ASSERT_OK_AND_ASSIGN(const auto small,
                        Datasets::Open(store_, *ledger, [] { return int64_t{0}; }, {.rows = 10}));
   ASSERT_OK(small->Create(SpecOf("small")));
@@ -228,7 +228,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
 TEST_F(DatasetsTest, TheRowsOfADatasetWithoutARecordCanBeDeletedAndItsBudgetStaysSpent) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
   ASSERT_OK(datasets().Upload("d", 0, Block(5), /*complete=*/true));
-  StoreBatch quarantine;
+  storage::StoreBatch quarantine;
   quarantine.Delete(DatasetKey("d"));
   ASSERT_OK(store_.Apply(quarantine));
   Reopen();
@@ -316,11 +316,11 @@ TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) 
 
 TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d")));
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(ChunkKey("d", 0), Block(9).SerializeAsString());
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(datasets().Load("d"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("dataset/d/")));
-  StoreBatch worse;
+  storage::StoreBatch worse;
   worse.DeletePrefix(ChunkPrefix("d"));
   worse.Put(DatasetKey("d"), "\xff\xff");
   ASSERT_OK(store_.Apply(worse));
@@ -330,4 +330,4 @@ TEST_F(DatasetsTest, DamagedRecordsAreDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::central

@@ -14,7 +14,7 @@
 
 namespace coppice::testing {
 
-class FakeTrainer final : public Trainer {
+class FakeTrainer final : public trainers::Trainer {
  public:
   explicit FakeTrainer(std::string name = "fake",
                        Neighbours neighbours = Neighbours::kAddOrRemoveRow) {
@@ -22,7 +22,7 @@ class FakeTrainer final : public Trainer {
     info_.summary = "Counts nothing.";
     info_.neighbours = neighbours;
     info_.regression = true;
-    info_.parameters = {IntegerParameter("trees", 1, 9, "1", "How many.")};
+    info_.parameters = {trainers::IntegerParameter("trees", 1, 9, "1", "How many.")};
   }
 
   // Train() waits until Let(), and asks its progress meanwhile.
@@ -62,13 +62,13 @@ class FakeTrainer final : public Trainer {
     const std::lock_guard lock(mutex_);
     parts_ = parts;
   }
-  AlgorithmInfo& info() { return info_; }
+  trainers::AlgorithmInfo& info() { return info_; }
 
-  const AlgorithmInfo& info() const override { return info_; }
+  const trainers::AlgorithmInfo& info() const override { return info_; }
 
   absl::StatusOr<std::vector<Release>> Plan(const Schema&,
-                                            const TrainOptions& options) const override {
-    const auto settings = CheckedSettings::Create(info_.parameters, options.settings);
+                                            const trainers::TrainOptions& options) const override {
+    const auto settings = trainers::CheckedSettings::Create(info_.parameters, options.settings);
     if (!settings.ok()) return settings.status();
     const std::lock_guard lock(mutex_);
     return std::vector<Release>(parts_, {.what = "a count",
@@ -79,12 +79,13 @@ class FakeTrainer final : public Trainer {
   }
 
   absl::StatusOr<std::vector<std::string>> Warnings(const Schema&,
-                                                    const TrainOptions&) const override {
+                                                    const trainers::TrainOptions&) const override {
     return std::vector<std::string>{"the fake is of no use"};
   }
 
-  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom&,
-                              const TrainProgress& progress) const override {
+  absl::StatusOr<Model> Train(const Table& rows, const trainers::TrainOptions& options,
+                              PrivateRandom&,
+                              const trainers::TrainProgress& progress) const override {
     {
       std::unique_lock lock(mutex_);
       ++runs_;
@@ -114,7 +115,7 @@ class FakeTrainer final : public Trainer {
   }
 
  private:
-  AlgorithmInfo info_;
+  trainers::AlgorithmInfo info_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool held_ = false;

@@ -11,7 +11,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -26,21 +26,21 @@ void CheckBooks(MemoryStore& disk, const std::string& context) {
   // Looked at without a thread, so nothing runs.
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(disk, {&trainer}, QuickOptions(0)));
   if (!central.datasets->Get("d").ok()) return;
-  const Account account = *central.ledger->Get("d");
-  Cost charged;
+  const ledger::Account account = *central.ledger->Get("d");
+  ledger::Cost charged;
   for (const JobInfo& job : central.jobs->List("", {}, Caller::Admin())) {
     EXPECT_NE(job.state, JobState::kRunning);
     const bool given_back =
         job.state == JobState::kCancelled && job.reason.find("given back") != std::string::npos;
-    if (!given_back) charged = Plus(charged, job.cost);
+    if (!given_back) charged = ledger::Plus(charged, job.cost);
     EXPECT_EQ(central.models->Get(job.model).ok(), job.state == JobState::kDone) << job.id;
   }
   EXPECT_EQ(account.spent, charged);
   // Every model has its releases in the ledger.
-  for (const ModelInfo& model : central.models->List("", {})) {
+  for (const models::ModelInfo& model : central.models->List("", {})) {
     bool settled = false;
-    for (const LedgerEntry& entry : account.entries) {
-      settled |= entry.kind == EntryKind::kSettle && "jobs/" + entry.job == model.source &&
+    for (const ledger::LedgerEntry& entry : account.entries) {
+      settled |= entry.kind == ledger::EntryKind::kSettle && "jobs/" + entry.job == model.source &&
                  entry.releases == model.model->certificate().releases;
     }
     EXPECT_TRUE(settled) << model.id;
@@ -102,7 +102,7 @@ TEST_P(JobsCrashTest, AJobRunsAtMostOnceAndItsModelComesWithItsCharge) {
       EXPECT_LE(trainer.runs(), 1) << "noise was drawn twice for one charge";
       EXPECT_EQ(central.models->Get("j").ok(), ended.state == JobState::kDone);
     } else {
-      EXPECT_EQ(central.ledger->Get("d")->spent, Cost());
+      EXPECT_EQ(central.ledger->Get("d")->spent, ledger::Cost());
     }
   }
   CheckBooks(disk, "after the restart");
@@ -184,4 +184,4 @@ INSTANTIATE_TEST_SUITE_P(Writes, JobsCrashTest, ::testing::ValuesIn(Faults({fals
 INSTANTIATE_TEST_SUITE_P(Writes, JobsDoubtTest, ::testing::ValuesIn(Faults({false})), NameOf);
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::central

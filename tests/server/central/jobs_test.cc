@@ -10,7 +10,7 @@
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::central {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -38,10 +38,10 @@ class JobsTest : public ::testing::Test {
         central_, OpenCentral(store_, {&trainer_, &labels_, &reference_}, QuickOptions(threads)));
   }
   Jobs& jobs() { return *central_.jobs; }
-  Account Ledger() { return *central_.ledger->Get("d"); }
-  std::vector<EntryKind> Entries() {
-    std::vector<EntryKind> kinds;
-    for (const LedgerEntry& entry : Ledger().entries) kinds.push_back(entry.kind);
+  ledger::Account Ledger() { return *central_.ledger->Get("d"); }
+  std::vector<ledger::EntryKind> Entries() {
+    std::vector<ledger::EntryKind> kinds;
+    for (const ledger::LedgerEntry& entry : Ledger().entries) kinds.push_back(entry.kind);
     return kinds;
   }
 
@@ -62,12 +62,13 @@ TEST_F(JobsTest, AJobMakesItsModelAndTheLedgerListsWhatItReleased) {
   EXPECT_EQ(done.ended_unix_seconds, 1000);
   EXPECT_EQ(trainer_.rows_seen(), 10u);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_OK_AND_ASSIGN(const ModelInfo model, central_.models->Get("j"));
+    ASSERT_OK_AND_ASSIGN(const models::ModelInfo model, central_.models->Get("j"));
     EXPECT_EQ(model.source, "jobs/j");
     EXPECT_EQ(model.created_unix_seconds, 0) << "the day alone: analysts see it";
     EXPECT_EQ(model.model->certificate().epsilon_nanos, kEpsilon);
     EXPECT_EQ(Ledger().spent.epsilon_nanos, kEpsilon);
-    EXPECT_THAT(Entries(), ElementsAre(EntryKind::kOpen, EntryKind::kReserve, EntryKind::kSettle));
+    EXPECT_THAT(Entries(), ElementsAre(ledger::EntryKind::kOpen, ledger::EntryKind::kReserve,
+                                       ledger::EntryKind::kSettle));
     EXPECT_EQ(Ledger().entries[2].releases, model.model->certificate().releases);
     EXPECT_EQ(jobs().Get("j")->state, JobState::kDone);
     Reopen();
@@ -82,7 +83,7 @@ TEST_F(JobsTest, PreviewSaysWhatItWouldCostAndSpendsNothing) {
   EXPECT_OK(fits.fits);
   ASSERT_OK_AND_ASSIGN(const JobPreview large, jobs().Preview(RequestOf("j", 11 * kEpsilon).spec));
   EXPECT_THAT(large.fits, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("10")));
-  EXPECT_EQ(Ledger().spent, Cost());
+  EXPECT_EQ(Ledger().spent, ledger::Cost());
   ASSERT_OK(central_.datasets->Create(SpecOf("open")));
   ASSERT_OK_AND_ASSIGN(const JobPreview early,
                        jobs().Preview(RequestOf("j", kEpsilon, "open").spec));
@@ -98,7 +99,7 @@ TEST_F(JobsTest, WhatAnAlgorithmWarnsOfIsToldBeforeAndAfterItIsAskedFor) {
 
 TEST_F(JobsTest, OnlyPrivateAlgorithmsAreOffered) {
   std::vector<std::string> names;
-  for (const AlgorithmInfo* info : jobs().Algorithms()) names.push_back(info->name);
+  for (const trainers::AlgorithmInfo* info : jobs().Algorithms()) names.push_back(info->name);
   EXPECT_THAT(names, ElementsAre("fake", "labels"));
   JobRequest request = RequestOf("j");
   request.spec.algorithm = "reference";
@@ -122,7 +123,7 @@ TEST_F(JobsTest, RequestsThatCannotBeMetNameTheFieldAndCostNothing) {
   refused([](JobRequest& r) { r.spec.dataset = "e"; }, absl::StatusCode::kNotFound, "e");
   refused([](JobRequest& r) { r.spec.epsilon_nanos = 11 * kEpsilon; },
           absl::StatusCode::kResourceExhausted, "10");
-  EXPECT_EQ(Ledger().spent, Cost());
+  EXPECT_EQ(Ledger().spent, ledger::Cost());
   EXPECT_THAT(jobs().List("", {}, Caller::Admin()), IsEmpty());
   EXPECT_THAT(jobs().Get("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
   EXPECT_THAT(jobs().Cancel("j"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("j")));
@@ -187,7 +188,8 @@ TEST_F(JobsTest, ARunningJobThatIsCancelledEndsAndItsBudgetStaysSpent) {
   EXPECT_EQ(ended.state, JobState::kCancelled);
   EXPECT_THAT(ended.reason, HasSubstr("stays spent"));
   EXPECT_EQ(Ledger().spent.epsilon_nanos, kEpsilon);
-  EXPECT_THAT(Entries(), ElementsAre(EntryKind::kOpen, EntryKind::kReserve, EntryKind::kSettle));
+  EXPECT_THAT(Entries(), ElementsAre(ledger::EntryKind::kOpen, ledger::EntryKind::kReserve,
+                                     ledger::EntryKind::kSettle));
   EXPECT_THAT(Ledger().entries[2].releases, IsEmpty()) << "nothing of it left the daemon";
   EXPECT_THAT(central_.models->List("", {}), IsEmpty());
 }
@@ -351,9 +353,10 @@ TEST_F(JobsTest, WhatWasQueuedInABackupIsNotRunAgainAndItsCostStaysSpent) {
   ASSERT_OK(jobs().Submit(RequestOf("one")));
   ASSERT_OK(jobs().Submit(RequestOf("two")));
   trainer_.AwaitRuns(1);
-  const Account before = Ledger();
-  StoreBatch hold;
-  hold.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kUnconfirmed, .head = before.head}));
+  const ledger::Account before = Ledger();
+  storage::StoreBatch hold;
+  hold.Put(ledger::HoldKey("d"),
+           ledger::EncodeHold({.reason = ledger::LedgerHold::kUnconfirmed, .head = before.head}));
   ASSERT_OK(store_.Apply(hold));
   central_ = Central();
   trainer_.Let();
@@ -383,7 +386,7 @@ TEST_F(JobsTest, AJobThatWouldReleaseSomethingElseAfterAnUpgradeIsGivenBack) {
 
 TEST_F(JobsTest, RowsThatCannotBeReadEndTheJobAndGiveItsCostBack) {
   Reopen(/*threads=*/0);
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.DeletePrefix(ChunkPrefix("d"));
   ASSERT_OK(store_.Apply(batch));
   Reopen();
@@ -391,7 +394,7 @@ TEST_F(JobsTest, RowsThatCannotBeReadEndTheJobAndGiveItsCostBack) {
   const JobInfo ended = AwaitEnd(jobs(), "j");
   EXPECT_EQ(ended.state, JobState::kCancelled);
   EXPECT_THAT(ended.reason, AllOf(HasSubstr("chunk/d/"), HasSubstr("given back")));
-  EXPECT_EQ(Ledger().spent, Cost());
+  EXPECT_EQ(Ledger().spent, ledger::Cost());
   EXPECT_EQ(trainer_.runs(), 0);
 }
 
@@ -448,4 +451,4 @@ TEST_F(JobsTest, AResultWaitsForTheStoreAndIsNotShownBefore) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::central

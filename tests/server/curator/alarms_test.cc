@@ -16,7 +16,7 @@
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::BinomialPlan;
@@ -282,4 +282,4 @@ TEST(AlarmsTest, FalseLabelsAreNotSeen) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

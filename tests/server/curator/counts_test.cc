@@ -8,7 +8,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -26,7 +26,7 @@ class CountsTest : public ::testing::Test {
   }
 
   // Without draining: what is not in the store is lost, as in a crash.
-  void Reopen(Store& store, const StudiesLimits& limits = {}) {
+  void Reopen(storage::Store& store, const StudiesLimits& limits = {}) {
     studies_.reset();
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(
                                        store, models_, [this] { return now_; }, limits));
@@ -52,7 +52,7 @@ class CountsTest : public ::testing::Test {
 
   int64_t now_ = 1000;
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
 };
@@ -199,4 +199,4 @@ TEST_F(CountsTest, RateIsOfEachStudyByItself) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -34,7 +34,7 @@ inline std::shared_ptr<const Table> PublicRows() {
   return table;
 }
 
-inline StudySpec Spec(std::string id, uint32_t trees = 1) {
+inline curator::StudySpec Spec(std::string id, uint32_t trees = 1) {
   return {.id = id,
           .request_id = "request of " + id,
           .public_rows = PublicRows(),
@@ -45,12 +45,13 @@ inline StudySpec Spec(std::string id, uint32_t trees = 1) {
 
 // Opens studies whose clock says 1000 unless another is given, and the models of the store, which
 // replace what `models` had.
-inline absl::StatusOr<std::unique_ptr<Studies>> OpenStudies(
-    Store& store, std::optional<Models>& models,
+inline absl::StatusOr<std::unique_ptr<curator::Studies>> OpenStudies(
+    storage::Store& store, std::optional<models::Models>& models,
     std::function<int64_t()> clock = [] { return int64_t{1000}; },
-    const StudiesLimits& limits = {}) {
+    const curator::StudiesLimits& limits = {}) {
   models.emplace();
-  auto studies = Studies::Open(store, *models, std::move(clock), SigningKeys(), limits);
+  auto studies =
+      curator::Studies::Open(store, *models, std::move(clock), curator::SigningKeys(), limits);
   if (!studies.ok()) return studies;
   const absl::Status loaded = models->Load(store);
   if (!loaded.ok()) return loaded;
@@ -67,15 +68,15 @@ struct SubmittedReport {
   std::string payload;
 };
 
-inline ReportBatch BatchOf(const std::vector<SubmittedReport>& reports) {
-  ReportBatch batch;
+inline curator::ReportBatch BatchOf(const std::vector<SubmittedReport>& reports) {
+  curator::ReportBatch batch;
   for (const SubmittedReport& report : reports) batch.Add(report.ticket, report.payload);
   return batch;
 }
 
 // `count` reports by devices with the row (leaf 0, class 1), each with a fresh ticket.
-inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const StudyInfo& study,
-                                                  uint32_t count) {
+inline std::vector<SubmittedReport> HonestReports(const curator::Studies& studies,
+                                                  const curator::StudyInfo& study, uint32_t count) {
   const auto offer = studies.MakeOffer(study.id, count);
   EXPECT_OK(offer);
   if (!offer.ok()) return {};
@@ -93,10 +94,10 @@ inline std::vector<SubmittedReport> HonestReports(const Studies& studies, const 
   return reports;
 }
 
-using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
+using Answer = absl::StatusOr<std::vector<curator::ReportOutcome>>;
 
 // The answer is there when the future is.
-inline std::future<Answer> Send(Studies& studies, const std::string& study,
+inline std::future<Answer> Send(curator::Studies& studies, const std::string& study,
                                 const std::string& fingerprint,
                                 const std::vector<SubmittedReport>& reports) {
   auto promise = std::make_shared<std::promise<Answer>>();
@@ -105,17 +106,17 @@ inline std::future<Answer> Send(Studies& studies, const std::string& study,
   return promise->get_future();
 }
 
-inline Answer SendAndWait(Studies& studies, const StudyInfo& study,
+inline Answer SendAndWait(curator::Studies& studies, const curator::StudyInfo& study,
                           const std::vector<SubmittedReport>& reports) {
   return Send(studies, study.id, Bytes(study.fingerprint), reports).get();
 }
 
-inline uint64_t CountOf(const StudyInfo& study, ReportOutcome outcome) {
+inline uint64_t CountOf(const curator::StudyInfo& study, curator::ReportOutcome outcome) {
   return study.outcomes[static_cast<size_t>(outcome)];
 }
 
 // What accepted, duplicate and rejected reports add up to.
-inline uint64_t Received(const StudyInfo& study) {
+inline uint64_t Received(const curator::StudyInfo& study) {
   uint64_t received = 0;
   for (const uint64_t count : study.outcomes) received += count;
   return received;

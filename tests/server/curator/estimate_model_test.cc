@@ -7,7 +7,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -32,18 +32,18 @@ class EstimateModelTest : public ::testing::Test {
 
   std::vector<std::string> Ids(absl::string_view study, const Page& page) const {
     std::vector<std::string> ids;
-    for (const ModelInfo& info : models_->List(study, page)) ids.push_back(info.id);
+    for (const models::ModelInfo& info : models_->List(study, page)) ids.push_back(info.id);
     return ids;
   }
 
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
 };
 
 TEST_F(EstimateModelTest, CertificateSaysWhatTheModelCostAndAssumed) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, studies_->BuildModel("one", "model", {}));
   const Certificate& certificate = info.model->certificate();
   EXPECT_EQ(certificate.epsilon_nanos, 1'000'000'000u);
   ASSERT_EQ(certificate.releases.size(), 1u);
@@ -62,7 +62,7 @@ TEST_F(EstimateModelTest, CertificateSaysWhatTheModelCostAndAssumed) {
 }
 
 TEST_F(EstimateModelTest, HasAnEstimateForEveryLeafOfEveryTree) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, studies_->BuildModel("one", "model", {}));
   ASSERT_THAT(info.model->leaves(), SizeIs(3));
   for (size_t t = 0; t < 3; ++t) {
     EXPECT_THAT(info.model->leaves()[t], SizeIs((*study_.forest)[t].num_leaves()));
@@ -72,15 +72,15 @@ TEST_F(EstimateModelTest, HasAnEstimateForEveryLeafOfEveryTree) {
 TEST_F(EstimateModelTest, PublicOnlyEstimatorFindsThePublicRule) {
   const EstimatorOptions options{.kind = EstimatorKind::kWeighted,
                                  .lambda = std::numeric_limits<double>::infinity()};
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", options));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, studies_->BuildModel("one", "", options));
   EXPECT_EQ(info.model->Predict(Row{0.1, 0.1}).label, 0u);
   EXPECT_EQ(info.model->Predict(Row{0.9, 0.9}).label, 1u);
 }
 
 TEST_F(EstimateModelTest, SameIdStudyAndEstimatorReturnTheModelThatIsThere) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo made, studies_->BuildModel("one", "model", {}));
   ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 1)));
-  ASSERT_OK_AND_ASSIGN(const ModelInfo again, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo again, studies_->BuildModel("one", "model", {}));
   EXPECT_EQ(again.model->certificate().reports, 60u);
   EXPECT_EQ(*again.model, *made.model);
 }
@@ -95,14 +95,14 @@ TEST_F(EstimateModelTest, SameIdForAnotherEstimatorOrStudyAlreadyExists) {
 }
 
 TEST_F(EstimateModelTest, MakesAnIdWhenNoneIsAsked) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, studies_->BuildModel("one", "", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, studies_->BuildModel("one", "", {}));
   EXPECT_THAT(info.id, MatchesRegex("[a-z0-9]{12}"));
 }
 
 TEST_F(EstimateModelTest, SurvivesReopening) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo made, studies_->BuildModel("one", "model", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo made, studies_->BuildModel("one", "model", {}));
   Reopen();
-  ASSERT_OK_AND_ASSIGN(const ModelInfo info, models_->Get("model"));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, models_->Get("model"));
   EXPECT_EQ(info.source, "studies/one");
   EXPECT_EQ(info.created_unix_seconds, 1000);
   EXPECT_EQ(*info.model, *made.model);
@@ -140,4 +140,4 @@ TEST_F(EstimateModelTest, MayBeBuiltFromASealedStudy) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

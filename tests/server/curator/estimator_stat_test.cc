@@ -11,7 +11,7 @@
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 constexpr uint32_t kLeaves = 4;
@@ -71,4 +71,4 @@ INSTANTIATE_TEST_SUITE_P(MechanismsAndWeights, StandardErrorTest,
                                            Case{MechanismKind::kOptimizedUnary, 5}));
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -11,7 +11,7 @@
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::testing::DoubleNear;
@@ -267,4 +267,4 @@ TEST(WeightedEstimatorTest, HoldsItsPromisesOnRandomCounts) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

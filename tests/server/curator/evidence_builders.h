@@ -43,16 +43,16 @@ inline Tree Quarters() {
 }
 
 // label[leaf * classes + k]; the leaves' own counts are the sums.
-inline PublicCounts Public(uint32_t classes, std::vector<uint64_t> label) {
-  PublicCounts counts{.classes = classes, .leaf = {}, .label = std::move(label)};
+inline curator::PublicCounts Public(uint32_t classes, std::vector<uint64_t> label) {
+  curator::PublicCounts counts{.classes = classes, .leaf = {}, .label = std::move(label)};
   counts.leaf.resize(counts.label.size() / classes);
   for (size_t i = 0; i < counts.label.size(); ++i) counts.leaf[i / classes] += counts.label[i];
   return counts;
 }
 
-inline PrivateCounts Private(uint32_t classes, std::vector<double> label, uint64_t reports = 0,
-                             const NoiseVariance& noise = {}) {
-  PrivateCounts result;
+inline curator::PrivateCounts Private(uint32_t classes, std::vector<double> label,
+                                      uint64_t reports = 0, const NoiseVariance& noise = {}) {
+  curator::PrivateCounts result;
   result.counts = {.classes = classes, .leaf = {}, .label = std::move(label)};
   result.counts.leaf.resize(result.counts.label.size() / classes);
   for (size_t i = 0; i < result.counts.label.size(); ++i) {

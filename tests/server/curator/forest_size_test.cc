@@ -7,7 +7,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Numeric;
@@ -109,4 +109,4 @@ TEST(ForestSizeTest, KeepsSeedAndRefusesNoRows) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

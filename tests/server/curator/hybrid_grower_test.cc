@@ -12,7 +12,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Categorical;
@@ -170,4 +170,4 @@ TEST(HybridGrowerTest, OtherRulesRefuseItsOptions) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

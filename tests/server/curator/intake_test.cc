@@ -16,7 +16,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -53,7 +53,7 @@ class IntakeTest : public ::testing::Test {
   }
 
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo info_;
   std::vector<SubmittedReport> reports_;
@@ -151,14 +151,14 @@ TEST_F(IntakeTest, FailedWriteFailsEveryBatchOfItsGroup) {
 }
 
 // Applies a batch and still reports an error: a sync that failed after the log was written.
-class ForgetfulStore final : public Store {
+class ForgetfulStore final : public storage::Store {
  public:
-  explicit ForgetfulStore(Store& store) : store_(store) {}
+  explicit ForgetfulStore(storage::Store& store) : store_(store) {}
 
   absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
     return store_.Get(key);
   }
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     EXPECT_OK(store_.Apply(batch));
     return forgets ? absl::UnavailableError("sync failed") : absl::OkStatus();
   }
@@ -172,7 +172,7 @@ class ForgetfulStore final : public Store {
   bool forgets = false;
 
  private:
-  Store& store_;
+  storage::Store& store_;
 };
 
 TEST_F(IntakeTest, WhatAFailedWriteLeftBehindIsWrittenOver) {
@@ -186,7 +186,7 @@ TEST_F(IntakeTest, WhatAFailedWriteLeftBehindIsWrittenOver) {
     EXPECT_EQ(CountOf(study_->Info(), kAccepted), 1u);
   }
   // The store adds up, and holds that one report only: the others count when they come again.
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_, models));
   EXPECT_EQ(CountOf(*reopened->Get("one"), kAccepted), 1u);
   const Answer again = Send(*reopened, "one", Bytes(info_.fingerprint), reports_).get();
@@ -201,7 +201,7 @@ TEST_F(IntakeTest, WhatAFailedWriteLeftBehindCountsAfterACrash) {
     forgetful.forgets = true;
     EXPECT_FALSE(Submit(intake, reports_).get().ok());
   }
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenStudies(store_, models));
   EXPECT_EQ(CountOf(*reopened->Get("one"), kAccepted), 20u);
   EXPECT_THAT(*Send(*reopened, "one", Bytes(info_.fingerprint), reports_).get(), Each(kDuplicate));
@@ -306,4 +306,4 @@ TEST_F(IntakeTest, DestructorAnswersWhatIsQueued) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

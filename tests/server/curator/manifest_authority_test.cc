@@ -5,7 +5,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::MemoryStore;
@@ -144,7 +144,7 @@ TEST_F(ManifestAuthorityTest, ARecordThatDoesNotFitIsDataLoss) {
   std::string changed = good;
   changed[5] ^= 1;  // of the seed
   for (const std::string& bad : {std::string("x"), std::string(), changed}) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(std::string(kManifestKeyKey), bad);
     ASSERT_OK(store_.Apply(batch));
     EXPECT_THAT(Open(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("meta/manifest_key")));
@@ -152,4 +152,4 @@ TEST_F(ManifestAuthorityTest, ARecordThatDoesNotFitIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -10,7 +10,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Numeric;
@@ -91,4 +91,4 @@ TEST(MechanismChoiceTest, CostIsTheMeanOverTreesAndTheLargestPayload) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -10,7 +10,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -85,12 +85,12 @@ TEST(ModelRequestTest, NoModelWithoutSums) {
 
 class SameModelTest : public ::testing::Test {
  protected:
-  ModelInfo existing_{.id = "m", .source = "studies/one", .model = MadeBy({.lambda = 2})};
+  models::ModelInfo existing_{.id = "m", .source = "studies/one", .model = MadeBy({.lambda = 2})};
 
  private:
   static std::shared_ptr<const Model> MadeBy(const EstimatorOptions& options) {
     MemoryStore store;
-    std::optional<Models> models;
+    std::optional<models::Models> models;
     const auto studies = OpenStudies(store, models);
     EXPECT_OK(studies);
     EXPECT_OK((*studies)->Create(Spec("one")));
@@ -99,7 +99,7 @@ class SameModelTest : public ::testing::Test {
 };
 
 TEST_F(SameModelTest, ARequestThatCameAgainGetsTheModelThatItMade) {
-  ASSERT_OK_AND_ASSIGN(const ModelInfo same, SameModel(existing_, "one", {.lambda = 2}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo same, SameModel(existing_, "one", {.lambda = 2}));
   EXPECT_EQ(same.model, existing_.model);
 }
 
@@ -113,4 +113,4 @@ TEST_F(SameModelTest, AnotherStudyOrEstimatorDoesNot) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

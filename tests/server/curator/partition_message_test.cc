@@ -2,7 +2,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -63,4 +63,4 @@ TEST(PartitionMessageTest, RefusesWhatThisVersionDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

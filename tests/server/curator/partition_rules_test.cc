@@ -7,7 +7,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Categorical;
@@ -201,4 +201,4 @@ TEST(PartitionRulesTest, DepthZeroAndASingleRowAreASingleLeaf) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -14,7 +14,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Categorical;
@@ -167,4 +167,4 @@ TEST(PartitionTest, CartLearnsTheCensus) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

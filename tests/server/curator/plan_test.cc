@@ -8,7 +8,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Numeric;
@@ -134,4 +134,4 @@ TEST(PlanTest, NoRowIsRefused) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -8,7 +8,7 @@
 #include "tests/server/curator/evidence_builders.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using testing::Private;
@@ -182,4 +182,4 @@ TEST(PruneTest, PublicPruningIsSymmetricInTheClasses) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -15,7 +15,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -69,7 +69,7 @@ TEST(ReconcileTest, OneOffIsFoundAndNamesTheStudyAndBothNumbers) {
 
 TEST(ReconcileTest, CuratorReconcilesAfterEveryKindOfReport) {
   MemoryStore store;
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
   EXPECT_OK(studies->Reconcile());
   ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec("one", /*trees=*/3)));
@@ -106,7 +106,7 @@ class AllModelsTest : public ::testing::Test {
                                         {{{{0.25, 0.75}, 0.5, 1, 0}}}, certificate))});
   }
 
-  Models models_;
+  models::Models models_;
   ModelsWithLostReports outlived_;
 };
 
@@ -160,7 +160,7 @@ TEST_F(AllModelsTest, ModelsThatAreBuiltMeanwhileRaiseNoFalseAlarm) {
 
 TEST(ReconcileTest, CuratorReconcilesWhileReportsComeAndModelsAreBuilt) {
   MemoryStore store;
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
   ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec("one")));
   const auto reports = HonestReports(*studies, study, 60);
@@ -196,7 +196,7 @@ class PlantedBugTest : public ::testing::Test {
 
   // A model made again with a certificate that says `reports`.
   void Doctor(const std::string& id, uint64_t reports) {
-    ModelInfo info = *models_->Get(id);
+    models::ModelInfo info = *models_->Get(id);
     Certificate certificate = info.model->certificate();
     certificate.reports = reports;
     info.model = std::make_shared<const Model>(*Model::Create(
@@ -205,7 +205,7 @@ class PlantedBugTest : public ::testing::Test {
   }
 
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
 };
 
@@ -213,7 +213,7 @@ TEST_F(PlantedBugTest, DoctoredRecordIsFoundWhileTheCuratorRuns) {
   Counts counts;
   counts.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = 8;
   counts.answered = 8;
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(CountsKey("one"), EncodeCounts(counts));
   ASSERT_OK(store_.Apply(batch));
   ExpectMismatch("outcome 1 7", "in the store 8");
@@ -237,4 +237,4 @@ TEST_F(PlantedBugTest, FinalModelThatLacksAReportIsFound) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -12,7 +12,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using Answer = absl::StatusOr<std::vector<ReportOutcome>>;
@@ -119,4 +119,4 @@ TEST(ReplyDispatcherTest, EachBatchIsAnsweredOnceHoweverManyCallsHelp) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 TEST(ReportBatchTest, KeepsEachReportAsItCame) {
@@ -29,4 +29,4 @@ TEST(ReportBatchTest, CountsTheMemoryItHolds) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

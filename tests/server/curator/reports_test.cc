@@ -11,7 +11,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -36,9 +36,9 @@ class ReportsTest : public ::testing::TestWithParam<Engine> {
     studies_.reset();
     rocksdb_.reset();
     if (GetParam() == Engine::kRocksDb) {
-      ASSERT_OK_AND_ASSIGN(rocksdb_, OpenRocksDbStore(folder_.path()));
+      ASSERT_OK_AND_ASSIGN(rocksdb_, storage::OpenRocksDbStore(folder_.path()));
     }
-    Store& store = rocksdb_ != nullptr ? *rocksdb_ : memory_;
+    storage::Store& store = rocksdb_ != nullptr ? *rocksdb_ : memory_;
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_));
   }
 
@@ -46,8 +46,8 @@ class ReportsTest : public ::testing::TestWithParam<Engine> {
 
   TempDir folder_;
   MemoryStore memory_;
-  std::unique_ptr<Store> rocksdb_;
-  std::optional<Models> models_;
+  std::unique_ptr<storage::Store> rocksdb_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
 };
@@ -74,9 +74,9 @@ TEST_P(ReportsTest, DuplicateInTheSameBatchIsCountedOnce) {
 TEST_P(ReportsTest, ModelsRestOnTheSumOfExactlyTheAcceptedReports) {
   const auto reports = HonestReports(*studies_, study_, 40);
   for (int i = 0; i < 2; ++i) ASSERT_OK(SendAndWait(*studies_, study_, reports));
-  ASSERT_OK_AND_ASSIGN(const ModelInfo before, studies_->BuildModel("one", "before", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo before, studies_->BuildModel("one", "before", {}));
   Reopen();
-  ASSERT_OK_AND_ASSIGN(const ModelInfo after, studies_->BuildModel("one", "after", {}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo after, studies_->BuildModel("one", "after", {}));
   EXPECT_EQ(before.model->certificate().reports, 40u);
   EXPECT_EQ(*before.model, *after.model);
 }
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(Engines, ReportsTest, ::testing::Values(Engine::kMemory
                          });
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

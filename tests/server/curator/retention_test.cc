@@ -8,7 +8,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -23,7 +23,7 @@ class RetentionTest : public ::testing::Test {
  protected:
   void SetUp() override { Reopen(store_); }
 
-  void Reopen(Store& store) {
+  void Reopen(storage::Store& store) {
     studies_.reset();
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_, [this] { return now_; }));
   }
@@ -70,7 +70,7 @@ class RetentionTest : public ::testing::Test {
 
   int64_t now_ = kSealed;
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
   StudyInfo study_;
   std::vector<SubmittedReport> reports_;
@@ -137,4 +137,4 @@ TEST_F(RetentionTest, CrashLeavesAStudyWholeOrRetired) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -14,7 +14,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Numeric;
@@ -157,4 +157,4 @@ TEST(SmoothBasisTest, RefusesWhatItCannotSolve) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -15,7 +15,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Numeric;
@@ -229,4 +229,4 @@ TEST_F(SmoothTest, ShapesAreChecked) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

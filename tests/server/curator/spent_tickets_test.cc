@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 TEST(SpentTicketsTest, ATicketIsSpentOnce) {
@@ -58,4 +58,4 @@ TEST(SpentTicketsTest, WhatIsTakenBackTakesNoRoom) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -9,7 +9,7 @@
 #include "server/curator/partition/impurity.h"
 #include "tests/support/schemas.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::Categorical;
@@ -121,4 +121,4 @@ TEST(MidpointTest, LiesAboveTheLowerNumberWithoutOverflow) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -8,7 +8,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -31,7 +31,7 @@ class StudiesTest : public ::testing::Test {
   }
 
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
 };
 
@@ -352,4 +352,4 @@ TEST_F(StudiesTest, TokensAreIssuedTenThousandAtATime) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -12,7 +12,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -56,7 +56,7 @@ class StudyLifeTest : public ::testing::Test {
  protected:
   void SetUp() override { Reopen(store_); }
 
-  void Reopen(Store& store) {
+  void Reopen(storage::Store& store) {
     studies_.reset();
     ASSERT_OK_AND_ASSIGN(studies_, OpenStudies(store, models_, [this] { return now_; }));
   }
@@ -74,7 +74,7 @@ class StudyLifeTest : public ::testing::Test {
 
   // The state in the store, as a curator that starts now would read it.
   StudyState Stored() {
-    std::optional<Models> models;
+    std::optional<models::Models> models;
     const auto reopened = OpenStudies(store_, models, [] { return kStart; });
     EXPECT_OK(reopened);
     return (*reopened)->List({})[0].state;
@@ -82,7 +82,7 @@ class StudyLifeTest : public ::testing::Test {
 
   int64_t now_ = kStart;
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
   std::unique_ptr<Studies> studies_;
 };
 
@@ -168,7 +168,7 @@ TEST_F(StudyLifeTest, ExpiryThatWasSeenOnceIsForGood) {
        [&](const StudyInfo&, const auto&) { EXPECT_OK(studies_->BuildModel("one", "", {})); }}};
   for (const auto& [name, notice] : notices) {
     SCOPED_TRACE(name);
-    StoreBatch nothing;
+    storage::StoreBatch nothing;
     nothing.DeletePrefix("");
     studies_.reset();
     ASSERT_OK(store_.Apply(nothing));
@@ -264,18 +264,18 @@ TEST_F(StudyLifeTest, CrashLeavesAFinalModelAndItsStateTogether) {
     SCOPED_TRACE(kept);
     MemoryStore disk;
     {
-      std::optional<Models> models;
+      std::optional<models::Models> models;
       ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(disk, models));
       ASSERT_OK(studies->Create(Spec("one")));
       ASSERT_OK(studies->Seal("one"));
     }
     CrashingStore crashing(disk, {.write = 0, .kept = kept, .fatal = true});
     {
-      std::optional<Models> models;
+      std::optional<models::Models> models;
       ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(crashing, models));
       EXPECT_FALSE(studies->BuildModel("one", "last", {}).ok());
     }
-    std::optional<Models> models;
+    std::optional<models::Models> models;
     ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(disk, models));
     EXPECT_EQ(models->Get("last").ok(), kept);
     EXPECT_EQ(studies->Get("one")->state, kept ? StudyState::kBuilt : StudyState::kSealed);
@@ -285,4 +285,4 @@ TEST_F(StudyLifeTest, CrashLeavesAFinalModelAndItsStateTogether) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

@@ -12,7 +12,7 @@
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -29,13 +29,13 @@ class StudyRecordTest : public ::testing::Test {
   }
 
   void Put(std::string key, std::string value) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(std::move(key), std::move(value));
     ASSERT_OK(store_.Apply(batch));
   }
 
   void Remove(const std::string& key) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.DeletePrefix(key);
     ASSERT_OK(store_.Apply(batch));
   }
@@ -54,12 +54,12 @@ class StudyRecordTest : public ::testing::Test {
   }
 
   MemoryStore store_;
-  std::optional<Models> models_;
+  std::optional<models::Models> models_;
 };
 
 TEST_F(StudyRecordTest, RecordsThatDoNotParseAreDataLoss) {
   for (const std::string& key : {StudyKey("one"), CountsKey("one"), SumsKey("one", 0),
-                                 ModelKey("studies/one", "model"), TombstoneKey("two")}) {
+                                 models::ModelKey("studies/one", "model"), TombstoneKey("two")}) {
     const auto before = store_.Get(key)->value_or("");
     Put(key, "\xff\xff");
     ExpectDataLoss(key, "does not parse");
@@ -207,4 +207,4 @@ TEST_F(StudyRecordTest, LostOrDamagedFormatIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

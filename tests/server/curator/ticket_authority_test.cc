@@ -15,7 +15,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::curator {
 namespace {
 
 using ::coppice::testing::MemoryStore;
@@ -63,7 +63,7 @@ Block DecryptBlock(const Block& block, const uint8_t* key) {
 TEST(TicketAuthorityTest, TheMacIsTheIdEncryptedAndTheIdASerial) {
   MemoryStore store;
   const std::string key(32, 'k');
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), key);
   ASSERT_OK(store.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const TicketAuthority authority, TicketAuthority::Open(store));
@@ -293,7 +293,7 @@ TEST(TicketAuthorityTest, ReportsWhatTheStoreCannotDo) {
 
 TEST(TicketAuthorityTest, DamagedKeyIsDataLoss) {
   MemoryStore store;
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(std::string(kTicketKeyKey), "short");
   ASSERT_OK(store.Apply(batch));
   EXPECT_THAT(TicketAuthority::Open(store),
@@ -301,4 +301,4 @@ TEST(TicketAuthorityTest, DamagedKeyIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::curator

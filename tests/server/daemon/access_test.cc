@@ -27,7 +27,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::Certificate;
@@ -52,17 +52,20 @@ std::string OpenSslFingerprint(const std::string& pem) {
   return Hex(digest);
 }
 
-std::string TokenOf(Role role) { return absl::StrCat("coppice_token_of_", RoleName(role)); }
+std::string TokenOf(access::Role role) {
+  return absl::StrCat("coppice_token_of_", access::RoleName(role));
+}
 
 std::string TokenEntry(const std::string& token, absl::string_view role) {
-  return absl::StrCat(R"({"name":"n","role":")", role, R"(","sha256":")", Hex(HashOfToken(token)),
-                      "\"}");
+  return absl::StrCat(R"({"name":"n","role":")", role, R"(","sha256":")",
+                      Hex(access::HashOfToken(token)), "\"}");
 }
 
 std::string PolicyOfAllRoles(absl::string_view anonymous) {
   std::string tokens;
-  for (const Role role : kAllRoles) {
-    absl::StrAppend(&tokens, tokens.empty() ? "" : ",", TokenEntry(TokenOf(role), RoleName(role)));
+  for (const access::Role role : access::kAllRoles) {
+    absl::StrAppend(&tokens, tokens.empty() ? "" : ",",
+                    TokenEntry(TokenOf(role), access::RoleName(role)));
   }
   return absl::StrCat("{\"anonymous\":[", anonymous, "],\"tokens\":[", tokens, "]}");
 }
@@ -72,13 +75,13 @@ class AccessTest : public ::testing::Test {
  protected:
   void Serve(const std::string& policy, bool mutual = false) {
     WritePolicy(policy);
-    access_ = *AccessControl::Open(policy_path_, mutual);
+    access_ = *access::AccessControl::Open(policy_path_, mutual);
     const auto clock = [] { return int64_t{1000}; };
-    studies_ = *Studies::Open(store_, models_, clock);
-    endpoints_ = *Endpoints::Open(store_, models_, clock);
-    ledger_ = *Ledger::Open(store_, clock);
-    datasets_ = *Datasets::Open(store_, *ledger_, clock);
-    jobs_ = *Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
+    studies_ = *curator::Studies::Open(store_, models_, clock);
+    endpoints_ = *models::Endpoints::Open(store_, models_, clock);
+    ledger_ = *ledger::Ledger::Open(store_, clock);
+    datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
+    jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {}, clock, {.threads = 0});
     certificates_ = std::make_unique<Certificates>(
         TlsFiles{.certificate = certificate_.certificate_pem,
                  .key = certificate_.key_pem,
@@ -130,13 +133,13 @@ class AccessTest : public ::testing::Test {
   const Certificate certificate_ = MakeCertificate();
   const Certificate client_ = MakeCertificate();
   MemoryStore store_;
-  Models models_;
-  std::unique_ptr<AccessControl> access_;
-  std::unique_ptr<Studies> studies_;
-  std::unique_ptr<Endpoints> endpoints_;
-  std::unique_ptr<Ledger> ledger_;
-  std::unique_ptr<Datasets> datasets_;
-  std::unique_ptr<Jobs> jobs_;
+  models::Models models_;
+  std::unique_ptr<access::AccessControl> access_;
+  std::unique_ptr<curator::Studies> studies_;
+  std::unique_ptr<models::Endpoints> endpoints_;
+  std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<central::Datasets> datasets_;
+  std::unique_ptr<central::Jobs> jobs_;
   std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<DaemonServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -151,14 +154,15 @@ bool IsRefusal(grpc::StatusCode code) {
 
 TEST_F(AccessTest, EveryMethodIsForTheRolesOfItsLineAndForNoOther) {
   Serve(PolicyOfAllRoles(""));
-  for (const MethodRoles& line : AllMethodRoles()) {
+  for (const access::MethodRoles& line : access::AllMethodRoles()) {
     const std::string path(line.path);
-    for (const Role role : kAllRoles) {
+    for (const access::Role role : access::kAllRoles) {
       const grpc::StatusCode code = CallAs(path, TokenOf(role));
       EXPECT_NE(code, grpc::StatusCode::UNIMPLEMENTED) << path << " is not served";
-      EXPECT_NE(code, grpc::StatusCode::UNAUTHENTICATED) << path << " as " << RoleName(role);
+      EXPECT_NE(code, grpc::StatusCode::UNAUTHENTICATED)
+          << path << " as " << access::RoleName(role);
       EXPECT_EQ(code == grpc::StatusCode::PERMISSION_DENIED, !line.open && !line.roles.Has(role))
-          << path << " as " << RoleName(role);
+          << path << " as " << access::RoleName(role);
     }
     EXPECT_EQ(CallAnonymously(path) == grpc::StatusCode::UNAUTHENTICATED, !line.open) << path;
   }
@@ -166,8 +170,8 @@ TEST_F(AccessTest, EveryMethodIsForTheRolesOfItsLineAndForNoOther) {
 
 TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
   Serve(PolicyOfAllRoles("\"device\""));
-  for (const MethodRoles& line : AllMethodRoles()) {
-    const bool allowed = line.open || line.roles.Has(Role::kDevice);
+  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+    const bool allowed = line.open || line.roles.Has(access::Role::kDevice);
     const grpc::StatusCode code = CallAnonymously(std::string(line.path));
     EXPECT_EQ(code != grpc::StatusCode::UNAUTHENTICATED, allowed) << line.path;
     EXPECT_NE(code, grpc::StatusCode::PERMISSION_DENIED) << line.path;
@@ -177,10 +181,10 @@ TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
 TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   Serve(PolicyOfAllRoles(""));
   const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
-  for (const MethodRoles& line : AllMethodRoles()) {
+  for (const access::MethodRoles& line : access::AllMethodRoles()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
     const std::string path(line.path);
-    const std::string admin = "Bearer " + TokenOf(Role::kAdmin);
+    const std::string admin = "Bearer " + TokenOf(access::Role::kAdmin);
     const grpc::Status status = Call(path, {admin}, truncated);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << path;
     EXPECT_THAT(status.error_message(), HasSubstr("the request is no ")) << path;
@@ -188,7 +192,7 @@ TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   for (const char* path :
        {"/coppice.v1.StudyService/GetStudy", kOffer, "/coppice.v1.ModelService/StreamPredictions",
         "/coppice.v1.DatasetService/UploadRows", "/coppice.v1.TrainingService/WatchJob"}) {
-    EXPECT_EQ(Call(path, {"Bearer " + TokenOf(Role::kAdmin)}, no_utf8).error_code(),
+    EXPECT_EQ(Call(path, {"Bearer " + TokenOf(access::Role::kAdmin)}, no_utf8).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT)
         << path;
   }
@@ -212,10 +216,10 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   }
   EXPECT_GT(methods.size(), 20u);
   for (const std::string& method : methods) {
-    EXPECT_NE(FindMethodRoles(method), nullptr)
+    EXPECT_NE(access::FindMethodRoles(method), nullptr)
         << method << " has no line in server/access/method_roles.cc, so nobody may call it";
   }
-  for (const MethodRoles& line : AllMethodRoles()) {
+  for (const access::MethodRoles& line : access::AllMethodRoles()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
     EXPECT_EQ(methods.count(std::string(line.path)), 1u) << line.path << " is no method";
   }
@@ -230,21 +234,21 @@ TEST_F(AccessTest, RefusalsSayWhatToDoAndNeverTheToken) {
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_THAT(unknown.error_message(), HasSubstr("ask the operator for a new one"));
   EXPECT_THAT(unknown.error_message(), ::testing::Not(HasSubstr("s3cr3t")));
-  const grpc::Status wrong_role = Call(kListStudies, {"Bearer " + TokenOf(Role::kDevice)});
+  const grpc::Status wrong_role = Call(kListStudies, {"Bearer " + TokenOf(access::Role::kDevice)});
   EXPECT_EQ(wrong_role.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(wrong_role.error_message(), HasSubstr("you have device"));
 }
 
 TEST_F(AccessTest, TwoAuthorizationsAreRefused) {
   Serve(PolicyOfAllRoles(""));
-  const grpc::Status status =
-      Call(kListStudies, {"Bearer " + TokenOf(Role::kAdmin), "Bearer " + TokenOf(Role::kAdmin)});
+  const grpc::Status status = Call(kListStudies, {"Bearer " + TokenOf(access::Role::kAdmin),
+                                                  "Bearer " + TokenOf(access::Role::kAdmin)});
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
 TEST_F(AccessTest, AMethodThatIsNotThereIsForNobody) {
   Serve(PolicyOfAllRoles("\"admin\""));
-  EXPECT_EQ(CallAs("/coppice.v1.StudyService/Fresh", TokenOf(Role::kAdmin)),
+  EXPECT_EQ(CallAs("/coppice.v1.StudyService/Fresh", TokenOf(access::Role::kAdmin)),
             grpc::StatusCode::PERMISSION_DENIED);
 }
 
@@ -293,4 +297,4 @@ TEST(CertificateSha256Test, NothingElseIsACertificate) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

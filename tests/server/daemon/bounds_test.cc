@@ -12,7 +12,7 @@
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/access/method_roles.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,7 +32,7 @@ TEST(AnswerLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
 }
 
 TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
-  for (const MethodRoles& line : AllMethodRoles()) {
+  for (const access::MethodRoles& line : access::AllMethodRoles()) {
     const bool stream = line.path.find("/Stream") != absl::string_view::npos ||
                         line.path.find("Watch") != absl::string_view::npos ||
                         line.path.find("/UploadRows") != absl::string_view::npos ||
@@ -41,9 +41,9 @@ TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
     EXPECT_EQ(line.deadline == absl::InfiniteDuration(), stream) << line.path;
     EXPECT_GE(line.deadline, absl::Seconds(10)) << line.path;
   }
-  EXPECT_EQ(DeadlineOf("/coppice.v1.StudyService/ListStudies"), absl::Seconds(10));
-  EXPECT_GT(DeadlineOf(kGetStudy), absl::Seconds(10));
-  EXPECT_EQ(DeadlineOf("/no.such/Method"), absl::Seconds(10));
+  EXPECT_EQ(access::DeadlineOf("/coppice.v1.StudyService/ListStudies"), absl::Seconds(10));
+  EXPECT_GT(access::DeadlineOf(kGetStudy), absl::Seconds(10));
+  EXPECT_EQ(access::DeadlineOf("/no.such/Method"), absl::Seconds(10));
 }
 
 // GetStudy answers when its call is cancelled, ListStudies at once with a large answer.
@@ -143,4 +143,4 @@ TEST_F(CallBoundsTest, LargeAnswersBeyondTheLimitAreRefusedAndSmallOnesAreNot) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 TEST(RequestIdTest, OnesOfTheClientAreShortAndPlain) {
@@ -59,4 +59,4 @@ TEST(CodeNameTest, AreGrpcs) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -2,7 +2,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -183,4 +183,4 @@ TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

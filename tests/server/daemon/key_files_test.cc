@@ -8,7 +8,7 @@
 #include "tests/support/secret_file.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::TempDir;
@@ -46,4 +46,4 @@ TEST_F(KeyFilesTest, EachOpenKeyIsWarnedOfByNameAndNothingOfItIsShown) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(ReadinessTest, StopSaysSoBeforeItWaitsForASlowCheck) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

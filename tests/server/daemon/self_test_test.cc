@@ -10,7 +10,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::MemoryStore;
@@ -126,7 +126,7 @@ TEST(SamplerTest, GeometricStepsThatAreOffAreFound) {
 }
 
 // A store that does to what is written or read what a test says.
-class PlantedStore final : public Store {
+class PlantedStore final : public storage::Store {
  public:
   bool loses = false;
   bool garbles = false;
@@ -137,7 +137,7 @@ class PlantedStore final : public Store {
     if (garbles && value.ok() && value->has_value()) (**value)[0] ^= 1;
     return value;
   }
-  absl::Status Apply(const StoreBatch& batch) override {
+  absl::Status Apply(const storage::StoreBatch& batch) override {
     if (loses && !batch.puts().empty()) return absl::OkStatus();
     if (keeps && !batch.deleted_prefixes().empty()) return absl::OkStatus();
     return store_.Apply(batch);
@@ -240,4 +240,4 @@ TEST(RunSelfTestsTest, RunsAllOfThemAndNamesThoseThatFail) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

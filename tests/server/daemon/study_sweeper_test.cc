@@ -8,7 +8,7 @@
 
 #include "tests/server/service/fake_studies.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::FakeStudies;
@@ -45,4 +45,4 @@ TEST(StudySweeperTest, FailureIsLoggedWhenItBeginsAndWhenItEnds) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

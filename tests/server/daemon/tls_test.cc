@@ -10,7 +10,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -97,4 +97,4 @@ TEST_F(LoadTlsFilesTest, AClientAuthorityThatIsNone) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

@@ -5,7 +5,7 @@
 #include "server/daemon/config/flags.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::daemon {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -17,9 +17,9 @@ constexpr char kCreate[] = "/coppice.v1.StudyService/CreateStudy";
 TEST(NewTokenTest, ThePolicyWithItsEntryAdmitsTheTokenUntilItExpires) {
   ASSERT_OK_AND_ASSIGN(const NewToken made,
                        MakeNewToken("ops \"1\"", {"admin"}, "2027-01-31T00:00:00Z"));
-  ASSERT_OK_AND_ASSIGN(const AccessPolicy policy,
-                       ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")));
-  const Credentials shown = {.authorization = "Bearer " + made.token};
+  ASSERT_OK_AND_ASSIGN(const access::AccessPolicy policy,
+                       access::ParsePolicy(absl::StrCat("{\"tokens\":[", made.entry, "]}")));
+  const access::Credentials shown = {.authorization = "Bearer " + made.token};
   const absl::Time end = absl::FromUnixSeconds(1'801'353'600);
   EXPECT_OK(policy.Check(kCreate, shown, end - absl::Seconds(1)));
   EXPECT_FALSE(policy.Check(kCreate, shown, end).ok());
@@ -47,4 +47,4 @@ TEST(TokenCommandTest, WrongUsageIsExitCodeTwo) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::daemon

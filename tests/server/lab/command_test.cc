@@ -14,7 +14,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using nlohmann::json;
@@ -259,4 +259,4 @@ TEST_F(LabPlanTest, RefusesAccuraciesWithoutLabels) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::lab

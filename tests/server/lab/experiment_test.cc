@@ -7,7 +7,7 @@
 #include "server/lab/synthetic.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 class ExperimentTest : public ::testing::Test {
@@ -16,7 +16,7 @@ class ExperimentTest : public ::testing::Test {
     return Collect(public_, private_, options, random_, noise_);
   }
 
-  PublicRandom random_{1};
+  curator::PublicRandom random_{1};
   OpenSslRandom noise_;
   std::shared_ptr<const Schema> schema_ = SyntheticSchema();
   Table public_ = DrawSynthetic(schema_, 200, 0.5, random_);
@@ -28,7 +28,7 @@ TEST_F(ExperimentTest, WithoutPrivacyTheCountsAreThePrivateRows) {
   CollectOptions options;
   options.partition.max_depth = 3;
   ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-  const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+  const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
   const LeafCounts& counts = collected.private_counts[0].counts;
   EXPECT_EQ(counts.label, std::vector<double>(exact.label.begin(), exact.label.end()));
   EXPECT_EQ(counts.leaf, std::vector<double>(exact.leaf.begin(), exact.leaf.end()));
@@ -42,7 +42,7 @@ TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
   options.epsilon = *Budget::FromEpsilon(1);
   ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
   uint64_t reports = 0;
-  for (const PrivateCounts& tree : collected.private_counts) {
+  for (const curator::PrivateCounts& tree : collected.private_counts) {
     // 750 expected; 150 is over 6 standard deviations.
     EXPECT_NEAR(static_cast<double>(tree.reports), 750, 150);
     reports += tree.reports;
@@ -60,7 +60,7 @@ TEST_F(ExperimentTest, LiarsReportToo) {
     options.liars = {.attack = attack, .share = 0.2};
     ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
     uint64_t reports = 0;
-    for (const PrivateCounts& tree : collected.private_counts) reports += tree.reports;
+    for (const curator::PrivateCounts& tree : collected.private_counts) reports += tree.reports;
     EXPECT_EQ(reports, 3000u);
     ASSERT_EQ(collected.alarms.size(), 3u);
     EXPECT_EQ(collected.alarms[1].name, "column");
@@ -75,7 +75,7 @@ TEST_F(ExperimentTest, ALiarAboutTheLabelIsInItsLeaf) {
   options.epsilon = *Budget::FromEpsilon(1000);
   options.liars = {.attack = Attack::kLabel, .share = 1};
   ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-  const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+  const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
   for (size_t i = 0; i < exact.label.size(); ++i) {
     EXPECT_NEAR(collected.private_counts[0].counts.label[i], exact.label[i ^ 1], 0.5);
   }
@@ -98,7 +98,7 @@ TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
     options.mechanism = kind;
     options.epsilon = *Budget::FromEpsilon(1000);
     ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-    const PublicCounts exact = CountPublicRows(collected.forest[0], private_);
+    const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
     for (size_t i = 0; i < exact.label.size(); ++i) {
       EXPECT_NEAR(collected.private_counts[0].counts.label[i], static_cast<double>(exact.label[i]),
                   0.5)
@@ -129,7 +129,7 @@ TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
 TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   CollectOptions options;
   options.epsilon = *Budget::FromEpsilon(0.5);
-  const EstimatorOptions public_only = {.lambda = std::numeric_limits<double>::infinity()};
+  const curator::EstimatorOptions public_only = {.lambda = std::numeric_limits<double>::infinity()};
   ASSERT_OK_AND_ASSIGN(Collected noisy, CollectWith(options));
   options.epsilon.reset();
   ASSERT_OK_AND_ASSIGN(Collected exact, CollectWith(options));
@@ -149,4 +149,4 @@ TEST(MajorityTest, IsTheTrainingMajorityScoredOnTheTest) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -6,7 +6,7 @@
 #include "server/lab/report.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(ReportTest, MarksAGridAsTunedAndWritesInfinityAsText) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -10,7 +10,7 @@
 #include "tests/support/local_reports.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using ::coppice::testing::AcceptedPayloads;
@@ -47,7 +47,7 @@ double PushOf(const LocalMechanism& mechanism, const std::string& payload, uint3
 }
 
 TEST(DrawLiarsTest, AreExactlyTheShare) {
-  PublicRandom random(1);
+  curator::PublicRandom random(1);
   for (const double share : {0.0, 0.05, 0.5, 1.0}) {
     const std::vector<bool> lies = DrawLiars(1000, share, random);
     EXPECT_EQ(std::count(lies.begin(), lies.end(), true), std::llround(1000 * share));
@@ -90,7 +90,7 @@ TEST_P(SymbolLiarTest, NoPayloadPushesMore) {
       best = std::max(best, best_here);
       mean_of_best += best_here / mechanism->columns();
     }
-    PublicRandom random(7);
+    curator::PublicRandom random(7);
     constexpr int kReports = 4000;
     std::vector<int64_t> sums(mechanism->sum_size());
     ASSERT_OK_AND_ASSIGN(const Pusher given, Pusher::Create(*mechanism, Attack::kGiven,
@@ -122,7 +122,7 @@ TEST_P(SetLiarTest, PayloadsAreAcceptedAndOfTheTargetOnly) {
     const auto mechanism = Mechanism(GetParam(), domain);
     ASSERT_OK_AND_ASSIGN(const Pusher pusher,
                          Pusher::Create(*mechanism, Attack::kGiven, Worths(domain)));
-    PublicRandom random(7);
+    curator::PublicRandom random(7);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (int i = 0; i < 20; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
     int64_t others = 0;
@@ -137,7 +137,7 @@ TEST_P(SetLiarTest, PayloadsAreAcceptedAndOfTheTargetOnly) {
 }
 
 // Two leaves with 6 and 2 public rows, of which 5 and 0 are of class 1.
-const PublicCounts kPublic = {.classes = 2, .leaf = {6, 2}, .label = {1, 5, 2, 0}};
+const curator::PublicCounts kPublic = {.classes = 2, .leaf = {6, 2}, .label = {1, 5, 2, 0}};
 
 TEST(CellWorthsTest, FollowTheAim) {
   using Values = std::vector<double>;
@@ -157,7 +157,7 @@ TEST(PusherTest, SetsAreOfTheCellsWorthMost) {
   // Two members: exp(1) + 1 into 8.
   ASSERT_OK_AND_ASSIGN(const Pusher pusher,
                        Pusher::Create(*mechanism, Attack::kGiven, {0, 3, 5, -1, 2, -2, 4, 1}));
-  PublicRandom random(7);
+  curator::PublicRandom random(7);
   std::vector<int64_t> sums(8);
   for (int i = 0; i < 10; ++i) ASSERT_OK(pusher.SendInto(random, absl::MakeSpan(sums)));
   EXPECT_EQ(sums, std::vector<int64_t>({0, 0, 10, 0, 0, 0, 10, 0}));
@@ -178,4 +178,4 @@ TEST(PusherTest, SaysWhatItCannotSimulate) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::lab

@@ -6,7 +6,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::lab {
 namespace {
 
 using ::testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST(SyntheticRowsTest, DrawsFreshRowsForEachSeed) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::lab

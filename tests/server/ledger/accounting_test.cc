@@ -5,7 +5,7 @@
 #include "common/privacy/budget.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -302,4 +302,4 @@ TEST(LeftTest, ZcdpNamesTheLargestReleaseThatFits) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -14,7 +14,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -53,7 +53,7 @@ std::vector<Step> RandomSteps(uint32_t seed) {
   return steps;
 }
 
-absl::Status Do(Ledger& ledger, const Step& step, StoreBatch with) {
+absl::Status Do(Ledger& ledger, const Step& step, storage::StoreBatch with) {
   switch (step.kind) {
     case EntryKind::kOpen:
       return ledger.OpenAccount(step.dataset, CapOf(step.dataset), std::move(with));
@@ -70,7 +70,9 @@ absl::Status Do(Ledger& ledger, const Step& step, StoreBatch with) {
 
 std::string MarkOf(size_t step) { return absl::StrCat("mark/", step); }
 
-bool IsMarked(const Store& disk, size_t step) { return disk.Get(MarkOf(step))->has_value(); }
+bool IsMarked(const storage::Store& disk, size_t step) {
+  return disk.Get(MarkOf(step))->has_value();
+}
 
 std::vector<absl::Status> DoAll(Ledger& ledger, const std::vector<Step>& steps) {
   std::vector<absl::Status> answers;
@@ -85,7 +87,8 @@ struct Expected {
   size_t entries = 0;
   Cost spent;
 };
-Expected FromMarks(const Store& disk, const std::vector<Step>& steps, const std::string& dataset) {
+Expected FromMarks(const storage::Store& disk, const std::vector<Step>& steps,
+                   const std::string& dataset) {
   Expected expected;
   std::map<std::string, Cost> charged;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -109,7 +112,7 @@ void ExpectWithinCap(const Account& account) {
 }
 
 // The disk holds what was acknowledged, and of the rest at most the one batch that was kept.
-void ExpectMarksOfAnswers(const Store& disk, const std::vector<absl::Status>& answers,
+void ExpectMarksOfAnswers(const storage::Store& disk, const std::vector<absl::Status>& answers,
                           const WriteFault& fault) {
   int unacknowledged = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -122,7 +125,7 @@ void ExpectMarksOfAnswers(const Store& disk, const std::vector<absl::Status>& an
   EXPECT_EQ(unacknowledged, fault.kept ? 1 : 0);
 }
 
-void ExpectLedgerOfMarks(Store& disk, const std::vector<Step>& steps) {
+void ExpectLedgerOfMarks(storage::Store& disk, const std::vector<Step>& steps) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
   for (const std::string dataset : {"basic", "zcdp"}) {
     const Expected expected = FromMarks(disk, steps, dataset);
@@ -136,7 +139,7 @@ void ExpectLedgerOfMarks(Store& disk, const std::vector<Step>& steps) {
 }
 
 // The live ledger may not know yet of the last entry of the disk, and of no other.
-void ExpectLiveIsAPrefix(const Ledger& live, Store& disk) {
+void ExpectLiveIsAPrefix(const Ledger& live, storage::Store& disk) {
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenLedger(disk));
   for (const char* dataset : {"basic", "zcdp"}) {
     const absl::StatusOr<Account> shown = live.Get(dataset);
@@ -218,4 +221,4 @@ TEST(LedgerCrashCoverageTest, SequencesFillBudgetsAndEndJobsInEachWay) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

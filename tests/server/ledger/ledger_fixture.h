@@ -17,11 +17,11 @@ namespace coppice::testing {
 inline constexpr uint64_t kEpsilon = Budget::kNanosPerEpsilon;  // epsilon 1
 inline constexpr int64_t kNow = 1'700'000'000;
 
-inline BudgetCap BasicCap(uint64_t nanos) { return {.epsilon_nanos = nanos}; }
-inline BudgetCap ZcdpCap(uint64_t nanos) {
+inline ledger::BudgetCap BasicCap(uint64_t nanos) { return {.epsilon_nanos = nanos}; }
+inline ledger::BudgetCap ZcdpCap(uint64_t nanos) {
   return {.epsilon_nanos = nanos,
           .delta_atto = 1'000'000'000'000,
-          .composition = Composition::kZeroConcentrated,
+          .composition = ledger::Composition::kZeroConcentrated,
           .neighbours = Neighbours::kChangeLabel};
 }
 
@@ -33,12 +33,12 @@ inline std::vector<Release> Releases(uint64_t nanos, uint64_t times = 1) {
            .part = ""}};
 }
 
-inline absl::StatusOr<std::unique_ptr<Ledger>> OpenLedger(Store& store) {
-  return Ledger::Open(store, [] { return kNow; });
+inline absl::StatusOr<std::unique_ptr<ledger::Ledger>> OpenLedger(storage::Store& store) {
+  return ledger::Ledger::Open(store, [] { return kNow; });
 }
 
-inline StoreBatch Marker(std::string key) {
-  StoreBatch with;
+inline storage::StoreBatch Marker(std::string key) {
+  storage::StoreBatch with;
   with.Put(std::move(key), "here");
   return with;
 }

@@ -8,7 +8,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -27,7 +27,7 @@ class LedgerHoldTest : public ::testing::Test {
   }
 
   void PutOnHold(LedgerHold reason) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(HoldKey("d"), EncodeHold({.reason = reason, .unix_seconds = kNow, .head = head_}));
     ASSERT_OK(store_.Apply(batch));
   }
@@ -149,7 +149,7 @@ TEST_F(LedgerHoldTest, UnderZcdpALossCostsNoLessThanTheReleasesThatWereLost) {
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
     ASSERT_OK(ledger->OpenAccount("z", ZcdpCap(kEpsilon), {}));
   }
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(HoldKey("z"), EncodeHold({.reason = LedgerHold::kUnconfirmed}));
   ASSERT_OK(store_.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
@@ -185,7 +185,7 @@ TEST_F(LedgerHoldTest, AClosedLedgerHasNothingLeftForGood) {
 }
 
 TEST_F(LedgerHoldTest, AClosedLedgerWithoutAnyEntryKeepsItsName) {
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.DeletePrefix("ledger/d/");
   batch.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kClosed}));
   ASSERT_OK(store_.Apply(batch));
@@ -210,7 +210,7 @@ TEST_F(LedgerHoldTest, AConfirmationThatFailsLeavesTheHoldAndMayBeRepeated) {
 }
 
 TEST_F(LedgerHoldTest, ADamagedHoldIsDataLoss) {
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(HoldKey("d"), "\xff");
   ASSERT_OK(store_.Apply(batch));
   EXPECT_THAT(OpenLedger(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("hold/d/")));
@@ -218,11 +218,11 @@ TEST_F(LedgerHoldTest, ADamagedHoldIsDataLoss) {
 
 TEST_F(LedgerHoldTest, NobodyElseWritesHolds) {
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
-  StoreBatch with;
+  storage::StoreBatch with;
   with.Delete(HoldKey("d"));
   EXPECT_THAT(ledger->Reserve("d", "other", Releases(1), std::move(with)),
               StatusIs(absl::StatusCode::kInternal, ::testing::_));
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -14,7 +14,7 @@
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -26,13 +26,13 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-absl::StatusOr<std::unique_ptr<Ledger>> OpenWith(Store& store, SpendingJournal& journal) {
+absl::StatusOr<std::unique_ptr<Ledger>> OpenWith(storage::Store& store, SpendingJournal& journal) {
   return Ledger::Open(
       store, [] { return kNow; }, &journal);
 }
 
-void CopyStore(const Store& from, Store& to) {
-  StoreBatch batch;
+void CopyStore(const storage::Store& from, storage::Store& to) {
+  storage::StoreBatch batch;
   EXPECT_OK(from.Scan("", [&](absl::string_view key, absl::string_view value) {
     batch.Put(std::string(key), std::string(value));
     return absl::OkStatus();
@@ -207,7 +207,7 @@ TEST_F(LedgerJournalTest, ANameOfADatasetThatSpentNothingIsFree) {
 }
 
 TEST_F(LedgerJournalTest, AClosedLedgerStaysClosed) {
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kClosed}));
   ASSERT_OK(old_.Apply(batch));
   MemoryJournal journal(journal_.file());
@@ -248,7 +248,7 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
   }
 
   // Whatever was interrupted where: both go on, and agree.
-  static void ExpectBothAgree(Store& disk, const std::vector<SpendingLine>& file) {
+  static void ExpectBothAgree(storage::Store& disk, const std::vector<SpendingLine>& file) {
     MemoryJournal journal(file);
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(disk, journal));
     LinesByDataset lines = ByDataset(journal.file());
@@ -330,4 +330,4 @@ TEST_P(LedgerJournalCrashTest, AStorePutBackToAnyStateIsChargedAllThatWasSpent) 
 INSTANTIATE_TEST_SUITE_P(Seeds, LedgerJournalCrashTest, ::testing::Range(0u, 12u));
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -11,7 +11,7 @@
 #include "tests/server/ledger/ledger_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -41,7 +41,7 @@ class LedgerTamperTest : public ::testing::Test {
 
   static absl::Status Reopen(const Pairs& pairs) {
     MemoryStore store;
-    StoreBatch batch;
+    storage::StoreBatch batch;
     for (const auto& [key, value] : pairs) batch.Put(key, value);
     COPPICE_RETURN_IF_ERROR(store.Apply(batch));
     return OpenLedger(store).status();
@@ -211,4 +211,4 @@ TEST_F(LedgerTamperTest, EntriesMissingFromTheEndAreNotFound) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -12,7 +12,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -220,7 +220,7 @@ TEST_F(LedgerTest, AReopenedLedgerIsTheSame) {
 
 TEST_F(LedgerTest, ADeletedDatasetKeepsItsLedger) {
   ASSERT_OK(ledger_->Reserve("patients", "a", Releases(5), Marker("dataset/patients/")));
-  StoreBatch deletion;
+  storage::StoreBatch deletion;
   deletion.DeletePrefix("dataset/patients/");
   ASSERT_OK(store_.Apply(deletion));
   ASSERT_OK_AND_ASSIGN(const auto reopened, OpenLedger(store_));
@@ -230,15 +230,15 @@ TEST_F(LedgerTest, ADeletedDatasetKeepsItsLedger) {
 }
 
 TEST_F(LedgerTest, ACallersWritesStayOffTheLedger) {
-  StoreBatch put, wipe, wipe_all;
+  storage::StoreBatch put, wipe, wipe_all;
   put.Put(LedgerKey("patients", 0), "");
   wipe.DeletePrefix("ledger/patients/");
   wipe_all.DeletePrefix("l");
-  for (const StoreBatch& with : {put, wipe, wipe_all}) {
+  for (const storage::StoreBatch& with : {put, wipe, wipe_all}) {
     EXPECT_THAT(ledger_->Reserve("patients", "a", Releases(5), with),
                 StatusIs(absl::StatusCode::kInternal, HasSubstr("keys of the ledger")));
   }
-  StoreBatch other;
+  storage::StoreBatch other;
   other.DeletePrefix("dataset/");
   EXPECT_OK(ledger_->Reserve("patients", "a", Releases(5), other));
 }
@@ -357,7 +357,7 @@ TEST(LedgerRocksDbTest, SurvivesReopeningTheDatabase) {
   const TempDir dir;
   Sha256Digest head;
   {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(dir.path()));
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(*store));
     ASSERT_OK(ledger->OpenAccount("d", ZcdpCap(kEpsilon), {}));
     for (int i = 0; i < 12; ++i) {
@@ -365,11 +365,11 @@ TEST(LedgerRocksDbTest, SurvivesReopeningTheDatabase) {
     }
     head = ledger->Get("d")->head;
   }
-  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(dir.path()));
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(dir.path()));
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(*store));
   EXPECT_EQ(ledger->Get("d")->head, head);
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, 12 * kEpsilon / 100);
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -17,14 +17,15 @@ struct AppendFault {
   bool fatal = false;        // none works afterwards
 };
 
-class MemoryJournal final : public SpendingJournal {
+class MemoryJournal final : public ledger::SpendingJournal {
  public:
   // With `lines` in the file.
-  explicit MemoryJournal(std::vector<SpendingLine> lines = {}, const AppendFault& fault = {})
+  explicit MemoryJournal(std::vector<ledger::SpendingLine> lines = {},
+                         const AppendFault& fault = {})
       : lines_(lines), file_(std::move(lines)), fault_(fault) {}
 
-  const std::vector<SpendingLine>& lines() const override { return lines_; }
-  absl::Status Append(const SpendingLine& line) override {
+  const std::vector<ledger::SpendingLine>& lines() const override { return lines_; }
+  absl::Status Append(const ledger::SpendingLine& line) override {
     if (dead_) return absl::UnavailableError("the journal's disk is gone");
     if (appends_++ == fault_.append) {
       dead_ = fault_.fatal;
@@ -35,12 +36,12 @@ class MemoryJournal final : public SpendingJournal {
   }
 
   // What the next daemon finds.
-  const std::vector<SpendingLine>& file() const { return file_; }
+  const std::vector<ledger::SpendingLine>& file() const { return file_; }
   size_t appends() const { return appends_; }
 
  private:
-  const std::vector<SpendingLine> lines_;
-  std::vector<SpendingLine> file_;
+  const std::vector<ledger::SpendingLine> lines_;
+  std::vector<ledger::SpendingLine> file_;
   const AppendFault fault_;
   size_t appends_ = 0;
   bool dead_ = false;

@@ -12,7 +12,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::ledger {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -161,4 +161,4 @@ TEST_F(SpendingJournalTest, AFolderThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::ledger

@@ -3,7 +3,7 @@
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 using ::coppice::testing::FakeTrainer;
@@ -21,7 +21,7 @@ TEST(AssignDatasetsTest, GivesAwayThoseWithoutAnOwnerAndNoOthers) {
   {
     ASSERT_OK_AND_ASSIGN(const auto central, OpenCentral(store, {&trainer}));
     ASSERT_OK(central.datasets->Create(SpecOf("old")));
-    DatasetSpec owned = SpecOf("owned");
+    central::DatasetSpec owned = SpecOf("owned");
     owned.owner = "ward";
     ASSERT_OK(central.datasets->Create(owned));
   }
@@ -36,7 +36,7 @@ TEST(AssignDatasetsTest, WantsANameAndChangesNothingWhereARecordIsDamaged) {
   MemoryStore store;
   EXPECT_THAT(AssignDatasets(store, ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--owner")));
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put("dataset/x/", "\xff");
   ASSERT_OK(store.Apply(batch));
   EXPECT_THAT(AssignDatasets(store, "lab"),
@@ -44,4 +44,4 @@ TEST(AssignDatasetsTest, WantsANameAndChangesNothingWhereARecordIsDamaged) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::maintenance

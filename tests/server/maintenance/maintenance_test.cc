@@ -29,7 +29,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::maintenance {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixtures are all of this file's vocabulary.
@@ -42,29 +42,29 @@ namespace fs = std::filesystem;
 const UpkeepProgress kSilent = [](const std::string&) {};
 constexpr int64_t kNow = 5000;
 
-void Put(Store& store, const std::string& key, const std::string& value) {
-  StoreBatch batch;
+void Put(storage::Store& store, const std::string& key, const std::string& value) {
+  storage::StoreBatch batch;
   batch.Put(key, value);
   ASSERT_OK(store.Apply(batch));
 }
-void Remove(Store& store, const std::string& key) {
-  StoreBatch batch;
+void Remove(storage::Store& store, const std::string& key) {
+  storage::StoreBatch batch;
   batch.Delete(key);
   ASSERT_OK(store.Apply(batch));
 }
 
 // Two studies with reports, one with a model; a deleted one; a dataset whose job is done.
-void Fill(Store& store) {
+void Fill(storage::Store& store) {
   {
-    std::optional<Models> models;
+    std::optional<models::Models> models;
     ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
     for (const char* id : {"one", "two", "gone"}) {
-      ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
+      ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Create(Spec(id, /*trees=*/2)));
       ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 30)));
     }
     ASSERT_OK(studies->BuildModel("one", "model", {}));
     ASSERT_OK_AND_ASSIGN(const auto endpoints,
-                         Endpoints::Open(store, *models, [] { return kNow; }));
+                         models::Endpoints::Open(store, *models, [] { return kNow; }));
     ASSERT_OK(endpoints->Set("live", "model", {}));
     ASSERT_OK(studies->Delete("gone"));
   }
@@ -73,26 +73,26 @@ void Fill(Store& store) {
   ASSERT_OK(MakeDataset(*central.datasets, SpecOf("d")));
   ASSERT_OK(MakeDataset(*central.datasets, SpecOf("e")));
   ASSERT_OK(central.jobs->Submit(RequestOf("j")));
-  ASSERT_EQ(AwaitEnd(*central.jobs, "j").state, JobState::kDone);
+  ASSERT_EQ(AwaitEnd(*central.jobs, "j").state, central::JobState::kDone);
 }
 
 // What the daemon does when it starts.
-absl::Status Start(Store& store) {
-  std::optional<Models> models;
+absl::Status Start(storage::Store& store) {
+  std::optional<models::Models> models;
   const auto studies = OpenStudies(store, models);
   if (!studies.ok()) return studies.status();
-  COPPICE_RETURN_IF_ERROR(Endpoints::Open(store, *models, [] { return kNow; }).status());
+  COPPICE_RETURN_IF_ERROR(models::Endpoints::Open(store, *models, [] { return kNow; }).status());
   FakeTrainer trainer;
   return OpenCentral(store, {&trainer}).status();
 }
 
-Findings Checked(const Store& store) {
+Findings Checked(const storage::Store& store) {
   Findings findings;
   CheckRecords(store, kSilent, findings);
   return findings;
 }
 
-std::map<std::string, std::string> All(const Store& store) {
+std::map<std::string, std::string> All(const storage::Store& store) {
   std::map<std::string, std::string> pairs;
   EXPECT_OK(store.Scan("", [&](absl::string_view key, absl::string_view value) {
     pairs[std::string(key)] = std::string(value);
@@ -101,12 +101,12 @@ std::map<std::string, std::string> All(const Store& store) {
   return pairs;
 }
 
-uint64_t LeftOfDataset(Store& store, const std::string& dataset) {
-  const auto ledger = Ledger::Open(store, [] { return kNow; });
+uint64_t LeftOfDataset(storage::Store& store, const std::string& dataset) {
+  const auto ledger = ledger::Ledger::Open(store, [] { return kNow; });
   EXPECT_OK(ledger);
   if (!ledger.ok()) return UINT64_MAX;
   const auto account = (*ledger)->Get(dataset);
-  if (!account.ok() || account->hold.reason != LedgerHold::kNone) return 0;
+  if (!account.ok() || account->hold.reason != ledger::LedgerHold::kNone) return 0;
   return account->left.epsilon_nanos;
 }
 
@@ -124,10 +124,13 @@ TEST(CheckTest, ASoundStoreHasNoProblem) {
 TEST(CheckTest, EveryProblemIsToldNotOnlyTheFirst) {
   MemoryStore store;
   Fill(store);
-  const std::vector<std::string> keys = {
-      StudyKey("one"),      SumsKey("two", 0), ModelKey("studies/one", "model"),
-      TombstoneKey("gone"), LedgerKey("e", 0), DatasetKey("d"),
-      JobKey("j")};
+  const std::vector<std::string> keys = {curator::StudyKey("one"),
+                                         curator::SumsKey("two", 0),
+                                         models::ModelKey("studies/one", "model"),
+                                         curator::TombstoneKey("gone"),
+                                         ledger::LedgerKey("e", 0),
+                                         central::DatasetKey("d"),
+                                         central::JobKey("j")};
   for (const std::string& key : keys) {
     ASSERT_TRUE(store.Get(key)->has_value()) << key;
     Put(store, key, "\xff\xff");
@@ -149,11 +152,11 @@ TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
   Fill(sound);
   const std::map<std::string, std::string> records = All(sound);
   for (const auto& [key, value] : records) {
-    if (key == kTicketKeyKey) continue;  // any 32 bytes are a key
+    if (key == curator::kTicketKeyKey) continue;  // any 32 bytes are a key
     for (const std::string& damage :
          {std::string("lost"), std::string("cut"), std::string("junk")}) {
       MemoryStore store;
-      StoreBatch batch;
+      storage::StoreBatch batch;
       for (const auto& [other, bytes] : records) batch.Put(other, bytes);
       if (damage == "cut") batch.Put(key, value.substr(0, value.size() / 2));
       if (damage == "junk") batch.Put(key, "\xff\xff\xff");
@@ -164,7 +167,7 @@ TEST(CheckTest, EveryRecordThatIsLostOrDamagedIsFoundIfItMatters) {
       EXPECT_TRUE(found || starts) << key << " " << damage;
       const bool may_be_lost = key.rfind("gone/", 0) == 0 || key.rfind("model/", 0) == 0 ||
                                key.rfind("trained/", 0) == 0 || key.rfind("endpoint/", 0) == 0 ||
-                               key == kManifestKeyKey;
+                               key == curator::kManifestKeyKey;
       // Half a count is one of an older version, which says the same of a study without rejections.
       const bool says_the_same = key.rfind("count/", 0) == 0 && damage == "cut";
       EXPECT_TRUE(found || says_the_same || (damage == "lost" && may_be_lost))
@@ -179,11 +182,11 @@ TEST(RepairTest, AfterAnyDamageTheDaemonStartsAndNoBudgetIsGained) {
   const std::map<std::string, std::string> records = All(sound);
   const uint64_t left_before = LeftOfDataset(sound, "d");
   for (const auto& [key, value] : records) {
-    if (key == kFormatKey) continue;  // nothing can be told of a store without one
+    if (key == storage::kFormatKey) continue;  // nothing can be told of a store without one
     for (const bool lost : {false, true}) {
       SCOPED_TRACE(absl::StrCat(key, lost ? " lost" : " damaged"));
       MemoryStore store;
-      StoreBatch batch;
+      storage::StoreBatch batch;
       for (const auto& [other, bytes] : records) batch.Put(other, bytes);
       if (!lost) batch.Put(key, "\xff\xff\xff");
       ASSERT_OK(store.Apply(batch));
@@ -209,37 +212,37 @@ TEST(RepairTest, AStudyThatDoesNotAddUpIsPutAsideAndItsIdStaysTaken) {
   MemoryStore store;
   Fill(store);
   v1::CountsRecord counts;
-  ASSERT_TRUE(counts.ParseFromString(**store.Get(CountsKey("one"))));
+  ASSERT_TRUE(counts.ParseFromString(**store.Get(curator::CountsKey("one"))));
   counts.set_accepted(counts.accepted() + 1);
-  Put(store, CountsKey("one"), counts.SerializeAsString());
+  Put(store, curator::CountsKey("one"), counts.SerializeAsString());
   const Findings findings = Checked(store);
   ASSERT_THAT(findings.problems, SizeIs(1));
   EXPECT_THAT(findings.problems[0].what, HasSubstr("does not add up"));
   std::vector<RepairStep> done;
   ASSERT_OK(RepairRecords(store, findings, kNow, done));
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
   EXPECT_THAT(studies->Create(Spec("one")),
               StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
-  StudySpec same_request = Spec("other");
+  curator::StudySpec same_request = Spec("other");
   same_request.request_id = "request of one";
   EXPECT_FALSE(studies->Create(same_request).ok());
   EXPECT_OK(studies->Get("two"));
   EXPECT_OK(models->Get("model")) << "a model that was made stays";
-  EXPECT_TRUE(store.Get("quarantine/" + CountsKey("one"))->has_value());
+  EXPECT_TRUE(store.Get("quarantine/" + curator::CountsKey("one"))->has_value());
 }
 
 // Of the study "one", which has 30 reports, as after a repair that lost others.
-void SayThatTheModelRestsOn(Store& store, uint64_t reports) {
-  const std::string key = ModelKey("studies/one", "model");
+void SayThatTheModelRestsOn(storage::Store& store, uint64_t reports) {
+  const std::string key = models::ModelKey("studies/one", "model");
   v1::Model model;
   ASSERT_TRUE(model.ParseFromString(**store.Get(key)));
   model.mutable_certificate()->set_reports(reports);
   Put(store, key, model.SerializeAsString());
 }
 
-absl::Status Reconciled(Store& store) {
-  std::optional<Models> models;
+absl::Status Reconciled(storage::Store& store) {
+  std::optional<models::Models> models;
   COPPICE_ASSIGN_OR_RETURN(const auto studies, OpenStudies(store, models));
   return studies->Reconcile();
 }
@@ -270,7 +273,7 @@ TEST(RepairTest, AModelOfReportsThatItsStudyLostIsNotedAndAnyOtherMismatchStays)
   EXPECT_OK(Start(store));
   EXPECT_THAT(Checked(store).problems, IsEmpty());
   EXPECT_OK(Reconciled(store)) << "the model is noted anew";
-  std::optional<Models> models;
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store, models));
   ASSERT_OK(studies->Delete("one"));
   EXPECT_EQ(*store.Get("outlived/one/model"), std::nullopt);
@@ -280,10 +283,10 @@ TEST(RepairTest, AFinalModelThatLacksReportsIsToldAndNotExcused) {
   MemoryStore store;
   Fill(store);
   v1::StudyRecord study;
-  ASSERT_TRUE(study.ParseFromString(**store.Get(StudyKey("one"))));
+  ASSERT_TRUE(study.ParseFromString(**store.Get(curator::StudyKey("one"))));
   study.set_state(v1::STUDY_STATE_BUILT);
   study.set_final_model("model");
-  Put(store, StudyKey("one"), study.SerializeAsString());
+  Put(store, curator::StudyKey("one"), study.SerializeAsString());
   EXPECT_THAT(Checked(store).problems, IsEmpty());
   SayThatTheModelRestsOn(store, 29);
   const Findings findings = Checked(store);
@@ -297,7 +300,7 @@ TEST(RepairTest, AFinalModelThatLacksReportsIsToldAndNotExcused) {
 TEST(RepairTest, ADatasetWithADamagedLedgerIsClosedAndCanBeDeleted) {
   MemoryStore store;
   Fill(store);
-  const std::string key = LedgerKey("d", 1);
+  const std::string key = ledger::LedgerKey("d", 1);
   std::string entry = **store.Get(key);
   entry.back() ^= 1;
   Put(store, key, entry);
@@ -318,8 +321,9 @@ TEST(RepairTest, ALedgerThatLostItsEndIsSeenByItsJobsAndClosed) {
   for (const uint64_t lost_from : {1, 2}) {
     MemoryStore store;
     Fill(store);
-    ASSERT_EQ(*store.Get(LedgerKey("d", 3)), std::nullopt);
-    for (uint64_t entry = lost_from; entry < 3; ++entry) Remove(store, LedgerKey("d", entry));
+    ASSERT_EQ(*store.Get(ledger::LedgerKey("d", 3)), std::nullopt);
+    for (uint64_t entry = lost_from; entry < 3; ++entry)
+      Remove(store, ledger::LedgerKey("d", entry));
     ASSERT_OK(Start(store)) << "the chain alone does not tell";
     const Findings findings = Checked(store);
     ASSERT_THAT(findings.problems, SizeIs(1));
@@ -334,9 +338,10 @@ TEST(RepairTest, ALedgerThatLostItsEndIsSeenByItsJobsAndClosed) {
 TEST(RepairTest, ARepairThatIsCutShortAtAnyWriteIsGoneOnWith) {
   MemoryStore sound;
   Fill(sound);
-  StoreBatch damage;
+  storage::StoreBatch damage;
   for (const auto& [key, value] : All(sound)) damage.Put(key, value);
-  for (const std::string& key : {StudyKey("one"), LedgerKey("d", 1), JobKey("j")}) {
+  for (const std::string& key :
+       {curator::StudyKey("one"), ledger::LedgerKey("d", 1), central::JobKey("j")}) {
     damage.Put(key, "\xff\xff\xff");
   }
   for (size_t write = 0; write < 4; ++write) {
@@ -349,7 +354,7 @@ TEST(RepairTest, ARepairThatIsCutShortAtAnyWriteIsGoneOnWith) {
       ASSERT_OK(RepairRecords(disk, Checked(disk), kNow, done));
       EXPECT_OK(Start(disk));
       EXPECT_EQ(LeftOfDataset(disk, "d"), 0u);
-      EXPECT_TRUE(disk.Get("quarantine/" + StudyKey("one"))->has_value());
+      EXPECT_TRUE(disk.Get("quarantine/" + curator::StudyKey("one"))->has_value());
     }
   }
 }
@@ -357,14 +362,14 @@ TEST(RepairTest, ARepairThatIsCutShortAtAnyWriteIsGoneOnWith) {
 class UpkeepTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
     Fill(*store);
-    head_ = (*Ledger::Open(*store, [] { return kNow; }))->Get("d")->head;
+    head_ = (*ledger::Ledger::Open(*store, [] { return kNow; }))->Get("d")->head;
     ASSERT_OK(store->Backup({.folder = backups_}));
   }
 
   absl::Status StartOn(const std::string& data_dir) {
-    COPPICE_ASSIGN_OR_RETURN(const auto store, OpenRocksDbStore(data_dir));
+    COPPICE_ASSIGN_OR_RETURN(const auto store, storage::OpenRocksDbStore(data_dir));
     return Start(*store);
   }
   Findings CheckedIn(const std::string& data_dir) {
@@ -397,14 +402,14 @@ TEST_F(UpkeepTest, ChecksARealStoreAndRefusesOneInUse) {
   EXPECT_THAT(CheckedIn(data_dir_).problems, IsEmpty());
   EXPECT_THAT(CheckStore(dir_.path() + "/none", kSilent),
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));
-  const auto store = OpenRocksDbStore(data_dir_);
+  const auto store = storage::OpenRocksDbStore(data_dir_);
   EXPECT_THAT(CheckStore(data_dir_, kSilent),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another process uses")));
 }
 
 TEST_F(UpkeepTest, NewerDataIsRefusedByAll) {
   {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
     Put(*store, "meta/format", "99");
     ASSERT_OK(store->Backup({.folder = backups_}));
   }
@@ -427,20 +432,21 @@ TEST_F(UpkeepTest, ARestoredStoreHasWhatTheBackupHadAndItsLedgersWait) {
   EXPECT_THAT(result.on_hold, ::testing::ElementsAre("d", "e"));
   EXPECT_THAT(result.findings.problems, IsEmpty());
   EXPECT_THAT(CheckedIn(restored).problems, IsEmpty());
-  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(restored));
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(restored));
   ASSERT_OK_AND_ASSIGN(const auto from, ReadRestored(*store));
   EXPECT_EQ(from->backup_id, result.backup.id);
   EXPECT_EQ(from->unix_seconds, kNow);
-  std::optional<Models> models;
-  EXPECT_EQ(CountOf(*OpenStudies(*store, models).value()->Get("one"), ReportOutcome::kAccepted),
-            30u);
+  std::optional<models::Models> models;
+  EXPECT_EQ(
+      CountOf(*OpenStudies(*store, models).value()->Get("one"), curator::ReportOutcome::kAccepted),
+      30u);
   FakeTrainer trainer;
   ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(*store, {&trainer}));
   EXPECT_THAT(central.jobs->Submit(RequestOf("k")),
               StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
   ASSERT_OK(central.datasets->ConfirmLedger("d", head_));
   EXPECT_OK(central.jobs->Submit(RequestOf("k")));
-  EXPECT_EQ(AwaitEnd(*central.jobs, "k").state, JobState::kDone);
+  EXPECT_EQ(AwaitEnd(*central.jobs, "k").state, central::JobState::kDone);
 }
 
 TEST_F(UpkeepTest, AFolderThatHoldsAStoreIsNotRestoredInto) {
@@ -469,20 +475,20 @@ TEST_F(UpkeepTest, DamagedFilesAreMendedInACopyAndEveryLedgerWaits) {
   EXPECT_TRUE(fs::exists(kept));
   EXPECT_FALSE(fs::exists(data_dir_ + "/repairing"));
   EXPECT_OK(StartOn(data_dir_));
-  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
   EXPECT_EQ(LeftOfDataset(*store, "d"), 0u) << "on hold";
-  ASSERT_OK((*Ledger::Open(*store, [] { return kNow; }))->Confirm("d", head_));
+  ASSERT_OK((*ledger::Ledger::Open(*store, [] { return kNow; }))->Confirm("d", head_));
   EXPECT_GT(LeftOfDataset(*store, "d"), 0u);
 }
 
 TEST_F(UpkeepTest, WhatALostTableHeldIsMissedByTheOwnerWhoNotedTheHead) {
   Sha256Digest noted;
   {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
     FakeTrainer trainer;
     ASSERT_OK_AND_ASSIGN(const Central central, OpenCentral(*store, {&trainer}));
     ASSERT_OK(central.jobs->Submit(RequestOf("k")));
-    ASSERT_EQ(AwaitEnd(*central.jobs, "k").state, JobState::kDone);
+    ASSERT_EQ(AwaitEnd(*central.jobs, "k").state, central::JobState::kDone);
     noted = central.ledger->Get("d")->head;
     ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table
   }
@@ -493,8 +499,8 @@ TEST_F(UpkeepTest, WhatALostTableHeldIsMissedByTheOwnerWhoNotedTheHead) {
                        RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent));
   EXPECT_THAT(result.left.problems, IsEmpty());
   EXPECT_OK(StartOn(data_dir_));
-  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
-  ASSERT_OK_AND_ASSIGN(const auto ledger, Ledger::Open(*store, [] { return kNow; }));
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+  ASSERT_OK_AND_ASSIGN(const auto ledger, ledger::Ledger::Open(*store, [] { return kNow; }));
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, kEpsilon) << "one charge is lost";
   EXPECT_EQ(LeftOfDataset(*store, "d"), 0u) << "and nothing can be spent";
   EXPECT_THAT(ledger->Confirm("d", noted),
@@ -503,10 +509,10 @@ TEST_F(UpkeepTest, WhatALostTableHeldIsMissedByTheOwnerWhoNotedTheHead) {
 
 TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
   {
-    ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
-    std::optional<Models> models;
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+    std::optional<models::Models> models;
     ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
-    ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Get("one"));
+    ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Get("one"));
     ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 25)));
     ASSERT_OK(store->Backup({.folder = backups_}));  // writes a table: of the reports
     ASSERT_OK(studies->BuildModel("one", "late", {}));
@@ -521,13 +527,13 @@ TEST_F(UpkeepTest, AStudyThatLostItsLastReportsKeepsItsModelsAndReconciles) {
     return step.what.find("rests on 55 reports, and its study has 30") != std::string::npos;
   };
   EXPECT_EQ(std::count_if(result.done.begin(), result.done.end(), told), 1);
-  ASSERT_OK_AND_ASSIGN(const auto store, OpenRocksDbStore(data_dir_));
-  std::optional<Models> models;
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+  std::optional<models::Models> models;
   ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(*store, models));
   EXPECT_OK(studies->Reconcile());
   EXPECT_OK(models->Get("late"));
   // And on: what comes now is counted, and makes a final model that reconciles too.
-  ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Get("one"));
+  ASSERT_OK_AND_ASSIGN(const curator::StudyInfo study, studies->Get("one"));
   ASSERT_OK(SendAndWait(*studies, study, HonestReports(*studies, study, 3)));
   ASSERT_OK(studies->Seal("one"));
   ASSERT_OK(studies->BuildModel("one", "last", {}));
@@ -552,4 +558,4 @@ TEST_F(UpkeepTest, ASoundStoreIsNotTouchedByARepair) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::maintenance

@@ -13,7 +13,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::metrics {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: fixtures of two kinds are this file's vocabulary.
@@ -98,10 +98,10 @@ TEST(CallMetricsTest, StreamsComeAndGo) {
 
 TEST(StudyReadingsTest, ShowEachStudyAndOutcome) {
   FakeStudies studies;
-  StudyInfo info;
+  curator::StudyInfo info;
   info.id = "one";
-  info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = 7;
-  info.outcomes[static_cast<size_t>(ReportOutcome::kBadPayload)] = 2;
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 7;
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kBadPayload)] = 2;
   studies.AddStudy(info);
   Readings readings;
   AddStudyReadings(studies, readings);
@@ -123,14 +123,15 @@ TEST(StudyReadingsTest, ReportsToStudiesThatThereAreNotAreOneLine) {
 // Of "a", of the last that has lines of its own, and of two that are added up.
 TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
   FakeStudies studies;
-  Alarm tree;
+  curator::Alarm tree;
   tree.name = "tree";
   tree.raised = true;
-  Alarm margin;
+  curator::Alarm margin;
   margin.name = "margin";
-  const auto alarms = std::make_shared<const std::vector<Alarm>>(std::vector<Alarm>{tree, margin});
+  const auto alarms = std::make_shared<const std::vector<curator::Alarm>>(
+      std::vector<curator::Alarm>{tree, margin});
   for (size_t i = 0; i < kMaxNamed + 2; ++i) {
-    StudyInfo info;
+    curator::StudyInfo info;
     info.id = absl::StrCat("s", 1000 + i);
     if (i != 1) info.alarms_at_last_look = alarms;
     studies.AddStudy(info);
@@ -149,9 +150,9 @@ TEST(StudyReadingsTest, AlarmsOfTheLastLookAreShown) {
 TEST(StudyReadingsTest, StudiesBeyondTheBoundAreAddedUp) {
   FakeStudies studies;
   for (size_t i = 0; i < kMaxNamed + 30; ++i) {
-    StudyInfo info;
+    curator::StudyInfo info;
     info.id = absl::StrCat("s", 1000 + i);
-    info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)] = 2;
+    info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 2;
     studies.AddStudy(info);
   }
   Readings readings;
@@ -205,4 +206,4 @@ TEST(MetricsPageTest, APortInUseIsAnError) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::metrics

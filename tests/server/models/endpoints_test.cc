@@ -7,7 +7,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::models {
 namespace {
 
 using ::coppice::testing::MemoryStore;
@@ -232,7 +232,7 @@ TEST_F(EndpointsTest, ListGoesPageByPageWithTheVersionThatIsServed) {
 
 TEST_F(EndpointsTest, ARecordThatDoesNotAddUpIsDataLoss) {
   const auto opened = [&](const EndpointInfo& info, const std::string& key) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.DeletePrefix("endpoint/");
     batch.Put(key, ToProto(info).SerializeAsString());
     EXPECT_OK(store_.Apply(batch));
@@ -256,4 +256,4 @@ TEST_F(EndpointsTest, ARecordThatDoesNotAddUpIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::models

@@ -6,7 +6,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::models {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -57,4 +57,4 @@ TEST(IdsTest, MadeIdsAreWellFormedAndDoNotRecur) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::models

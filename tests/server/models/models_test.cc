@@ -8,7 +8,7 @@
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::models {
 namespace {
 
 using ::coppice::testing::IsOk;
@@ -57,7 +57,7 @@ TEST_F(ModelsTest, ModelsOfStudiesAndJobsSurviveUnderKeysOfTheirOwn) {
 }
 
 TEST_F(ModelsTest, AModelInSomebodysBatchIsThereOnceItIsPublished) {
-  StoreBatch batch;
+  storage::StoreBatch batch;
   batch.Put("other", "record");
   Models::Put(Info("a", "jobs/j"), batch);
   ASSERT_OK(store_.Apply(batch));
@@ -153,12 +153,12 @@ TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
 TEST_F(ModelsTest, ARecordOfAnotherKeyIsDataLoss) {
   ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
   for (const char* key : {"model/t/a", "model/s/b", "trained/s/a", "trained/j/x"}) {
-    StoreBatch batch;
+    storage::StoreBatch batch;
     batch.Put(key, store_.Get("model/s/a")->value());
     ASSERT_OK(store_.Apply(batch));
     Models again;
     EXPECT_THAT(again.Load(store_), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(key)));
-    StoreBatch undo;
+    storage::StoreBatch undo;
     undo.DeletePrefix(key);
     ASSERT_OK(store_.Apply(undo));
   }
@@ -173,4 +173,4 @@ TEST_F(ModelsTest, TwoModelsOfOneIdAreDataLoss) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::models

@@ -26,9 +26,10 @@ class CentralServiceTest : public ::testing::Test {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
-    dataset_service_ = std::make_unique<DatasetServiceImpl>(*central_.datasets, pool_, find_caller);
-    training_service_ = std::make_unique<TrainingServiceImpl>(*central_.datasets, *central_.jobs,
-                                                              pool_, find_caller);
+    dataset_service_ =
+        std::make_unique<service::DatasetServiceImpl>(*central_.datasets, pool_, find_caller);
+    training_service_ = std::make_unique<service::TrainingServiceImpl>(
+        *central_.datasets, *central_.jobs, pool_, find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -47,7 +48,7 @@ class CentralServiceTest : public ::testing::Test {
   }
 
   // Whose calls come from now on.
-  void CallAs(Caller caller) {
+  void CallAs(central::Caller caller) {
     const std::lock_guard lock(caller_mutex_);
     caller_ = std::move(caller);
   }
@@ -102,13 +103,13 @@ class CentralServiceTest : public ::testing::Test {
   }
 
   std::mutex caller_mutex_;
-  Caller caller_ = Caller::Admin();  // by caller_mutex_
+  central::Caller caller_ = central::Caller::Admin();  // by caller_mutex_
   FakeTrainer trainer_;
   MemoryStore store_;
   Central central_;
-  WorkerPool pool_{2, 16};
-  std::unique_ptr<DatasetServiceImpl> dataset_service_;
-  std::unique_ptr<TrainingServiceImpl> training_service_;
+  service::WorkerPool pool_{2, 16};
+  std::unique_ptr<service::DatasetServiceImpl> dataset_service_;
+  std::unique_ptr<service::TrainingServiceImpl> training_service_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::DatasetService::Stub> datasets_;

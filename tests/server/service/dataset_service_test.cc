@@ -3,7 +3,7 @@
 #include "tests/server/service/central_service_fixture.h"
 #include "tests/server/service/load.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -158,7 +158,7 @@ TEST_F(DatasetServiceTest, ToOtherTrainersADatasetIsNotThereInTheSameWords) {
   taken.set_request_id("of the other");
   EXPECT_THAT(Create(taken), GrpcStatusIs(grpc::ALREADY_EXISTS, HasSubstr("dataset_id")));
 
-  CallAs(Caller::Admin());
+  CallAs(central::Caller::Admin());
   EXPECT_THAT(Get("datasets/mine"), IsGrpcOk());
   ASSERT_THAT(datasets_->ListDatasets(&admin_context, {}, &listed), IsGrpcOk());
   EXPECT_THAT(listed.datasets(), SizeIs(1));
@@ -195,4 +195,4 @@ TEST_F(DatasetServiceTest, PagesOfAListAreFullOfWhatTheCallerMaySee) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

@@ -25,7 +25,7 @@ struct SubmittedBatch {
   std::vector<std::string> tickets;
 };
 
-class FakeStudies final : public Studies {
+class FakeStudies final : public curator::Studies {
  public:
   FakeStudies() : answering_([this] { AnswerBatches(); }) {}
 
@@ -77,46 +77,47 @@ class FakeStudies final : public Studies {
     changed_.wait(lock, [&] { return unanswered_ == 0; });
   }
 
-  void AddStudy(StudyInfo info) {
+  void AddStudy(curator::StudyInfo info) {
     const std::lock_guard lock(mutex_);
     studies_[info.id] = std::move(info);
   }
   // What BuildModel() makes under its id.
-  void AddModel(ModelInfo info) {
+  void AddModel(models::ModelInfo info) {
     const std::lock_guard lock(mutex_);
     models_[info.id] = std::move(info);
   }
-  std::shared_ptr<const StudySpec> created() const {
+  std::shared_ptr<const curator::StudySpec> created() const {
     const std::lock_guard lock(mutex_);
     return created_;
   }
-  EstimatorOptions built_with() const {
+  curator::EstimatorOptions built_with() const {
     const std::lock_guard lock(mutex_);
     return built_with_;
   }
 
-  using Studies::Create;
-  absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck&) override {
+  using curator::Studies::Create;
+  absl::StatusOr<curator::StudyInfo> Create(const curator::StudySpec& spec,
+                                            const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
-    created_ = std::make_shared<const StudySpec>(spec);
+    created_ = std::make_shared<const curator::StudySpec>(spec);
     if (!status_.ok()) return status_;
     return studies_.begin()->second;
   }
 
-  absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
+  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id) const override {
     const std::lock_guard lock(mutex_);
     return Find(studies_, id);
   }
 
-  std::vector<StudyInfo> List(const Page& page) const override {
+  std::vector<curator::StudyInfo> List(const Page& page) const override {
     const std::lock_guard lock(mutex_);
     return After(studies_, page);
   }
 
-  absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
+  absl::StatusOr<curator::StudyInfo> Seal(absl::string_view id) override {
     const std::lock_guard lock(mutex_);
-    absl::StatusOr<StudyInfo> info = Find(studies_, id);
-    if (info.ok()) info->state = StudyState::kSealed;
+    absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
+    if (info.ok()) info->state = curator::StudyState::kSealed;
     return info;
   }
 
@@ -127,13 +128,13 @@ class FakeStudies final : public Studies {
     return status;
   }
 
-  using Studies::MakeOffer;
+  using curator::Studies::MakeOffer;
   absl::StatusOr<Offered> MakeOffer(
       absl::string_view id, uint32_t count,
       absl::Span<const std::string> submission_tokens) const override {
     const std::lock_guard lock(mutex_);
     shown_tokens_.assign(submission_tokens.begin(), submission_tokens.end());
-    const absl::StatusOr<StudyInfo> info = Find(studies_, id);
+    const absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (!info.ok()) return info.status();
     return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
                    .fingerprint = info->fingerprint,
@@ -143,7 +144,9 @@ class FakeStudies final : public Studies {
                        .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}})};
   }
 
-  CuratorKeys SigningKeysInUse() const override { return {.key = {2}, .endorsements = {}}; }
+  curator::CuratorKeys SigningKeysInUse() const override {
+    return {.key = {2}, .endorsements = {}};
+  }
   absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
     Signature proof{};
     proof.fill(static_cast<uint8_t>(challenge[0]));
@@ -160,8 +163,8 @@ class FakeStudies final : public Studies {
     return shown_tokens_;
   }
 
-  void Submit(absl::string_view id, absl::string_view fingerprint_bytes, ReportBatch reports,
-              SubmitDone done) override {
+  void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
+              curator::ReportBatch reports, curator::SubmitDone done) override {
     SubmittedBatch batch{std::string(id), std::string(fingerprint_bytes), {}};
     for (size_t i = 0; i < reports.size(); ++i) {
       batch.tickets.emplace_back(reports.ticket(i));
@@ -175,10 +178,10 @@ class FakeStudies final : public Studies {
     changed_.notify_all();
   }
 
-  using Studies::BuildModel;
-  absl::StatusOr<ModelInfo> BuildModel(absl::string_view, absl::string_view id,
-                                       const EstimatorOptions& options,
-                                       const CancelCheck&) override {
+  using curator::Studies::BuildModel;
+  absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view, absl::string_view id,
+                                               const curator::EstimatorOptions& options,
+                                               const CancelCheck&) override {
     const std::lock_guard lock(mutex_);
     built_with_ = options;
     return Find(models_, id);
@@ -202,7 +205,7 @@ class FakeStudies final : public Studies {
   struct Waiting {
     absl::Status status;
     std::vector<std::string> tickets;
-    SubmitDone done;
+    curator::SubmitDone done;
   };
 
   template <typename T>
@@ -223,12 +226,12 @@ class FakeStudies final : public Studies {
   }
 
   // A ticket that starts with a number from 1 to 8 meets that outcome, any other is accepted.
-  static std::vector<ReportOutcome> Judge(const std::vector<std::string>& tickets) {
-    std::vector<ReportOutcome> outcomes;
+  static std::vector<curator::ReportOutcome> Judge(const std::vector<std::string>& tickets) {
+    std::vector<curator::ReportOutcome> outcomes;
     for (const std::string& ticket : tickets) {
       const int number = ticket.empty() ? 1 : ticket[0] - '0';
-      outcomes.push_back(number >= 1 && number <= 8 ? static_cast<ReportOutcome>(number)
-                                                    : ReportOutcome::kAccepted);
+      outcomes.push_back(number >= 1 && number <= 8 ? static_cast<curator::ReportOutcome>(number)
+                                                    : curator::ReportOutcome::kAccepted);
     }
     return outcomes;
   }
@@ -256,11 +259,11 @@ class FakeStudies final : public Studies {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   absl::Status status_;
-  std::map<std::string, StudyInfo> studies_;
-  std::map<std::string, ModelInfo> models_;
+  std::map<std::string, curator::StudyInfo> studies_;
+  std::map<std::string, models::ModelInfo> models_;
   mutable std::vector<std::string> shown_tokens_;
-  std::shared_ptr<const StudySpec> created_;
-  EstimatorOptions built_with_;
+  std::shared_ptr<const curator::StudySpec> created_;
+  curator::EstimatorOptions built_with_;
   std::vector<SubmittedBatch> batches_;
   std::deque<Waiting> waiting_;
   size_t unanswered_ = 0;

@@ -26,7 +26,7 @@ inline std::string PushbackOf(const grpc::ClientContext& context) {
 // While it lives `pool`, of so many threads, has all the work that it takes, and ends none.
 class FullPool {
  public:
-  explicit FullPool(WorkerPool& pool, size_t threads = 2) {
+  explicit FullPool(service::WorkerPool& pool, size_t threads = 2) {
     const auto work = [gate = gate_] { gate->Wait(); };
     for (size_t i = 0; i < threads; ++i) EXPECT_TRUE(pool.Run(work).ok());
     gate_->Await(threads);  // from now on what is waiting stays so

@@ -13,7 +13,7 @@
 #include "tests/server/service/load.h"
 #include "tests/server/service/service_fixture.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::GrpcStatusIs;
@@ -211,4 +211,4 @@ TEST_F(FewBytesTest, StreamThatVanishesGivesBackWhatItHeld) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

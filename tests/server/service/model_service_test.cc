@@ -4,7 +4,7 @@
 
 #include "tests/server/service/service_fixture.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::GrpcStatusIs;
@@ -39,7 +39,7 @@ class ModelServiceTest : public ServiceTest {
 
 TEST_F(ModelServiceTest, BuildReturnsTheWholeModel) {
   ASSERT_THAT(Build(), IsGrpcOk());
-  EXPECT_EQ(studies_.built_with().kind, EstimatorKind::kPrune);
+  EXPECT_EQ(studies_.built_with().kind, curator::EstimatorKind::kPrune);
   EXPECT_EQ(built_.model().name(), "models/m1");
   EXPECT_EQ(built_.model().study(), "studies/s1");
   EXPECT_EQ(built_.model().created_unix_seconds(), 1'700'000'001);
@@ -50,7 +50,7 @@ TEST_F(ModelServiceTest, BuildReturnsTheWholeModel) {
 TEST_F(ModelServiceTest, BuildTakesPublicOnlyAsInfinity) {
   build_.mutable_weighted()->set_lambda(std::numeric_limits<double>::infinity());
   ASSERT_THAT(Build(), IsGrpcOk());
-  EXPECT_EQ(studies_.built_with().kind, EstimatorKind::kWeighted);
+  EXPECT_EQ(studies_.built_with().kind, curator::EstimatorKind::kWeighted);
   EXPECT_EQ(studies_.built_with().lambda, std::numeric_limits<double>::infinity());
 }
 
@@ -168,4 +168,4 @@ TEST_F(ModelServiceTest, PredictTakesOneToTenThousandRows) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

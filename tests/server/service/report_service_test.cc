@@ -2,7 +2,7 @@
 
 #include "tests/server/service/service_fixture.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::GrpcStatusIs;
@@ -97,4 +97,4 @@ TEST_F(SubmitReportsTest, ACorruptStoreInvitesNothing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

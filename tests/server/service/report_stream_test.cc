@@ -2,7 +2,7 @@
 
 #include "tests/server/service/service_fixture.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::GrpcStatusIs;
@@ -183,4 +183,4 @@ TEST_F(ReportStreamTest, ManyClientsMayVanishAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

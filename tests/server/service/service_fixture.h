@@ -39,8 +39,8 @@ inline std::shared_ptr<const Schema> MakeServiceSchema() {
   return std::make_shared<const Schema>(*Schema::Create({age}, "edible", {"no", "yes"}));
 }
 
-inline StudyInfo MakeStudy(const std::string& id) {
-  StudyInfo info;
+inline curator::StudyInfo MakeStudy(const std::string& id) {
+  curator::StudyInfo info;
   info.id = id;
   info.created_unix_seconds = 1'700'000'000;
   info.fingerprint.fill(7);
@@ -55,8 +55,8 @@ inline StudyInfo MakeStudy(const std::string& id) {
   return info;
 }
 
-inline ModelInfo MakeModelInfo(const std::string& id, const std::string& source) {
-  ModelInfo info{
+inline models::ModelInfo MakeModelInfo(const std::string& id, const std::string& source) {
+  models::ModelInfo info{
       .id = id, .source = source, .created_unix_seconds = 1'700'000'001, .model = nullptr};
   Certificate certificate;
   certificate.estimator = "prune";
@@ -67,7 +67,7 @@ inline ModelInfo MakeModelInfo(const std::string& id, const std::string& source)
 
 class ServiceTest : public ::testing::Test {
  protected:
-  explicit ServiceTest(const LoadLimits& limits = {}) : report_service_(studies_, limits) {
+  explicit ServiceTest(const service::LoadLimits& limits = {}) : report_service_(studies_, limits) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -84,18 +84,19 @@ class ServiceTest : public ::testing::Test {
   }
 
   FakeStudies studies_;
-  Models models_;
+  models::Models models_;
   MemoryStore store_;
-  std::unique_ptr<Endpoints> endpoints_ = *Endpoints::Open(store_, models_, [] { return 5; });
-  WorkerPool pool_{2, 16};
-  WorkerPool builds_{1, 16};
-  WorkerPool previews_{1, 16};
+  std::unique_ptr<models::Endpoints> endpoints_ =
+      *models::Endpoints::Open(store_, models_, [] { return 5; });
+  service::WorkerPool pool_{2, 16};
+  service::WorkerPool builds_{1, 16};
+  service::WorkerPool previews_{1, 16};
   // Five tickets a study, and one more a second; the time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
-  TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
-  StudyServiceImpl study_service_{studies_, pool_, builds_, previews_, limiter_};
-  ReportServiceImpl report_service_;
-  ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_, builds_};
+  service::TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
+  service::StudyServiceImpl study_service_{studies_, pool_, builds_, previews_, limiter_};
+  service::ReportServiceImpl report_service_;
+  service::ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_, builds_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -12,7 +12,7 @@
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::FullPool;
@@ -29,7 +29,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 // A tree of one split, age < `cut`: probability `p` of "yes" on its left, 1 - p on its right.
-ModelInfo Stump(const std::string& id, double p, double cut = 50, size_t trees = 1) {
+models::ModelInfo Stump(const std::string& id, double p, double cut = 50, size_t trees = 1) {
   const Tree tree = *Tree::Create({{.kind = SplitKind::kNumeric,
                                     .missing_left = true,
                                     .feature = 0,
@@ -354,4 +354,4 @@ TEST_F(ServingTest, ExplanationsHaveALimitOfRowsTreesAndBytes) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

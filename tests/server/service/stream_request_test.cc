@@ -10,7 +10,7 @@
 #include "server/service/submit_request.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST(StreamRequestTest, AsManyReportsAsARequestMayHaveAndNotOneMore) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

@@ -3,7 +3,7 @@
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::GrpcStatusIs;
@@ -77,8 +77,8 @@ TEST_F(StudyServiceTest, ExpiryBeforeTheEpochIsRefused) {
 }
 
 TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
-  StudyInfo info = MakeStudy("s2");
-  info.state = StudyState::kBuilt;
+  curator::StudyInfo info = MakeStudy("s2");
+  info.state = curator::StudyState::kBuilt;
   info.min_reports = 3;
   info.expires_unix_seconds = 5000;
   info.sealed_unix_seconds = 5000;
@@ -111,14 +111,14 @@ TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
 TEST_F(StudyServiceTest, CreatePassesOnWhatWasAskedFor) {
   ASSERT_THAT(Create(), IsGrpcOk());
   EXPECT_EQ(created_.study().name(), "studies/s1");
-  const StudySpec& spec = *studies_.created();
+  const curator::StudySpec& spec = *studies_.created();
   EXPECT_EQ(spec.id, "s1");
   EXPECT_EQ(spec.request_id, "r1");
   EXPECT_EQ(spec.public_rows->num_rows(), 2u);
   EXPECT_EQ(spec.public_rows->value(1, 0), 99.0);
   EXPECT_EQ(spec.public_rows->label(1), 1u);
-  EXPECT_EQ(spec.partition.rule, SplitRule::kCart);
-  EXPECT_EQ(spec.partition.criterion, Criterion::kEntropy);
+  EXPECT_EQ(spec.partition.rule, curator::SplitRule::kCart);
+  EXPECT_EQ(spec.partition.criterion, curator::Criterion::kEntropy);
   EXPECT_EQ(spec.partition.max_depth, 3u);
   EXPECT_EQ(spec.partition.min_leaf, 2u);
   EXPECT_EQ(spec.partition.trees, 4u);
@@ -188,7 +188,7 @@ TEST_F(StudyServiceTest, TheCuratorsErrorArrivesWithItsCodeAndMessage) {
 }
 
 TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
-  StudyInfo info = MakeStudy("s2");
+  curator::StudyInfo info = MakeStudy("s2");
   info.outcomes[1] = 10;
   info.outcomes[6] = 3;
   studies_.AddStudy(info);
@@ -210,8 +210,8 @@ TEST_F(StudyServiceTest, GetShowsTermsStateAndCounts) {
 }
 
 TEST_F(StudyServiceTest, GetPassesOnTheAlarms) {
-  StudyInfo info = MakeStudy("s2");
-  Alarm& alarm = info.alarms.emplace_back();
+  curator::StudyInfo info = MakeStudy("s2");
+  curator::Alarm& alarm = info.alarms.emplace_back();
   alarm.name = "column";
   alarm.value = 5.5;
   alarm.text = "column 0 of 2";
@@ -476,4 +476,4 @@ TEST_F(GetOfferTest, ASealedStudyOffersNothing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

@@ -4,7 +4,7 @@
 
 #include "server/service/ticket_limiter.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000);
@@ -62,4 +62,4 @@ TEST(TicketLimiterTest, ARateOfZeroIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

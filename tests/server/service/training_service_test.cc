@@ -2,7 +2,7 @@
 
 #include "tests/server/service/central_service_fixture.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
@@ -209,4 +209,4 @@ TEST_F(TrainingServiceTest, ToOtherTrainersADatasetsJobsAreNotThere) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

@@ -5,7 +5,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::service {
 namespace {
 
 using ::coppice::testing::StatusIs;
@@ -35,4 +35,4 @@ TEST(WorkerPoolTest, RefusesWorkWhenTooMuchWaits) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::service

@@ -12,7 +12,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST_F(BackupsTest, AFolderWithoutBackupsIsNotFoundAndStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -16,7 +16,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,4 +222,4 @@ TEST_F(DatabaseFilesTest, AFolderWithoutAStoreIsNotFound) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::storage

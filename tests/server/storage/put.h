@@ -10,8 +10,8 @@
 
 namespace coppice::testing {
 
-inline absl::Status Put(Store& store, const std::string& key, const std::string& value) {
-  StoreBatch batch;
+inline absl::Status Put(storage::Store& store, const std::string& key, const std::string& value) {
+  storage::StoreBatch batch;
   batch.Put(key, value);
   return store.Apply(batch);
 }

@@ -18,7 +18,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 namespace fs = std::filesystem;
@@ -247,4 +247,4 @@ TEST(RocksDbStoreTest, OpensItselfAgainAfterAFailedWrite) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -7,7 +7,7 @@
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 using ::coppice::testing::CrashingStore;
@@ -130,4 +130,4 @@ TEST(StoreFormatTest, AStoreOfTheFirstVersionIsTaken) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::storage

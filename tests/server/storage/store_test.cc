@@ -15,7 +15,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace coppice {
+namespace coppice::storage {
 namespace {
 
 using ::coppice::testing::IsOk;
@@ -188,4 +188,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::storage

@@ -9,7 +9,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -88,4 +88,4 @@ TEST(AssignRowsTest, AFailingSourceIsPassedOn) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -7,7 +7,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -151,4 +151,4 @@ TEST(BinnedRowsTest, AnEmptyTableHasItsBins) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -9,7 +9,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -92,4 +92,4 @@ TEST(PublicBoostColumnsTest, TablesOfCategoriesHaveNone) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

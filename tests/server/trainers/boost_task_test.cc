@@ -9,7 +9,7 @@
 #include "server/trainers/core/bins.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using ::testing::DoubleNear;
@@ -173,4 +173,4 @@ TEST(NumberTaskTest, OutputsAreThePlaceInTheDeclaredRange) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

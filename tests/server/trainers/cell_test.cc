@@ -8,7 +8,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -116,4 +116,4 @@ TEST(CellTest, ASplitOfBinsIsTheSameSplitOfValues) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

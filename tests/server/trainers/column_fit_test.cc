@@ -6,7 +6,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -90,4 +90,4 @@ TEST(ColumnTreesTest, EveryBinHasItsWeight) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

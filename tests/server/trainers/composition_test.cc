@@ -6,7 +6,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -202,4 +202,4 @@ TEST(SelectionSharesTest, AnEpsilonThatRhoCannotBeDividedFromIsDividedItself) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -9,7 +9,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -182,4 +182,4 @@ TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -9,7 +9,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -83,4 +83,4 @@ TEST(ReleasesTest, WithoutPrivacyNothingIsListed) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -10,7 +10,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -226,4 +226,4 @@ TEST(GradientLeavesTest, NoiseHasTheStatedDeviation) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

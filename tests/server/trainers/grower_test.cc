@@ -8,7 +8,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -135,4 +135,4 @@ TEST(FillTreeTest, ASingleLeafTakesAllRows) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

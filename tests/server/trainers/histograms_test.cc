@@ -7,7 +7,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -119,4 +119,4 @@ TEST(HistogramTest, ManyRowsOfTheLargestResidualAreSummedExactly) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

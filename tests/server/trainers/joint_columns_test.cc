@@ -6,7 +6,7 @@
 
 #include "tests/server/trainers/tables.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -59,4 +59,4 @@ TEST(AddSumsOfMemberTest, AddsUpWhatHasItsBin) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

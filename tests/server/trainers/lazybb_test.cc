@@ -13,7 +13,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -195,4 +195,4 @@ TEST(LazyBbTest, RowsWithoutALabelDoNotCount) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -8,7 +8,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -173,4 +173,4 @@ TEST(ToProbabilitiesTest, NegativeWeightsCountAsNoneAndNothingIsUniform) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -9,7 +9,7 @@
 #include "tests/server/trainers/tables.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -156,4 +156,4 @@ TEST(LineFitTest, SlopesAreHeldWhateverNoiseMadeOfTheMoments) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -7,7 +7,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -119,4 +119,4 @@ TEST(LogisticTest, NoRowsSayNothing) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

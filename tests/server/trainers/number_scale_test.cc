@@ -7,7 +7,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using testing::SeededRandom;
@@ -85,4 +85,4 @@ TEST(ReleaseLastStepTest, MovesByTheBiasThatIsLeftAndNotByNoise) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

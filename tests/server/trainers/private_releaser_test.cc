@@ -8,7 +8,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using testing::BinomialPlan;
@@ -111,4 +111,4 @@ TEST(PrivateReleaserTest, SumsAreMeasuredWithNoiseOfTheirShare) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -2,7 +2,7 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using ::testing::AllOf;
@@ -83,4 +83,4 @@ TEST(SettingsTest, AParameterWithoutADefaultHasNoValueUntilItIsGiven) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

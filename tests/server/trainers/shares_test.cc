@@ -6,7 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(ProportionalSharesTest, WeightsThatDoNotFit64BitsTogetherAreRefused) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

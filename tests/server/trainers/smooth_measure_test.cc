@@ -11,7 +11,7 @@
 #include <functional>
 #include <numeric>
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using Counts = std::vector<uint64_t>;  // rows by margin, from -rounds
@@ -227,4 +227,4 @@ TEST(SmoothMeasureTest, NoRowsHaveNoMass) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -7,7 +7,7 @@
 
 #include "absl/numeric/int128.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 TEST(SplitScoresTest, GainIsSquaredSumOverCountAndLambda) {
@@ -129,4 +129,4 @@ TEST(SplitScoresTest, ALabelMovesADropByEightAndNotByTheFourOfLemma424) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

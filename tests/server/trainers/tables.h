@@ -87,8 +87,8 @@ inline Table RandomTable(const std::shared_ptr<const Schema>& schema, const Tabl
   return table;
 }
 
-inline BinnedRows Binned(const Table& table, uint32_t cuts) {
-  return *BinnedRows::Create(table, *PublicBins(table.schema(), cuts));
+inline trainers::BinnedRows Binned(const Table& table, uint32_t cuts) {
+  return *trainers::BinnedRows::Create(table, *trainers::PublicBins(table.schema(), cuts));
 }
 
 }  // namespace coppice::testing

@@ -12,7 +12,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -392,4 +392,4 @@ TEST(AllTrainersTest, NamesAreDistinctAndOthersAreNotFound) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

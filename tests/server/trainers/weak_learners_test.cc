@@ -19,7 +19,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -285,4 +285,4 @@ TEST(TopDownTest, AShareTooSmallToBeDividedIsRefused) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers

@@ -13,7 +13,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
-namespace coppice {
+namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
@@ -482,4 +482,4 @@ TEST(WithoutPrivacyTest, ExtraTreesHoldTheSharesOfAllRows) {
 }
 
 }  // namespace
-}  // namespace coppice
+}  // namespace coppice::trainers
