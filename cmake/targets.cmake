@@ -10,6 +10,9 @@ target_compile_features(coppice_options INTERFACE cxx_std_20)
 set(COPPICE_COMPILE_OPTIONS
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   -Wunused -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  list(APPEND COPPICE_COMPILE_OPTIONS -Wthread-safety)  # common/base/mutex.h
+endif()
 if(COPPICE_SANITIZER)
   list(APPEND COPPICE_COMPILE_OPTIONS
     -fsanitize=${COPPICE_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)

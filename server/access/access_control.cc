@@ -24,7 +24,7 @@ absl::Status AccessControl::ReloadPolicy() {
                      "\"certificates\" out"));
   }
   auto policy = std::make_shared<const AccessPolicy>(std::move(read));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   policy_.swap(policy);
   return absl::OkStatus();
 }

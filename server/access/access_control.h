@@ -8,12 +8,12 @@
 #define COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "server/access/access_policy.h"
 
 namespace coppice::access {
@@ -29,7 +29,7 @@ class AccessControl {
   absl::Status ReloadPolicy();
 
   std::shared_ptr<const AccessPolicy> policy() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return policy_;
   }
 
@@ -39,7 +39,7 @@ class AccessControl {
 
   const std::string path_;
   const bool takes_certificates_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,5 @@
 #include "server/central/datasets.h"
 
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/central/central_keys.h"
 #include "server/central/dataset_record.h"
@@ -27,7 +27,7 @@ struct Dataset {
   // Held by everyone who uses the dataset, beside this.
   std::shared_ptr<const int> pin = std::make_shared<const int>(0);
   std::weak_ptr<const Table> rows{};
-  std::shared_ptr<std::mutex> loading = std::make_shared<std::mutex>();  // held while rows are read
+  std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
 };
 
 class StoredDatasets final : public Datasets {
@@ -58,7 +58,7 @@ class StoredDatasets final : public Datasets {
     COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
     const std::string hash = HashRequest(spec);
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
                              MadeBy(spec.request_id, hash, spec.owner));
@@ -87,7 +87,7 @@ class StoredDatasets final : public Datasets {
     if (rows == 0 && !complete) {
       return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
     }
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
     COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
     if (entry.state == DatasetState::kReady) {
@@ -125,7 +125,7 @@ class StoredDatasets final : public Datasets {
   std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const override {
     std::vector<std::string> ids;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       for (auto it = datasets_.upper_bound(page.after);
            it != datasets_.end() && ids.size() < PageSize(page); ++it) {
         if (caller.MaySee(it->second.entry.owner)) ids.push_back(it->first);
@@ -164,7 +164,7 @@ class StoredDatasets final : public Datasets {
 
   absl::StatusOr<DatasetUse> Use(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const ledger::Account account, ledger_.Get(id));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return NoDataset(id);
     const Dataset& dataset = it->second;
@@ -178,24 +178,24 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) override {
-    std::shared_ptr<std::mutex> loading;
+    std::shared_ptr<Mutex> loading;
     DatasetEntry entry;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto it = datasets_.find(id);
       if (it == datasets_.end()) return NoDataset(id);
       loading = it->second.loading;
       entry = it->second.entry;
     }
     // The first of several jobs reads, the others wait for it.
-    const std::lock_guard reading(*loading);
+    const MutexLock reading(*loading);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
     }
     COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
     const auto rows = std::make_shared<const Table>(std::move(table));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     datasets_.find(id)->second.rows = rows;
     return rows;
   }
@@ -223,14 +223,14 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<DatasetEntry> FactsOf(absl::string_view id) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return NoDataset(id);
     return it->second.entry;
   }
 
   void Show(const std::string& id, DatasetEntry entry) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     made_by_[entry.request_id] = id;
     datasets_[id].entry = std::move(entry);
   }
@@ -238,7 +238,7 @@ class StoredDatasets final : public Datasets {
   absl::StatusOr<std::optional<std::string>> MadeBy(const std::string& request_id,
                                                     const std::string& hash,
                                                     const std::string& owner) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto made = made_by_.find(request_id);
     if (made == made_by_.end()) return std::nullopt;
     const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
@@ -257,7 +257,7 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::Status CheckUnused(const std::string& id) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return absl::OkStatus();
     return absl::AlreadyExistsError(
@@ -290,7 +290,7 @@ class StoredDatasets final : public Datasets {
   absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
                           uint64_t first_row) const {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
     }
     if (first_row == entry.rows) return absl::OkStatus();
@@ -314,11 +314,11 @@ class StoredDatasets final : public Datasets {
 
   // Deletes the rows from the store, though not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id) {
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
     if (entry.state == DatasetState::kDeleted) return entry;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       Dataset& dataset = datasets_.find(id)->second;
       if (dataset.pin.use_count() > 1) {
         return absl::FailedPreconditionError(
@@ -343,7 +343,7 @@ class StoredDatasets final : public Datasets {
   // is ended by another.
   absl::Status RemoveOrphans(absl::string_view id) {
     {
-      const std::lock_guard change(change_mutex_);
+      const MutexLock change(change_mutex_);
       COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
       if (FactsOf(id).ok()) {
         return absl::UnavailableError(
@@ -360,7 +360,7 @@ class StoredDatasets final : public Datasets {
   absl::Status EndDeletion(absl::string_view id, DatasetEntry entry) {
     COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
     entry.purged = true;
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     storage::StoreBatch batch;
     batch.Put(DatasetKey(id), EncodeDataset(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -373,12 +373,13 @@ class StoredDatasets final : public Datasets {
   const std::function<int64_t()> clock_;
   const DatasetLimits limits_;
 
-  std::mutex change_mutex_;  // held through whatever is written; taken before mutex_
-  std::vector<UnresolvedCreation> unresolved_creations_;  // by change_mutex_
+  Mutex change_mutex_;  // held through whatever is written; taken before mutex_
+  std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(change_mutex_);
   // Never held while the disk is waited for.
-  mutable std::mutex mutex_;
-  absl::btree_map<std::string, Dataset> datasets_;         // by mutex_; nothing is ever removed
-  absl::flat_hash_map<std::string, std::string> made_by_;  // request id to id; by mutex_
+  mutable Mutex mutex_;
+  absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
+  // Request id to id.
+  absl::flat_hash_map<std::string, std::string> made_by_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

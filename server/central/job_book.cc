@@ -12,13 +12,13 @@ absl::Status JobBook::NoJob(absl::string_view id) {
 }
 
 void JobBook::Add(std::shared_ptr<Job> job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   made_by_[job->entry.request_id] = job;
   jobs_[job->id] = std::move(job);
 }
 
 absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return NoJob(id);
   return it->second;
@@ -26,7 +26,7 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
 
 absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_id,
                                                      absl::string_view request_hash) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = made_by_.find(request_id);
   if (it == made_by_.end()) return nullptr;
   if (it->second->entry.request_hash == request_hash) return it->second;
@@ -37,7 +37,7 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_i
 std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
                                    absl::FunctionRef<bool(absl::string_view)> is_visible) const {
   std::vector<JobInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = jobs_.upper_bound(page.after); it != jobs_.end() && infos.size() < PageSize(page);
        ++it) {
     const JobInfo& info = it->second->entry.info;
@@ -48,19 +48,19 @@ std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
 }
 
 JobEntry JobBook::FactsOf(const Job& job) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return job.entry;
 }
 
 void JobBook::Show(Job& job, JobInfo info) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   job.entry.info = std::move(info);
   Tell(job);
 }
 
 void JobBook::ShowProgress(Job& job, double done, double seconds_left, absl::Duration between) {
   const absl::Time now = absl::Now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   job.entry.info.progress = done;
   job.entry.info.seconds_left = seconds_left;
   if (now - job.told < between) return;
@@ -78,7 +78,7 @@ void JobBook::Tell(Job& job) {
 }
 
 absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return NoJob(id);
   const std::shared_ptr<JobWatcher> there = watcher.lock();
@@ -95,7 +95,7 @@ absl::Status JobBook::Watch(absl::string_view id, std::weak_ptr<JobWatcher> watc
 }
 
 void JobBook::StopWatchers() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
   for (const auto& [id, job] : jobs_) {
     for (const std::weak_ptr<JobWatcher>& watcher : job->watchers) {

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
 #include "server/central/datasets.h"
 #include "server/central/job_record.h"
@@ -75,7 +75,7 @@ class JobBook {
  private:
   static void Tell(Job& job);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::shared_ptr<Job>> made_by_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

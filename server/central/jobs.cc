@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
 #include "server/central/central_keys.h"
@@ -116,7 +115,7 @@ class StoredJobs final : public Jobs {
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("job_id", request.id));
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", request.model));
     const std::string hash = HashRequest(request);
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> made,
                              book_.MadeBy(request.request_id, hash));
@@ -154,7 +153,7 @@ class StoredJobs final : public Jobs {
   }
 
   absl::StatusOr<JobInfo> Cancel(absl::string_view id) override {
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> job, book_.Find(id));
     const JobState state = book_.InfoOf(*job).state;
@@ -173,13 +172,14 @@ class StoredJobs final : public Jobs {
 
   void Drain(absl::Time deadline) override {
     {
-      std::unique_lock lock(queue_mutex_);
+      const MutexLock lock(queue_mutex_);
       stopping_ = true;
-      queue_changed_.notify_all();
-      queue_changed_.wait_until(lock, absl::ToChronoTime(deadline),
-                                [this] { return active_ == 0; });
+      queue_changed_.NotifyAll();
+      const auto until = After(deadline - absl::Now());
+      while (active_ > 0 && queue_changed_.WaitUntil(queue_mutex_, until)) {
+      }
       abandoned_ = true;
-      queue_changed_.notify_all();
+      queue_changed_.NotifyAll();
     }
     book_.StopWatchers();
   }
@@ -229,9 +229,9 @@ class StoredJobs final : public Jobs {
 
   void Enqueue(std::shared_ptr<Job> job) {
     book_.Add(job);
-    const std::lock_guard lock(queue_mutex_);
+    const MutexLock lock(queue_mutex_);
     queue_.push_back(std::move(job));
-    queue_changed_.notify_one();
+    queue_changed_.NotifyOne();
   }
 
   // A submission that failed may be found in the store once that works again: the job is then
@@ -284,15 +284,15 @@ class StoredJobs final : public Jobs {
     LowerPriority();
     while (const std::shared_ptr<Job> job = Next()) {
       Run(*job);
-      const std::lock_guard lock(queue_mutex_);
+      const MutexLock lock(queue_mutex_);
       --active_;
-      queue_changed_.notify_all();
+      queue_changed_.NotifyAll();
     }
   }
 
   std::shared_ptr<Job> Next() {
-    std::unique_lock lock(queue_mutex_);
-    queue_changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    const MutexLock lock(queue_mutex_);
+    while (!stopping_ && queue_.empty()) queue_changed_.Wait(queue_mutex_);
     if (stopping_) return nullptr;
     std::shared_ptr<Job> job = std::move(queue_.front());
     queue_.pop_front();
@@ -319,12 +319,12 @@ class StoredJobs final : public Jobs {
   absl::Status BeginJob(Job& job, Begun& work) {
     DatasetUse use;
     {
-      const std::lock_guard change(change_mutex_);
+      const MutexLock change(change_mutex_);
       COPPICE_RETURN_IF_ERROR(CheckQueued(job));
       use = job.use;
     }
     const absl::Status ready = Prepare(job, use, work);
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(CheckQueued(job));
     if (absl::IsUnavailable(ready)) return ready;
     if (!ready.ok()) {
@@ -402,7 +402,7 @@ class StoredJobs final : public Jobs {
         model = nullptr;
         why = written;
       } else {
-        const std::lock_guard change(change_mutex_);
+        const MutexLock change(change_mutex_);
         return finalizer_.ShowUnsettled(job, why);
       }
     }
@@ -410,13 +410,13 @@ class StoredJobs final : public Jobs {
 
   absl::Status TryToEnd(Job& job, const std::shared_ptr<const Model>& model,
                         const absl::Status& why) {
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     return model != nullptr ? finalizer_.Publish(job, model)
                             : finalizer_.FinishWithoutModel(job, why);
   }
 
   void ShowWaiting(Job& job, const absl::Status& status) {
-    const std::lock_guard change(change_mutex_);
+    const MutexLock change(change_mutex_);
     JobInfo info = book_.InfoOf(job);
     if (HasEnded(info.state)) return;
     info.reason = absl::StrCat("waiting for the store: ", status.message());
@@ -425,9 +425,11 @@ class StoredJobs final : public Jobs {
 
   // False once `flag` is set.
   bool WaitUnless(const std::atomic<bool>& flag) {
-    std::unique_lock lock(queue_mutex_);
-    return !queue_changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.retry),
-                                    [&flag] { return flag.load(); });
+    const MutexLock lock(queue_mutex_);
+    const auto until = After(options_.retry);
+    while (!flag && queue_changed_.WaitUntil(queue_mutex_, until)) {
+    }
+    return !flag;
   }
 
   storage::Store& store_;
@@ -439,15 +441,16 @@ class StoredJobs final : public Jobs {
   const JobOptions options_;
 
   // Held through every change of a job's state and what is written for it; taken before the others.
-  std::mutex change_mutex_;
-  std::shared_ptr<Job> unresolved_submission_;  // whose submission failed; by change_mutex_
+  Mutex change_mutex_;
+  // Whose submission failed.
+  std::shared_ptr<Job> unresolved_submission_ ABSL_GUARDED_BY(change_mutex_);
   JobBook book_;
-  JobFinalizer finalizer_;  // by change_mutex_
+  JobFinalizer finalizer_ ABSL_GUARDED_BY(change_mutex_);
 
-  std::mutex queue_mutex_;
-  std::condition_variable queue_changed_;
-  std::deque<std::shared_ptr<Job>> queue_;  // by queue_mutex_
-  size_t active_ = 0;                       // jobs that a thread works on; by queue_mutex_
+  Mutex queue_mutex_;
+  CondVar queue_changed_;
+  std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(queue_mutex_);
+  size_t active_ ABSL_GUARDED_BY(queue_mutex_) = 0;  // jobs that a thread works on
   // Set under queue_mutex_.
   std::atomic<bool> stopping_{false};   // no more are begun
   std::atomic<bool> abandoned_{false};  // those that run are left

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/privacy/openssl_random.h"
 
 namespace coppice::lab {
@@ -20,14 +20,14 @@ absl::Status RunRepetitions(
     const std::function<absl::Status(uint32_t repetition, PrivateRandom& noise)>& run,
     const std::function<void(uint32_t finished)>& progress) {
   std::atomic<uint32_t> next{0};
-  std::mutex mutex;
+  Mutex mutex;
   uint32_t finished = 0;
   absl::Status status;
   const auto work = [&] {
     OpenSslRandom noise;
     for (uint32_t r = next++; r < repeats; r = next++) {
       const absl::Status done = run(r, noise);
-      const std::lock_guard<std::mutex> lock(mutex);
+      const MutexLock lock(mutex);
       status.Update(done);
       if (!status.ok()) return;
       progress(++finished);

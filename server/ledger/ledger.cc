@@ -1,12 +1,12 @@
 #include "server/ledger/ledger.h"
 
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/study/terms.h"
 #include "server/ledger/journal_check.h"
@@ -98,7 +98,7 @@ class StoredLedger final : public Ledger {
       return absl::InvalidArgumentError(
           "dataset: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
     }
-    const std::lock_guard writer(writer_mutex_);
+    const MutexLock writer(writer_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     if (books_.contains(dataset)) {
       return absl::AlreadyExistsError(absl::StrCat(
@@ -143,7 +143,7 @@ class StoredLedger final : public Ledger {
   }
 
   absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) override {
-    const std::lock_guard writer(writer_mutex_);
+    const MutexLock writer(writer_mutex_);
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const auto held = holds_.find(dataset);
@@ -155,14 +155,14 @@ class StoredLedger final : public Ledger {
     storage::StoreBatch batch;
     batch.Delete(HoldKey(dataset));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     holds_.erase(held);
     return absl::OkStatus();
   }
 
   absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
                         uint64_t delta_atto) override {
-    const std::lock_guard writer(writer_mutex_);
+    const MutexLock writer(writer_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
@@ -180,25 +180,25 @@ class StoredLedger final : public Ledger {
   }
 
   std::map<std::string, Cost> LostAccounts() const override {
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     return lost_accounts_;
   }
 
   absl::Status FreeName(absl::string_view dataset) override {
-    const std::lock_guard writer(writer_mutex_);
+    const MutexLock writer(writer_mutex_);
     const auto lost = lost_accounts_.find(std::string(dataset));
     if (lost == lost_accounts_.end()) {
       return absl::NotFoundError(absl::StrCat("the spending journal keeps no name \"", dataset,
                                               "\" of a dataset that was lost"));
     }
     COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = lost->first}));
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     lost_accounts_.erase(lost);
     return absl::OkStatus();
   }
 
   absl::StatusOr<Account> Get(absl::string_view dataset) const override {
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const AccountBook& book = it->second;
@@ -221,7 +221,7 @@ class StoredLedger final : public Ledger {
     Cost spent;
     Hold hold;
     {
-      const std::lock_guard lock(books_mutex_);
+      const MutexLock lock(books_mutex_);
       const auto it = books_.find(dataset);
       if (it == books_.end()) return NoAccount(dataset);
       cap = it->second.cap();
@@ -279,7 +279,7 @@ class StoredLedger final : public Ledger {
   }
 
   absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with) {
-    const std::lock_guard writer(writer_mutex_);
+    const MutexLock writer(writer_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
@@ -318,7 +318,7 @@ class StoredLedger final : public Ledger {
     absl::Status written = store_.Apply(with);
     if (written.ok()) written = Note(book, *stored);
     if (!written.ok()) {
-      in_doubt_.emplace(book.dataset());
+      unresolved_.emplace(book.dataset());
       return written;
     }
     Show(book, *std::move(stored));
@@ -335,7 +335,7 @@ class StoredLedger final : public Ledger {
   }
 
   void Show(const AccountBook& book, LedgerEntry entry) {
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     if (entry.kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
     const auto it = books_.find(book.dataset());
     AccountBook& shown = it != books_.end() ? it->second : books_[book.dataset()] = book;
@@ -345,7 +345,7 @@ class StoredLedger final : public Ledger {
   // As Note() and Show(), of a book with its last entry.
   absl::Status NoteAndReplace(AccountBook book) {
     if (journal_ != nullptr) COPPICE_RETURN_IF_ERROR(journal_->Append(LineOf(book)));
-    const std::lock_guard lock(books_mutex_);
+    const MutexLock lock(books_mutex_);
     if (book.entries().back().kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
     books_.insert_or_assign(book.dataset(), std::move(book));
     return absl::OkStatus();
@@ -354,8 +354,8 @@ class StoredLedger final : public Ledger {
   // A write that failed may be found in the store once that works again, with the caller's part of
   // it. To write another entry in its place would leave that part without its charge: so it counts.
   absl::Status ResolveUnresolvedSubmission(absl::string_view dataset) {
-    const auto doubt = in_doubt_.find(dataset);
-    if (doubt == in_doubt_.end()) return absl::OkStatus();
+    const auto doubt = unresolved_.find(dataset);
+    if (doubt == unresolved_.end()) return absl::OkStatus();
     const auto it = books_.find(dataset);
     const std::string key = LedgerKey(dataset, it == books_.end() ? 0 : it->second.next_sequence());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store_.Get(key));
@@ -365,19 +365,20 @@ class StoredLedger final : public Ledger {
       COPPICE_RETURN_IF_ERROR(LoadEntry(key, *value, found));
       COPPICE_RETURN_IF_ERROR(NoteAndReplace(std::move(found.begin()->second)));
     }
-    in_doubt_.erase(doubt);
+    unresolved_.erase(doubt);
     return absl::OkStatus();
   }
 
   storage::Store& store_;
   const std::function<int64_t()> clock_;
-  SpendingJournal* const journal_;  // by writer_mutex_; null: none
+  SpendingJournal* const journal_ ABSL_PT_GUARDED_BY(writer_mutex_);  // null: none
 
-  std::mutex writer_mutex_;                // held through a write; taken before books_mutex_
-  absl::btree_set<std::string> in_doubt_;  // datasets whose last write failed; by writer_mutex_
+  Mutex writer_mutex_;  // held through a write; taken before books_mutex_
+  // Datasets whose last write failed.
+  absl::btree_set<std::string> unresolved_ ABSL_GUARDED_BY(writer_mutex_);
   // Never held while the disk is waited for. Whoever holds writer_mutex_ may read without it, and
   // nobody else changes what follows.
-  mutable std::mutex books_mutex_;
+  mutable Mutex books_mutex_;
   AccountBooks books_;
   Holds holds_;
   std::map<std::string, Cost> lost_accounts_;

@@ -71,7 +71,7 @@ absl::Status Endpoints::Load() {
     if (!held.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
     auto serving = std::make_shared<const ServedModel>(
         ServedModel{.model = std::move(held->model), .version = last.number});
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     State& state = endpoints_[info.id];
     state = {
         .info = std::move(info), .serving = std::move(serving), .held = std::move(held->claim)};
@@ -80,14 +80,14 @@ absl::Status Endpoints::Load() {
 }
 
 const Endpoints::State* Endpoints::Find(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   return it == endpoints_.end() ? nullptr : &it->second;
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_view model,
                                             const ChangeOptions& options) {
-  const std::lock_guard change(change_mutex_);
+  const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   // Also where this call was made before and its answer was lost.
   if (before != nullptr && before->serving->model.id == model) {
@@ -106,7 +106,7 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
 
 absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t to,
                                                  const ChangeOptions& options) {
-  const std::lock_guard change(change_mutex_);
+  const MutexLock change(change_mutex_);
   const State* const before = Find(id);
   if (before == nullptr) return NoEndpoint(id);
   COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
@@ -144,32 +144,32 @@ absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   auto serving = std::make_shared<const ServedModel>(
       ServedModel{.model = std::move(held.model), .version = version.number});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   endpoints_[next.id] = {
       .info = next, .serving = std::move(serving), .held = std::move(held.claim)};
   return next;
 }
 
 absl::Status Endpoints::CheckRoom() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (endpoints_.size() < kMaxEndpoints) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("there are ", kMaxEndpoints, " endpoints already; delete one"));
 }
 
 absl::Status Endpoints::Delete(absl::string_view id) {
-  const std::lock_guard change(change_mutex_);
+  const MutexLock change(change_mutex_);
   if (Find(id) == nullptr) return NoEndpoint(id);
   storage::StoreBatch batch;
   batch.DeletePrefix(EndpointKey(id));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   endpoints_.erase(endpoints_.find(id));
   return absl::OkStatus();
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::Get(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return NoEndpoint(id);
   return it->second.info;
@@ -177,7 +177,7 @@ absl::StatusOr<EndpointInfo> Endpoints::Get(absl::string_view id) const {
 
 std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
   std::vector<EndpointInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = endpoints_.upper_bound(page.after);
        it != endpoints_.end() && infos.size() < PageSize(page); ++it) {
     infos.push_back({.id = it->first, .versions = {it->second.info.versions.back()}});
@@ -186,7 +186,7 @@ std::vector<EndpointInfo> Endpoints::List(const Page& page) const {
 }
 
 absl::StatusOr<std::shared_ptr<const ServedModel>> Endpoints::Serving(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = endpoints_.find(id);
   if (it == endpoints_.end()) return NoEndpoint(id);
   return it->second.serving;

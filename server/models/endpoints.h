@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
 #include "server/models/endpoint_info.h"
 #include "server/models/models.h"
@@ -82,9 +82,8 @@ class Endpoints {
       : store_(store), models_(models), clock_(std::move(clock)) {}
 
   absl::Status Load();
-  // What is served now, null if there is no such endpoint, for whoever holds change_mutex_: only a
-  // change moves it.
-  const State* Find(absl::string_view id) const;
+  // What is served now, null if there is no such endpoint. Only a change moves it.
+  const State* Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status CheckRoom() const;
   // For endpoint `id`.
   absl::StatusOr<Models::Held> Hold(absl::string_view model, absl::string_view id);
@@ -95,8 +94,8 @@ class Endpoints {
   storage::Store& store_;
   Models& models_;
   const std::function<int64_t()> clock_;
-  std::mutex change_mutex_;  // held during a change, its write to the store included
-  mutable std::mutex mutex_;
+  Mutex change_mutex_;  // held during a change, its write to the store included
+  mutable Mutex mutex_;
   absl::btree_map<std::string, State> endpoints_ ABSL_GUARDED_BY(mutex_);
 };
 

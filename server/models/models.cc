@@ -28,7 +28,7 @@ absl::Status Models::Load(const storage::Store& store) {
   for (const absl::string_view prefix : {kStudyModelsPrefix, kJobModelsPrefix}) {
     COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&](absl::string_view key, absl::string_view bytes) {
       COPPICE_ASSIGN_OR_RETURN(ModelInfo info, DecodeModel(key, bytes));
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!models_.try_emplace(info.id, info).second) {
         return storage::CorruptRecord(key, "has the id of another model");
       }
@@ -39,7 +39,7 @@ absl::Status Models::Load(const storage::Store& store) {
 }
 
 absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   if (it != models_.end()) {
     return absl::AlreadyExistsError(
@@ -50,7 +50,7 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
         absl::StrCat("model_id: a model ", id, " is being made already"));
   }
   return ModelClaim([this, id = std::string(id)] {
-    const std::lock_guard ending(mutex_);
+    const MutexLock ending(mutex_);
     claimed_.erase(id);
   });
 }
@@ -63,18 +63,18 @@ Models::ById::const_iterator Models::Find(absl::string_view id) const {
 }
 
 absl::StatusOr<Models::Held> Models::Hold(absl::string_view id, absl::string_view holder) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = Find(id);
   if (it == models_.end()) return NoModel(id);
   const auto held = held_.emplace(id, holder);
   return Held{.model = it->second, .claim = ModelClaim([this, held = *held] {
-                                     const std::lock_guard ending(mutex_);
+                                     const MutexLock ending(mutex_);
                                      held_.erase(held_.find(held));
                                    })};
 }
 
 absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, holder] : held_) {
     const auto it = models_.find(id);
     if (it == models_.end() || it->second.source != source) continue;
@@ -86,7 +86,7 @@ absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
 ModelClaim Models::Leaving(std::string what) {
   leaving_.insert(what);
   return ModelClaim([this, what = std::move(what)] {
-    const std::lock_guard ending(mutex_);
+    const MutexLock ending(mutex_);
     leaving_.erase(what);
   });
 }
@@ -95,7 +95,7 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   ModelInfo info;
   ModelClaim leaving;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = Find(id);
     if (it == models_.end()) return NoModel(id);
     const auto held = held_.lower_bound({std::string(id), ""});
@@ -108,7 +108,7 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   storage::StoreBatch batch;
   batch.Delete(ModelKey(info.source, info.id));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Gone already, and perhaps made anew, if its source was deleted meanwhile.
   const auto it = models_.find(id);
   if (it != models_.end() && it->second.model == info.model) models_.erase(it);
@@ -120,7 +120,7 @@ void Models::Put(const ModelInfo& info, storage::StoreBatch& batch) {
 }
 
 void Models::Publish(ModelInfo info) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   models_[info.id] = std::move(info);
 }
 
@@ -133,14 +133,14 @@ absl::Status Models::Save(storage::Store& store, ModelInfo info) {
 }
 
 void Models::RemoveOf(absl::string_view source) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = models_.begin(); it != models_.end();) {
     it = it->second.source == source ? models_.erase(it) : std::next(it);
   }
 }
 
 absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = models_.find(id);
   if (it == models_.end()) return NoModel(id);
   return it->second;
@@ -148,7 +148,7 @@ absl::StatusOr<ModelInfo> Models::Get(absl::string_view id) const {
 
 std::vector<ModelInfo> Models::List(absl::string_view source, const Page& page) const {
   std::vector<ModelInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = models_.upper_bound(page.after);
        it != models_.end() && infos.size() < PageSize(page); ++it) {
     if (source.empty() || it->second.source == source) infos.push_back(it->second);

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
 #include "server/models/model_info.h"
 #include "server/storage/store.h"
@@ -85,17 +85,18 @@ class Models {
 
  private:
   using ById = absl::btree_map<std::string, ModelInfo>;
-  // For whoever holds mutex_: the model, if it is not on its way out.
-  ById::const_iterator Find(absl::string_view id) const;
-  // Likewise; `what` as in leaving_.
-  ModelClaim Leaving(std::string what);
+  // The model, if it is not on its way out.
+  ById::const_iterator Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `what` as in leaving_.
+  ModelClaim Leaving(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  // All guarded by mutex_.
-  ById models_;
-  absl::btree_set<std::string> claimed_;
-  absl::btree_multiset<std::pair<std::string, std::string>> held_;  // model, holder
-  absl::btree_set<std::string> leaving_;  // "models/ID", or a source: all models of it
+  mutable Mutex mutex_;
+  ById models_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_set<std::string> claimed_ ABSL_GUARDED_BY(mutex_);
+  // Model and holder.
+  absl::btree_multiset<std::pair<std::string, std::string>> held_ ABSL_GUARDED_BY(mutex_);
+  // "models/ID", or a source: all models of it.
+  absl::btree_set<std::string> leaving_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::models

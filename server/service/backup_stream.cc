@@ -14,7 +14,7 @@ std::shared_ptr<BackupStream> BackupStream::Make() {
 }
 
 bool BackupStream::Tell(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   v1::BackupResponse response;
   response.mutable_progress()->set_bytes_written(bytes);
   waiting_ = std::move(response);
@@ -23,7 +23,7 @@ bool BackupStream::Tell(uint64_t bytes) {
 }
 
 void BackupStream::End(const absl::StatusOr<storage::StoreBackup>& made) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (made.ok()) {
     v1::BackupResponse response;
     v1::BackupDone& done = *response.mutable_done();
@@ -38,7 +38,7 @@ void BackupStream::End(const absl::StatusOr<storage::StoreBackup>& made) {
 }
 
 void BackupStream::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   if (!ok) cancelled_ = true;
   Advance();
@@ -49,7 +49,7 @@ void BackupStream::OnCancel() { cancelled_ = true; }
 
 void BackupStream::OnDone() {
   std::shared_ptr<BackupStream> until_return;
-  const std::lock_guard lock(mutex_);  // Whatever any thread did here happened before.
+  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
   until_return = std::move(held_by_grpc_);
 }
 

@@ -11,12 +11,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "coppice/v1/admin.pb.h"
 #include "server/storage/store.h"
 
@@ -44,7 +44,7 @@ class BackupStream final : public grpc::ServerWriteReactor<v1::BackupResponse> {
   std::shared_ptr<BackupStream> held_by_grpc_;
   std::atomic<bool> cancelled_{false};
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::optional<v1::BackupResponse> waiting_ ABSL_GUARDED_BY(mutex_);
   v1::BackupResponse response_ ABSL_GUARDED_BY(mutex_);  // of the write that is under way
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -25,13 +25,13 @@ JobStream* JobStream::Start(central::Jobs& jobs, const std::string& name,
   const std::shared_ptr<JobStream> stream(new JobStream());
   stream->held_by_grpc_ = stream;
   const absl::Status watched = Watch(jobs, name, caller, stream);
-  const std::lock_guard lock(stream->mutex_);
+  const MutexLock lock(stream->mutex_);
   if (!watched.ok()) stream->End(watched);
   return stream.get();
 }
 
 void JobStream::OnJob(const central::JobInfo& job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!waiting_.empty() && waiting_.back().state == job.state) waiting_.pop_back();
   waiting_.push_back(job);
   if (central::HasEnded(job.state)) end_ = absl::OkStatus();
@@ -39,12 +39,12 @@ void JobStream::OnJob(const central::JobInfo& job) {
 }
 
 void JobStream::OnStop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   End(absl::UnavailableError("the daemon is stopping; watch the job again later"));
 }
 
 void JobStream::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   if (!ok) {
     waiting_.clear();
@@ -54,14 +54,14 @@ void JobStream::OnWriteDone(bool ok) {
 }
 
 void JobStream::OnCancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.clear();
   End(absl::CancelledError());
 }
 
 void JobStream::OnDone() {
   std::shared_ptr<JobStream> until_return;
-  const std::lock_guard lock(mutex_);  // Whatever any thread did here happened before.
+  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
   until_return = std::move(held_by_grpc_);
 }
 

@@ -12,12 +12,12 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "coppice/v1/training.pb.h"
 #include "server/central/jobs.h"
 
@@ -48,7 +48,7 @@ class JobStream final : public grpc::ServerWriteReactor<v1::WatchJobResponse>,
 
   std::shared_ptr<JobStream> held_by_grpc_;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::deque<central::JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
   v1::WatchJobResponse response_ ABSL_GUARDED_BY(mutex_);  // of the write that is under way
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -27,7 +27,7 @@ void PredictionStream::OnReadDone(bool ok) {
 }
 
 absl::StatusOr<bool> PredictionStream::Begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   response_.Clear();
   COPPICE_RETURN_IF_ERROR(ParseMessage(request_bytes_, request_));
   request_bytes_.Clear();
@@ -45,7 +45,7 @@ absl::StatusOr<bool> PredictionStream::Begin() {
 void PredictionStream::AnswerAndGoOn() {
   absl::Status status;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     status = PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions());
     const grpc::Slice answer = ToSlice(response_);
     response_bytes_ = grpc::ByteBuffer(&answer, 1);

@@ -18,11 +18,11 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
@@ -55,7 +55,7 @@ class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, 
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer request_bytes_;
   grpc::ByteBuffer response_bytes_;
-  std::mutex mutex_;
+  Mutex mutex_;
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
   v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
   std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request

@@ -13,21 +13,21 @@ ReportStream* ReportStream::Start(curator::Studies& studies, StreamLoad& load,
   // The constructor is private, out of make_shared's reach.
   const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, context));
   stream->held_by_grpc_ = stream;
-  const std::lock_guard lock(stream->mutex_);
+  const MutexLock lock(stream->mutex_);
   stream->Advance();
   return stream.get();
 }
 
 void ReportStream::OnReadDone(bool ok) {
   if (ok) SubmitReports();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   reading_ = false;
   if (!ok) AddEnd(absl::OkStatus());
   Advance();
 }
 
 void ReportStream::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   unanswered_bytes_ -= answers_.front().bytes;
   load_.Release(answers_.front().bytes);
@@ -37,14 +37,14 @@ void ReportStream::OnWriteDone(bool ok) {
 }
 
 void ReportStream::OnCancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   cancelled_ = true;
   Advance();
 }
 
 void ReportStream::OnDone() {
   std::shared_ptr<ReportStream> until_return;
-  const std::lock_guard lock(mutex_);  // Whatever any thread did here happened before.
+  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
   until_return = std::move(held_by_grpc_);
   // What is not answered yet is the curator's to bound.
   load_.Release(unanswered_bytes_);
@@ -65,7 +65,7 @@ void ReportStream::SubmitReports() {
   absl::StatusOr<SubmitRequest> parsed = ParseRequest();
   Answer* answer = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!parsed.ok()) return AddEnd(parsed.status());
     answer = &answers_.emplace_back();
     answer->bytes = parsed->reports.MemoryBytes() + sizeof(Answer) +
@@ -81,7 +81,7 @@ void ReportStream::SubmitReports() {
 
 void ReportStream::OnJudged(Answer& answer,
                             absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   answer.ready = true;
   if (outcomes.ok()) {
     SetOutcomes(*outcomes, *answer.response.mutable_outcomes());

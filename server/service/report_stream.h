@@ -26,13 +26,13 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/load_limits.h"
@@ -95,7 +95,7 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   std::string study_;        // as in the last request that set it
   std::string fingerprint_;  // likewise
 
-  std::mutex mutex_;
+  Mutex mutex_;
   grpc::ByteBuffer response_ ABSL_GUARDED_BY(mutex_);  // being written
   // In order of the requests. Elements stay where they are while others come and go.
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);

@@ -17,12 +17,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "server/service/token_bucket.h"
 
 namespace coppice::service {
@@ -41,7 +41,7 @@ class TicketLimiter {
   // be the id of a study that there is: each has a bucket from then on.
   absl::Duration Take(const std::string& study, uint32_t tickets) {
     if (limits_.rate == 0) return absl::ZeroDuration();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const absl::Time now = clock_();
     const auto bucket = buckets_.try_emplace(study, limits_.rate, limits_.burst, now).first;
     return bucket->second.Take(tickets, now);
@@ -50,7 +50,7 @@ class TicketLimiter {
  private:
   const TicketLimits limits_;
   const std::function<absl::Time()> clock_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, TokenBucket> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -33,7 +33,7 @@ void UploadStream::StoreAndGoOn() {
 }
 
 absl::Status UploadStream::StoreRows() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
   v1::UploadRowsRequest request;
   COPPICE_RETURN_IF_ERROR(ParseMessage(request_, request));
@@ -51,7 +51,7 @@ absl::Status UploadStream::StoreRows() {
 }
 
 absl::Status UploadStream::End() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (dataset_.empty()) return FieldError("dataset", "must be set in some message");
   const grpc::Slice answer = ToSlice(stored_);
   response_ = grpc::ByteBuffer(&answer, 1);

@@ -15,11 +15,11 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <mutex>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/datasets.h"
 #include "server/service/worker_pool.h"
@@ -54,7 +54,7 @@ class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
   grpc::ByteBuffer request_;
-  std::mutex mutex_;
+  Mutex mutex_;
   v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
   std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it
   bool complete_ ABSL_GUARDED_BY(mutex_) = false;

@@ -8,16 +8,15 @@
 #define COPPICE_SERVER_SERVICE_WORKER_POOL_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 
 namespace coppice::service {
 
@@ -40,8 +39,8 @@ class WorkerPool {
 
   const size_t max_waiting_;
   std::atomic<bool> draining_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

@@ -25,10 +25,10 @@ Intake::Intake(storage::Store& store, const Limits& limits)
 
 Intake::~Intake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
   committer_.join();
 }
 
@@ -40,7 +40,7 @@ void Intake::Submit(Submission batch) {
 
 void Intake::Enqueue(Item item) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (item.change == nullptr && draining_) {
       Refuse(item.batch, absl::UnavailableError(
                              "the curator is shutting down: send the same bytes again later"));
@@ -58,12 +58,12 @@ void Intake::Enqueue(Item item) {
     ++submitted_;
     queue_.push_back(std::move(item));
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
 }
 
 std::vector<Intake::IntakeCounts> Intake::CountsFor(
     absl::Span<const std::shared_ptr<Study>> studies) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   absl::flat_hash_map<const Study*, uint64_t> waiting;
   for (const Item& item : queue_) {
     if (item.batch.refused.ok()) waiting[item.batch.study.get()] += item.batch.reports.size();
@@ -80,36 +80,37 @@ absl::Status Intake::RunOnCommitter(absl::FunctionRef<absl::Status()> change) {
   bool ran = false;
   const auto run = [&] {
     status = change();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ran = true;
-    finished_.notify_all();
+    finished_.NotifyAll();
   };
   Enqueue({.batch = {}, .bytes = 0, .change = run});
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [&] { return ran; });
+  const MutexLock lock(mutex_);
+  while (!ran) finished_.Wait(mutex_);
   return status;
 }
 
 size_t Intake::QueuedBytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return queued_bytes_;
 }
 
 void Intake::Drain() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   draining_ = true;
-  finished_.wait(lock, [this, last = submitted_] { return completed_ >= last; });
+  const uint64_t last = submitted_;
+  while (completed_ < last) finished_.Wait(mutex_);
 }
 
 void Intake::Run() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
-    arrived_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    while (!stopping_ && queue_.empty()) arrived_.Wait(mutex_);
     if (queue_.empty()) return;
     std::vector<Item> group = TakeGroup();
-    lock.unlock();
+    mutex_.Unlock();
     Complete(std::move(group));
-    lock.lock();
+    mutex_.Lock();
   }
 }
 
@@ -145,10 +146,10 @@ void Intake::Complete(std::vector<Item> group) {
   }
   // A change has nobody to answer, but is counted in its turn.
   committed.answered = [this, bytes, items = group.size()] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queued_bytes_ -= bytes;
     completed_ += items;
-    finished_.notify_all();
+    finished_.NotifyAll();
   };
   if (limits_.answer_beside_commits) {
     replies_.Post(std::move(committed));

@@ -13,19 +13,18 @@
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_INTAKE_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_INTAKE_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/mutex.h"
 #include "server/curator/intake/reply_dispatcher.h"
 #include "server/curator/intake/submission.h"
 #include "server/storage/store.h"
@@ -77,21 +76,20 @@ class Intake {
 
   void Enqueue(Item item);
   void Run();
-  std::vector<Item> TakeGroup();  // under mutex_
+  std::vector<Item> TakeGroup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complete(std::vector<Item> group);
 
   storage::Store& store_;
   const Limits limits_;
-  mutable std::mutex mutex_;
-  // All below guarded by mutex_.
-  std::condition_variable arrived_;
-  std::condition_variable finished_;
-  std::deque<Item> queue_;
-  size_t queued_bytes_ = 0;
-  uint64_t submitted_ = 0;
-  uint64_t completed_ = 0;
-  bool draining_ = false;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  CondVar arrived_;
+  CondVar finished_;
+  std::deque<Item> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t submitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t completed_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   ReplyDispatcher replies_;
   std::thread committer_;  // last: starts when all else is there, and ends before it
 };

@@ -1,7 +1,6 @@
 #include "server/curator/intake/reply_dispatcher.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace coppice::curator {
@@ -10,7 +9,7 @@ namespace {
 // So many calls while a group was written come quickly enough to leave it to the next ones.
 constexpr size_t kManyCalls = 4;
 // For so long; a commit takes some milliseconds.
-constexpr std::chrono::microseconds kPatience{400};
+constexpr absl::Duration kPatience = absl::Microseconds(400);
 // Batches that a call answers. Each answer lets its client call again, so a few are enough.
 constexpr size_t kBatchesOfACall = 8;
 // Batches that the dispatcher's own thread begins at once; calls may take those after them.
@@ -34,43 +33,49 @@ void AnswerGroup(CommittedGroup& group) {
 
 ReplyDispatcher::~ReplyDispatcher() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  posted_.notify_one();
+  posted_.NotifyOne();
   thread_.join();
 }
 
 void ReplyDispatcher::Post(CommittedGroup group) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_ += group.batches.size();
     groups_.push_back({.group = std::move(group)});
     leave_to_calls_ = calls_ >= kManyCalls;
     calls_ = 0;
     EndGroups();  // one without batches
   }
-  posted_.notify_one();
+  posted_.NotifyOne();
 }
 
 void ReplyDispatcher::DrainOnCaller() {
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // others are at it
+  if (!mutex_.TryLock()) return;  // others are at it
   ++calls_;
-  if (waiting_ > 0) AnswerSome(kBatchesOfACall, lock);
+  if (waiting_ > 0) AnswerSome(kBatchesOfACall);
+  mutex_.Unlock();
 }
 
 void ReplyDispatcher::Run() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
-    posted_.wait(lock, [this] { return stopping_ || waiting_ > 0; });
-    if (leave_to_calls_) posted_.wait_for(lock, kPatience, [this] { return stopping_; });
-    while (waiting_ > 0) AnswerSome(kBatchesAtOnce, lock);
+    while (!stopping_ && waiting_ == 0) posted_.Wait(mutex_);
+    if (leave_to_calls_) LeaveToCalls();
+    while (waiting_ > 0) AnswerSome(kBatchesAtOnce);
     if (stopping_) return;
   }
 }
 
-void ReplyDispatcher::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock) {
+void ReplyDispatcher::LeaveToCalls() {
+  const auto until = After(kPatience);
+  while (!stopping_ && posted_.WaitUntil(mutex_, until)) {
+  }
+}
+
+void ReplyDispatcher::AnswerSome(size_t most) {
   // It stays where it is until all of it is answered.
   Posted& posted = *std::find_if(groups_.begin(), groups_.end(),
                                  [](const Posted& p) { return p.begun < p.group.batches.size(); });
@@ -78,11 +83,11 @@ void ReplyDispatcher::AnswerSome(size_t most, std::unique_lock<std::mutex>& lock
   const size_t end = std::min(posted.group.batches.size(), begin + most);
   posted.begun = end;
   waiting_ -= end - begin;
-  lock.unlock();
+  mutex_.Unlock();
   for (size_t i = begin; i < end; ++i) {
     AnswerBatch(std::move(posted.group.batches[i]), posted.group.status);
   }
-  lock.lock();
+  mutex_.Lock();
   posted.answered += end - begin;
   EndGroups();
 }

@@ -12,15 +12,14 @@
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_REPLY_DISPATCHER_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "server/curator/intake/submission.h"
 
 namespace coppice::curator {
@@ -56,18 +55,19 @@ class ReplyDispatcher {
   };
 
   void Run();
-  // Of batches that wait, of which there must be some. Lets go of `lock` meanwhile.
-  void AnswerSome(size_t most, std::unique_lock<std::mutex>& lock);
-  void EndGroups();  // under mutex_
+  // Gives the calls that come in a moment to take what waits.
+  void LeaveToCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Some of the batches that wait, of which there must be one. Lets go of the mutex meanwhile.
+  void AnswerSome(size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::condition_variable posted_;
-  std::list<Posted> groups_;  // in the order they were posted
-  size_t waiting_ = 0;        // batches that nobody has begun
-  size_t calls_ = 0;          // that came in since the last group
-  bool leave_to_calls_ = false;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar posted_;
+  std::list<Posted> groups_ ABSL_GUARDED_BY(mutex_);  // in the order they were posted
+  size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;        // batches that nobody has begun
+  size_t calls_ ABSL_GUARDED_BY(mutex_) = 0;          // that came in since the last group
+  bool leave_to_calls_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: starts when all else is there
 };
 

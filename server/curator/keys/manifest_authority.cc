@@ -176,7 +176,7 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
 absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Manifest manifest) {
   manifest.key = KeyIdOf(keys_.key);
   std::string bytes = SerializeManifest(manifest);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::shared_ptr<const SignedManifest>& kept = signed_[manifest.study];
   if (kept != nullptr && kept->bytes == bytes) return kept;
   COPPICE_ASSIGN_OR_RETURN(const Signature signature, key_.Sign(kManifestDomain, bytes));
@@ -188,7 +188,7 @@ absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Ma
 }
 
 void ManifestAuthority::Forget(absl::string_view study) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   signed_.erase(std::string(study));
 }
 

@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
 #include "common/study/key_chain.h"
 #include "common/study/manifest.h"
 #include "common/study/signature.h"
@@ -70,7 +70,7 @@ class ManifestAuthority {
 
   const SigningKey key_;
   const CuratorKeys keys_;
-  std::mutex mutex_;
+  Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<const SignedManifest>> signed_;  // by study
 };
 

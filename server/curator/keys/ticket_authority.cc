@@ -10,12 +10,12 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/curator/keys/store_keys.h"
 
@@ -128,13 +128,13 @@ absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> to
 
 std::optional<TicketAuthority::Keys> TicketAuthority::DerivedKeys::Find(
     const Fingerprint& fingerprint) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = keys_.find(fingerprint);
   return found == keys_.end() ? std::nullopt : std::optional<Keys>(found->second);
 }
 
 void TicketAuthority::DerivedKeys::Keep(const Fingerprint& fingerprint, const Keys& keys) {
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (keys_.size() >= kMost) keys_.clear();
   keys_.insert_or_assign(fingerprint, keys);
 }

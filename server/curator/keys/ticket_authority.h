@@ -37,7 +37,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -46,6 +45,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/mutex.h"
 #include "common/study/terms.h"
 #include "common/study/ticket.h"
 #include "server/storage/store.h"
@@ -89,8 +89,8 @@ class TicketAuthority {
 
    private:
     static constexpr size_t kMost = 1024;  // then it begins anew
-    mutable std::shared_mutex mutex_;
-    absl::flat_hash_map<Fingerprint, Keys> keys_;  // guarded by mutex_
+    mutable SharedMutex mutex_;
+    absl::flat_hash_map<Fingerprint, Keys> keys_ ABSL_GUARDED_BY(mutex_);
   };
   TicketAuthority(const Key& key, uint64_t run) : key_(key), run_(run) {}
 

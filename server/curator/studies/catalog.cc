@@ -29,7 +29,7 @@ absl::Status Catalog::Load(const storage::Store& store) {
   return store.Scan(kTombstonePrefix, [&](absl::string_view key, absl::string_view bytes) {
     const std::string id(IdOfKey(key, kTombstonePrefix));
     COPPICE_ASSIGN_OR_RETURN(const std::string request_id, DecodeTombstone(id, bytes));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tombstones_[id] = request_id;
     study_of_request_[request_id] = id;
     return absl::OkStatus();
@@ -37,19 +37,19 @@ absl::Status Catalog::Load(const storage::Store& store) {
 }
 
 void Catalog::Add(std::shared_ptr<Study> study) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   study_of_request_[study->definition().request_id] = study->id();
   studies_[study->id()] = std::move(study);
 }
 
 void Catalog::Remove(const Study& study) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tombstones_[study.id()] = study.definition().request_id;
   studies_.erase(study.id());
 }
 
 std::shared_ptr<Study> Catalog::Find(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return FindLocked(id);
 }
 
@@ -66,7 +66,7 @@ absl::StatusOr<std::shared_ptr<Study>> Catalog::Get(absl::string_view id) const 
 
 std::vector<StudyInfo> Catalog::List(const Page& page) const {
   std::vector<StudyInfo> infos;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = studies_.upper_bound(page.after);
        it != studies_.end() && infos.size() < PageSize(page); ++it) {
     infos.push_back(it->second->Info());
@@ -76,14 +76,14 @@ std::vector<StudyInfo> Catalog::List(const Page& page) const {
 
 std::vector<std::shared_ptr<Study>> Catalog::All() const {
   std::vector<std::shared_ptr<Study>> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, study] : studies_) all.push_back(study);
   return all;
 }
 
 absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request_id,
                                                        absl::string_view request_hash) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = study_of_request_.find(request_id);
   if (it == study_of_request_.end()) return nullptr;
   std::shared_ptr<Study> study = FindLocked(it->second);
@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<Study>> Catalog::MadeBy(absl::string_view request
 }
 
 absl::Status Catalog::CheckUnused(absl::string_view id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (tombstones_.contains(id)) {
     return absl::AlreadyExistsError(
         absl::StrCat("study_id: the study ", id, " was deleted, and ids are never used again"));

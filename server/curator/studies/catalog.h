@@ -6,7 +6,6 @@
 #define COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
@@ -46,13 +46,15 @@ class Catalog {
   absl::Status CheckUnused(absl::string_view id) const;
 
  private:
-  std::shared_ptr<Study> FindLocked(absl::string_view id) const;
+  std::shared_ptr<Study> FindLocked(absl::string_view id) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  // All below guarded by mutex_.
-  absl::btree_map<std::string, std::shared_ptr<Study>> studies_;
-  absl::flat_hash_map<std::string, std::string> study_of_request_;  // deleted ones too
-  absl::btree_map<std::string, std::string> tombstones_;            // id to request id
+  mutable Mutex mutex_;
+  absl::btree_map<std::string, std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
+  // Deleted ones too.
+  absl::flat_hash_map<std::string, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
+  // Id to request id.
+  absl::btree_map<std::string, std::string> tombstones_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator

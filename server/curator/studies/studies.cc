@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/smooth_basis.h"
@@ -65,7 +65,7 @@ class StoredStudies final : public Studies {
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) override {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
     const std::string hash = HashRequest(spec);
-    const std::lock_guard lock(change_mutex_);
+    const MutexLock lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());  // the lock may have been long in coming
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
     if (study != nullptr) return study->Info();
@@ -95,7 +95,7 @@ class StoredStudies final : public Studies {
   std::vector<StudyInfo> List(const Page& page) const override { return catalog_.List(page); }
 
   absl::StatusOr<StudyInfo> Seal(absl::string_view id) override {
-    const std::lock_guard lock(change_mutex_);
+    const MutexLock lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     if (study->AdmissionOutcome() == ReportOutcome::kAccepted) {
@@ -106,7 +106,7 @@ class StoredStudies final : public Studies {
   }
 
   absl::Status Delete(absl::string_view id) override {
-    const std::lock_guard lock(change_mutex_);
+    const MutexLock lock(change_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_ASSIGN_OR_RETURN(const models::ModelClaim removal,
                              models_.ClaimRemovalOf(MakeName(kStudies, study->id())));
@@ -181,7 +181,7 @@ class StoredStudies final : public Studies {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(study_id));
     COPPICE_ASSIGN_OR_RETURN(const EstimatorOptions options, OptionsFor(*study, asked));
     COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", model_id));
-    const std::lock_guard lock(change_mutex_);
+    const MutexLock lock(change_mutex_);
     COPPICE_RETURN_IF_ERROR(cancel());
     const absl::StatusOr<models::ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
@@ -198,7 +198,7 @@ class StoredStudies final : public Studies {
     for (const std::shared_ptr<Study>& study : catalog_.All()) {
       status.Update(SealIfOver(*study));
       study->LookForAlarms();
-      if (study->IsToRetire(clock_())) status.Update(Retire(*study));
+      if (study->IsToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return StoreCounts(); }));
     return status;
@@ -249,7 +249,7 @@ class StoredStudies final : public Studies {
     });
   }
 
-  // Between groups. Of a study that was deleted meanwhile nothing may be written.
+  // On the committer's thread. Writes nothing if the study has been deleted.
   absl::Status StoreLife(Study& study, const StudyLife& next,
                          storage::StoreBatch batch = {}) const {
     if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
@@ -261,10 +261,15 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  // Not beside the building of a model, which needs what is deleted: then at the next sweep.
-  absl::Status Retire(Study& study) {
-    const std::unique_lock lock(change_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return absl::OkStatus();
+  // Skipped while a model is being built from these records; the next sweep retries.
+  absl::Status RetireUnlessBusy(Study& study) {
+    if (!change_mutex_.TryLock()) return absl::OkStatus();
+    const absl::Status retired = Retire(study);
+    change_mutex_.Unlock();
+    return retired;
+  }
+
+  absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     storage::StoreBatch batch;
     for (const std::string& prefix :
          {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
@@ -409,7 +414,7 @@ class StoredStudies final : public Studies {
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. Never taken by the committer.
-  std::mutex change_mutex_;
+  Mutex change_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
   mutable Intake intake_;  // last: its thread ends before what it uses
 };

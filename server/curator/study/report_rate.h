@@ -6,7 +6,8 @@
 #define COPPICE_SERVER_CURATOR_STUDY_REPORT_RATE_H_
 
 #include <cstdint>
-#include <mutex>
+
+#include "common/base/mutex.h"
 
 namespace coppice::curator {
 
@@ -15,7 +16,7 @@ class ReportRate {
   // Takes all of `reports`, or none. Every second begins anew, also one that comes again because
   // the clock was set back.
   bool Take(uint64_t reports, uint64_t limit, int64_t unix_seconds) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (unix_seconds != second_) taken_ = 0;
     second_ = unix_seconds;
     if (reports > limit || taken_ > limit - reports) return false;
@@ -24,7 +25,7 @@ class ReportRate {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   int64_t second_ = 0;
   uint64_t taken_ = 0;
 };

@@ -58,7 +58,7 @@ uint64_t Counts::Sum() const {
 }
 
 ReportOutcome Study::AdmissionOutcome() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (progress_.deleted) return ReportOutcome::kUnknownStudy;
   if (progress_.life.state == StudyState::kOpen) return ReportOutcome::kAccepted;
   return progress_.life.expired ? ReportOutcome::kStudyExpired : ReportOutcome::kStudySealed;
@@ -77,22 +77,22 @@ bool Study::IsToRetire(int64_t now_unix_seconds) const {
 }
 
 StudyLife Study::Life() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return progress_.life;
 }
 
 SharedSums Study::SumsOf(uint32_t tree) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return progress_.sums[tree];
 }
 
 Counts Study::CountsSoFar() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return progress_.counts;
 }
 
 StudyProgress Study::Progress() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return progress_;
 }
 
@@ -109,7 +109,7 @@ StudyInfo Study::Info() const {
   info.expires_unix_seconds = definition_.expires_unix_seconds;
   info.retention_days = definition_.retention_days;
   info.require_submission_token = definition_.require_submission_token;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;
   info.sealed_unix_seconds = life.sealed_unix_seconds;
@@ -144,12 +144,12 @@ void Study::LookForAlarms() {
   auto alarms = std::make_shared<const std::vector<Alarm>>(AlarmsOf(progress));
   looked_at_reports_ = reports;
   looked_at_end_ = at_end;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_alarms_ = std::move(alarms);
 }
 
 void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (size_t tree = 0; tree < sums.size(); ++tree) {
     if (sums[tree] != nullptr) progress_.sums[tree] = std::move(sums[tree]);
   }
@@ -157,7 +157,7 @@ void Study::Publish(std::vector<SharedSums> sums, const Counts& counts) {
 }
 
 void Study::Advance(StudyLife life) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (life.state < progress_.life.state) return;
   progress_.life = std::move(life);
   if (progress_.life.state != StudyState::kOpen) spent_ = SpentTickets();
@@ -165,7 +165,7 @@ void Study::Advance(StudyLife life) {
 }
 
 void Study::MarkDeleted() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   progress_.deleted = true;
 }
 

@@ -10,11 +10,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/study/terms.h"
 #include "common/wire/packed_forest.h"
@@ -128,9 +128,9 @@ class Study {
   std::vector<Alarm> AlarmsOf(const StudyProgress& progress) const;
 
   const StudyDefinition definition_;
-  mutable std::mutex mutex_;
-  StudyProgress progress_;                                 // guarded by mutex_
-  std::shared_ptr<const std::vector<Alarm>> last_alarms_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  StudyProgress progress_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const std::vector<Alarm>> last_alarms_ ABSL_GUARDED_BY(mutex_);
   // Of LookForAlarms() alone: what the last look saw.
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;

@@ -15,15 +15,15 @@ Readiness::Readiness(std::vector<ReadinessCheck> checks, absl::Duration period, 
 
 void Readiness::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!std::exchange(stopping_, true)) tell_(false);
   }
-  stopped_.notify_all();
+  stopped_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 std::map<std::string, bool> Readiness::Passed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return passed_;
 }
 
@@ -35,18 +35,19 @@ void Readiness::Run() {
       ready &= status.ok();
       Judge(check.name, status);
     }
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // Under the lock, so that what Stop() told stays the last word.
     if (stopping_) return;
     tell_(ready);
-    if (stopped_.wait_for(lock, absl::ToChronoNanoseconds(period_), [this] { return stopping_; })) {
-      return;
+    const auto next = After(period_);
+    while (!stopping_ && stopped_.WaitUntil(mutex_, next)) {
     }
+    if (stopping_) return;
   }
 }
 
 void Readiness::Judge(const std::string& name, const absl::Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto before = passed_.find(name);
   const bool news = before == passed_.end() || before->second != status.ok();
   passed_[name] = status.ok();

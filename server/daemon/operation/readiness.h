@@ -8,10 +8,8 @@
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "server/daemon/config/log.h"
 
 namespace coppice::daemon {
@@ -51,8 +50,8 @@ class Readiness {
   const absl::Duration period_;
   const Log& log_;
   const std::function<void(bool)> tell_;
-  mutable std::mutex mutex_;
-  std::condition_variable stopped_;
+  mutable Mutex mutex_;
+  CondVar stopped_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, bool> passed_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // last: starts when all else is there

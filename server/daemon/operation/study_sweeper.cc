@@ -11,26 +11,28 @@ StudySweeper::StudySweeper(curator::Studies& studies, const Log& log, absl::Dura
 
 StudySweeper::~StudySweeper() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
   thread_.join();
 }
 
 void StudySweeper::Run() {
   bool failing = false;
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stopping_) {
-    lock.unlock();
+    mutex_.Unlock();
     const absl::Status status = studies_.Sweep();
     if (!status.ok() && !failing) {
       log_.Error("sweep failed", {{"reason", std::string(status.message())}});
     }
     if (status.ok() && failing) log_.Info("sweep works again");
     failing = !status.ok();
-    lock.lock();
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(period_), [this] { return stopping_; });
+    mutex_.Lock();
+    const auto next = After(period_);
+    while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
+    }
   }
 }
 

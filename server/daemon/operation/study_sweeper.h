@@ -6,11 +6,10 @@
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "server/curator/studies/studies.h"
 #include "server/daemon/config/log.h"
 
@@ -30,10 +29,10 @@ class StudySweeper {
   curator::Studies& studies_;
   const Log& log_;
   const absl::Duration period_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: starts when all else is there
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: starts when all else is there
 };
 
 }  // namespace coppice::daemon

@@ -139,23 +139,23 @@ class FetchingCredentials final : public grpc::ServerCredentials {
 }  // namespace
 
 void Certificates::Replace(TlsFiles files) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_ = std::move(files);
   taken_ = false;
 }
 
 bool Certificates::asks_clients() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !files_.client_ca.empty();
 }
 
 absl::Time Certificates::expires() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return files_.expires;
 }
 
 std::optional<TlsFiles> Certificates::TakeChanged() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::exchange(taken_, true)) return std::nullopt;
   return files_;
 }

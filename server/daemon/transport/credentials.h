@@ -14,11 +14,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "server/daemon/transport/tls.h"
 
 namespace coppice::daemon {
@@ -38,7 +38,7 @@ class Certificates {
   std::optional<TlsFiles> TakeChanged();
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   TlsFiles files_ ABSL_GUARDED_BY(mutex_);
   bool taken_ ABSL_GUARDED_BY(mutex_) = false;
 };

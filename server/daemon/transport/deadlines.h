@@ -6,13 +6,12 @@
 #include <grpcpp/server_context.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace coppice::daemon {
 
@@ -42,10 +41,10 @@ class CallDeadlines {
   using ByDeadline = std::multimap<Clock::time_point, Call*>;
 
   void Run();
-  void CancelDue(std::unique_lock<std::mutex>& lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CancelDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  CondVar changed_;
   ByDeadline calls_ ABSL_GUARDED_BY(mutex_);
   const Call* cancelling_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/storage/rocksdb/backups.h"
 #include "server/storage/rocksdb/database_files.h"
@@ -132,7 +132,7 @@ class RocksDbStore final : public Store {
   absl::Status Purge(absl::string_view prefix) override {
     const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
     if (!end) return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
-    const std::lock_guard no_backup(files_mutex_);  // which holds on to old files
+    const MutexLock no_backup(files_mutex_);  // which holds on to old files
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     // Ends the log: the next one begins empty.
     COPPICE_RETURN_IF_ERROR(ToStatus(db->Flush(rocksdb::FlushOptions()), folder_));
@@ -153,7 +153,7 @@ class RocksDbStore final : public Store {
   }
 
   absl::StatusOr<StoreBackup> Backup(const BackupOptions& options) override {
-    const std::lock_guard copying(files_mutex_);
+    const MutexLock copying(files_mutex_);
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     BackupOptions ours = options;
     ours.progress = [&](uint64_t bytes) {
@@ -167,7 +167,7 @@ class RocksDbStore final : public Store {
  private:
   // The open database; opens it again if a failed write has closed it.
   absl::StatusOr<Database> Acquire() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (db_ != nullptr) return db_;
     absl::StatusOr<Database> opened = OpenDatabase(env_, folder_, /*create=*/false, &acknowledged_);
     if (absl::IsFailedPrecondition(opened.status())) {  // Another thread still holds the old one.
@@ -180,12 +180,12 @@ class RocksDbStore final : public Store {
   // A failed write leaves the end of the log undefined, and RocksDB takes no more. Opening again
   // reads the log as far as it was acknowledged.
   void Close(const Database& failed) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (db_ == failed) db_.reset();
   }
 
   bool IsCurrent(const Database& db) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return db_ == db;
   }
 
@@ -212,10 +212,10 @@ class RocksDbStore final : public Store {
     return FullDisk(folder_);
   }
 
-  std::mutex files_mutex_;  // held while files are copied or purged; taken before mutex_
+  Mutex files_mutex_;  // held while files are copied or purged; taken before mutex_
   mutable Acknowledged acknowledged_;
-  mutable std::mutex mutex_;
-  mutable Database db_;  // guarded by mutex_; null after a failed write
+  mutable Mutex mutex_;
+  mutable Database db_ ABSL_GUARDED_BY(mutex_);  // null after a failed write
   rocksdb::Env* const env_;
   const std::string folder_;
 };
