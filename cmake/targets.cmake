@@ -36,9 +36,9 @@ set(COPPICE_COMPUTING_ROOMS
 # third of their compilation and more.
 set(COPPICE_WAITING_ROOMS cli/terminal cli/studies cli/models cli/central cli)
 
-# Rooms whose sources use little but their own: each compiled by itself. Those of others are compiled together
-# under a sanitizer, where most of the time would go into reading headers; the release build, which compiles each
-# by itself, sees to it that each includes what it needs.
+# Rooms whose sources use little but their own: each compiled by itself. The sources of other rooms are compiled together
+# under a sanitizer and with COPPICE_UNITY: most of the time would go into reading the same headers again. The release
+# build that is tested compiles each by itself, and so sees to it that each includes what it needs.
 set(COPPICE_LEAN_ROOMS
   privacy ldp/payload ldp tree
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
@@ -98,7 +98,7 @@ function(coppice_room room)
     if(room IN_LIST COPPICE_WAITING_ROOMS)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
-    if(COPPICE_SANITIZER AND NOT room IN_LIST COPPICE_LEAN_ROOMS)
+    if((COPPICE_UNITY OR COPPICE_SANITIZER) AND NOT room IN_LIST COPPICE_LEAN_ROOMS)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
     endif()
     if(COPPICE_FUZZES AND room IN_LIST COPPICE_PARSING_ROOMS)

@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# Installs what is missing of deploy/packages.txt and of the packages named as arguments. As another
-# user than root it prints the one line to run instead, and fails.
+# Installs what is missing of deploy/packages.txt and of its arguments, each a package or, with a slash in it, a file
+# with one package a line. As another user than root it prints the one line to run instead, and fails.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-mapfile -t wanted < <(grep -v '^#' "$here/packages.txt")
-wanted+=("$@")
+wanted=()
+for argument in "$here/packages.txt" "$@"; do
+  if [[ $argument == */* ]]; then
+    mapfile -t -O "${#wanted[@]}" wanted < <(grep -v '^#' "$argument")
+  else
+    wanted+=("$argument")
+  fi
+done
 
 missing=()
 for package in "${wanted[@]}"; do

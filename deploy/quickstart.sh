@@ -27,11 +27,11 @@ while (($# > 0)); do
     --epsilon)
       [[ "${2:-}" =~ ^[0-9.]+$ ]] || wrong_usage "--epsilon wants a number from 0.01 to 20"
       epsilon=$2; shift 2 ;;
-    *) wrong_usage "$1 is no flag of mine" ;;
+    *) wrong_usage "$1: no such flag" ;;
   esac
 done
 
-"$root/deploy/build.sh" release coppiced coppice coppice-lab
+"$root/deploy/build.sh" programs
 bin="$root/build/release/bin"
 
 work=$(mktemp -d)
