@@ -38,7 +38,7 @@ while (($# > 0)); do
       [[ "${2:-}" =~ ^[0-9]{14}Z$ && "${3:-}" =~ ^[0-9]{14}Z$ ]] ||
         wrong_usage "--force-dates wants two times as YYYYMMDDHHMMSSZ"
       dates=(-startdate "$2" -enddate "$3"); shift 3 ;;
-    -*) wrong_usage "$1 is no flag of mine" ;;
+    -*) wrong_usage "$1: no such flag" ;;
     *)
       [[ -z "$dir" ]] || wrong_usage "one DIR only"
       dir="$1"; shift ;;

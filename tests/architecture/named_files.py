@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Every file or folder of the tree that a document names is there: named_files.py SOURCE_DIR"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+DOCUMENTS = ["README.md", "SECURITY.md", "docs/*.md", "cmake/*.cmake", "cmake/layers.txt"]
+PATH = re.compile(r"(?<![\w./-])((?:client|common|server|proto|tests|deploy|docs|cmake)/[\w./-]*\w)")
+
+
+def exists(path):
+    """A source may be named without its extension, and a test as CTest names it."""
+    return any((ROOT / name).exists() for name in (path, path + ".cc", path + ".h", f"tests/{path}.cc"))
+
+
+def main():
+    missing, seen = [], 0
+    for pattern in DOCUMENTS:
+        for document in sorted(ROOT.glob(pattern)):
+            for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+                for path in PATH.findall(line):
+                    seen += 1
+                    if not exists(path):
+                        missing.append(f"{document.relative_to(ROOT)}:{number}: there is no {path}")
+    print("\n".join(missing))
+    if seen < 100:
+        print(f"only {seen} names were found: the pattern is wrong")
+    return 1 if missing or seen < 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
