@@ -37,20 +37,20 @@ class StoredDatasets final : public Datasets {
       : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
 
   absl::Status LoadAll() {
+    std::vector<std::pair<std::string, DatasetEntry>> unpurged;
     COPPICE_RETURN_IF_ERROR(
-        store_.Scan(kDatasetPrefix, [this](absl::string_view key, absl::string_view bytes) {
+        store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
           COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
           const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
           if (!ledger_.Get(id).ok()) return storage::CorruptRecord(key, "has no ledger");
+          if (entry.state == DatasetState::kDeleted && !entry.purged) {
+            unpurged.emplace_back(id, entry);
+          }
           Show(id, std::move(entry));
           return absl::OkStatus();
         }));
-    for (const auto& [id, dataset] : datasets_) {
-      const DatasetEntry& entry = dataset.entry;
-      // If it fails it is done at the next start; the daemon serves meanwhile.
-      if (entry.state == DatasetState::kDeleted && !entry.purged)
-        EndDeletion(id, entry).IgnoreError();
-    }
+    // A deletion that fails again is finished at the next start; the daemon serves meanwhile.
+    for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
     return absl::OkStatus();
   }
 
@@ -269,7 +269,7 @@ class StoredDatasets final : public Datasets {
 
   // A creation that failed may be found in the store once that works again: it
   // then counts.
-  absl::Status ResolveUnresolvedCreations() {
+  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     while (!unresolved_creations_.empty()) {
       const UnresolvedCreation& doubt = unresolved_creations_.back();
       const std::string key = DatasetKey(doubt.id);

@@ -54,6 +54,7 @@ class StoredJobs final : public Jobs {
   }
 
   absl::Status LoadAll() {
+    const MutexLock change(change_mutex_);
     std::vector<JobEntry> running, queued;
     COPPICE_RETURN_IF_ERROR(
         store_.Scan(kJobPrefix, [&](absl::string_view key, absl::string_view bytes) {
@@ -192,7 +193,7 @@ class StoredJobs final : public Jobs {
     std::shared_ptr<const Table> rows;
   };
 
-  // ---- Queueing. Under change_mutex_, or before any thread runs.
+  // ---- Queueing.
 
   absl::Status CheckTaking() const {
     if (options_.threads == 0) {
@@ -236,7 +237,7 @@ class StoredJobs final : public Jobs {
 
   // A submission that failed may be found in the store once that works again: the job is then
   // charged, and runs.
-  absl::Status ResolveUnresolvedSubmission() {
+  absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     if (unresolved_submission_ == nullptr) return absl::OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                              store_.Get(JobKey(unresolved_submission_->id)));
@@ -257,14 +258,15 @@ class StoredJobs final : public Jobs {
     return account.ok() && account->hold.reason != ledger::LedgerHold::kNone;
   }
 
-  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason) {
+  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     const auto job = std::make_shared<Job>(std::move(entry));
     COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, absl::UnavailableError(reason)));
     book_.Add(job);
     return absl::OkStatus();
   }
 
-  absl::Status QueueAgain(JobEntry entry) {
+  absl::Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     const auto job = std::make_shared<Job>(std::move(entry));
     absl::StatusOr<DatasetUse> use = datasets_.Use(job->entry.info.spec.dataset);
     absl::StatusOr<models::ModelClaim> claim = models_.Claim(job->entry.info.model);
@@ -346,7 +348,7 @@ class StoredJobs final : public Jobs {
   }
 
   // Cancelled unless it is queued. Ends it if that was asked for and failed.
-  absl::Status CheckQueued(Job& job) {
+  absl::Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     if (book_.InfoOf(job).state != JobState::kQueued) return absl::CancelledError();
     if (!job.returning) return absl::OkStatus();
     COPPICE_RETURN_IF_ERROR(

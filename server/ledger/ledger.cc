@@ -79,8 +79,10 @@ class StoredLedger final : public Ledger {
 
   // Before anything is charged.
   absl::Status Reconcile() {
+    const MutexLock writer(writer_mutex_);
     if (journal_ == nullptr) return absl::OkStatus();
     LinesByDataset lines = ByDataset(journal_->lines());
+    const MutexLock lock(books_mutex_);  // nobody reads yet, so the disk may be waited for
     for (const auto& [dataset, book] : books_) {
       COPPICE_RETURN_IF_ERROR(Reconcile(book, lines[dataset]));
       lines.erase(dataset);
@@ -99,15 +101,15 @@ class StoredLedger final : public Ledger {
           "dataset: must be 1 to 63 of a-z 0-9 - _ and start with a letter or digit");
     }
     const MutexLock writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
-    if (books_.contains(dataset)) {
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
+    if (FindBook(dataset) != nullptr) {
       return absl::AlreadyExistsError(absl::StrCat(
           "dataset \"", dataset, "\" has a ledger: deleting a dataset does not end it"));
     }
-    if (const auto lost = lost_accounts_.find(std::string(dataset)); lost != lost_accounts_.end()) {
+    if (const std::optional<Cost> lost = FindLostAccount(dataset); lost.has_value()) {
       return absl::AlreadyExistsError(absl::StrCat(
           "dataset: the spending journal knows a dataset \"", dataset, "\" with epsilon ",
-          EpsilonText(lost->second.epsilon_nanos),
+          EpsilonText(lost->epsilon_nanos),
           " spent, whose ledger this store has lost. Take another name, or have an admin free this "
           "one if the rows will be of other people"));
     }
@@ -144,39 +146,35 @@ class StoredLedger final : public Ledger {
 
   absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) override {
     const MutexLock writer(writer_mutex_);
-    const auto it = books_.find(dataset);
-    if (it == books_.end()) return NoAccount(dataset);
-    const auto held = holds_.find(dataset);
-    if (held == holds_.end()) return absl::OkStatus();
-    if (held->second.reason == LedgerHold::kClosed || held->second.lost.has_value()) {
-      return OnHold(dataset, held->second);
-    }
-    if (held->second.head != head) return NotTheHead(dataset);
+    if (FindBook(dataset) == nullptr) return NoAccount(dataset);
+    const Hold hold = HoldOf(dataset);
+    if (hold.reason == LedgerHold::kNone) return absl::OkStatus();
+    if (hold.reason == LedgerHold::kClosed || hold.lost.has_value()) return OnHold(dataset, hold);
+    if (hold.head != head) return NotTheHead(dataset);
     storage::StoreBatch batch;
     batch.Delete(HoldKey(dataset));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     const MutexLock lock(books_mutex_);
-    holds_.erase(held);
+    holds_.erase(holds_.find(dataset));
     return absl::OkStatus();
   }
 
   absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
                         uint64_t delta_atto) override {
     const MutexLock writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
-    const auto it = books_.find(dataset);
-    if (it == books_.end()) return NoAccount(dataset);
-    const AccountBook& book = it->second;
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
+    const AccountBook* const book = FindBook(dataset);
+    if (book == nullptr) return NoAccount(dataset);
     const Hold hold = HoldOf(dataset);
     if (hold.reason == LedgerHold::kClosed) return OnHold(dataset, hold);
     if (hold.reason == LedgerHold::kNone) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the ledger of dataset \"", dataset, "\" is not on hold: nothing of it is lost"));
     }
-    COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book.cap(), hold, epsilon_nanos, delta_atto));
-    return Write(book,
-                 {.kind = EntryKind::kWriteOff, .cost = AtMostLeft(book.cap(), book.spent(), lost)},
-                 storage::StoreBatch());
+    COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book->cap(), hold, epsilon_nanos, delta_atto));
+    return Write(
+        *book, {.kind = EntryKind::kWriteOff, .cost = AtMostLeft(book->cap(), book->spent(), lost)},
+        storage::StoreBatch());
   }
 
   std::map<std::string, Cost> LostAccounts() const override {
@@ -186,14 +184,13 @@ class StoredLedger final : public Ledger {
 
   absl::Status FreeName(absl::string_view dataset) override {
     const MutexLock writer(writer_mutex_);
-    const auto lost = lost_accounts_.find(std::string(dataset));
-    if (lost == lost_accounts_.end()) {
+    if (!FindLostAccount(dataset).has_value()) {
       return absl::NotFoundError(absl::StrCat("the spending journal keeps no name \"", dataset,
                                               "\" of a dataset that was lost"));
     }
-    COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = lost->first}));
+    COPPICE_RETURN_IF_ERROR(journal_->Append({.dataset = std::string(dataset)}));
     const MutexLock lock(books_mutex_);
-    lost_accounts_.erase(lost);
+    lost_accounts_.erase(std::string(dataset));
     return absl::OkStatus();
   }
 
@@ -202,7 +199,7 @@ class StoredLedger final : public Ledger {
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const AccountBook& book = it->second;
-    const Hold hold = HoldOf(dataset);
+    const Hold hold = HoldIn(dataset);
     Account account{
         .dataset = book.dataset(),
         .cap = book.cap(),
@@ -226,7 +223,7 @@ class StoredLedger final : public Ledger {
       if (it == books_.end()) return NoAccount(dataset);
       cap = it->second.cap();
       spent = it->second.spent();
-      hold = HoldOf(dataset);
+      hold = HoldIn(dataset);
     }
     if (hold.reason != LedgerHold::kNone) {
       return Quote{.cost = cost,
@@ -239,7 +236,8 @@ class StoredLedger final : public Ledger {
   }
 
  private:
-  absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines) {
+  absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_, books_mutex_) {
     if (book.entries().empty()) return absl::OkStatus();  // closed, and nothing is left of it
     const JournalFinding found = CompareWithJournal(book, lines);
     if (found.journal_is_behind) return journal_->Append(LineOf(book));
@@ -280,29 +278,49 @@ class StoredLedger final : public Ledger {
 
   absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with) {
     const MutexLock writer(writer_mutex_);
-    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission(dataset));
-    const auto it = books_.find(dataset);
-    if (it == books_.end()) return NoAccount(dataset);
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
+    const AccountBook* const book = FindBook(dataset);
+    if (book == nullptr) return NoAccount(dataset);
     const Hold hold = HoldOf(dataset);
     // What ends is noted as ever. What is given back may have been spent in what is missing.
     if (hold.reason != LedgerHold::kNone && entry.kind != EntryKind::kSettle) {
       return OnHold(dataset, hold);
     }
     if (entry.kind == EntryKind::kReturn) {
-      COPPICE_ASSIGN_OR_RETURN(entry.cost, it->second.ReservedFor(entry.job));
+      COPPICE_ASSIGN_OR_RETURN(entry.cost, book->ReservedFor(entry.job));
     }
-    return Write(it->second, std::move(entry), std::move(with));
+    return Write(*book, std::move(entry), std::move(with));
   }
 
-  // Under either mutex.
+  // Null if there is none. Only a writer changes a book, so it stays as it is under writer_mutex_.
+  const AccountBook* FindBook(absl::string_view dataset) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
+    const MutexLock lock(books_mutex_);
+    const auto it = books_.find(dataset);
+    return it == books_.end() ? nullptr : &it->second;
+  }
+
+  std::optional<Cost> FindLostAccount(absl::string_view dataset) const {
+    const MutexLock lock(books_mutex_);
+    const auto it = lost_accounts_.find(std::string(dataset));
+    if (it == lost_accounts_.end()) return std::nullopt;
+    return it->second;
+  }
+
   Hold HoldOf(absl::string_view dataset) const {
+    const MutexLock lock(books_mutex_);
+    return HoldIn(dataset);
+  }
+
+  Hold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_) {
     const auto it = holds_.find(dataset);
     return it == holds_.end() ? Hold() : it->second;
   }
 
   // Makes `entry` the next of `book`, one of ours or a new one: checks it, stores it with the
   // caller's writes, and shows it.
-  absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with) {
+  absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
     COPPICE_RETURN_IF_ERROR(CheckOtherWrites(with));
     COPPICE_RETURN_IF_ERROR(book.Check(entry));
     entry.unix_seconds = clock_();
@@ -326,7 +344,8 @@ class StoredLedger final : public Ledger {
   }
 
   // Notes an entry that is in the store; it is shown only once the journal has it too.
-  absl::Status Note(const AccountBook& book, const LedgerEntry& entry) {
+  absl::Status Note(const AccountBook& book, const LedgerEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
     if (journal_ == nullptr) return absl::OkStatus();
     return journal_->Append({.dataset = book.dataset(),
                              .entries = book.entries().size() + 1,
@@ -334,7 +353,8 @@ class StoredLedger final : public Ledger {
                              .spent = book.SpentAfter(entry)});
   }
 
-  void Show(const AccountBook& book, LedgerEntry entry) {
+  void Show(const AccountBook& book, LedgerEntry entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
     const MutexLock lock(books_mutex_);
     if (entry.kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
     const auto it = books_.find(book.dataset());
@@ -343,7 +363,7 @@ class StoredLedger final : public Ledger {
   }
 
   // As Note() and Show(), of a book with its last entry.
-  absl::Status NoteAndReplace(AccountBook book) {
+  absl::Status NoteAndReplace(AccountBook book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
     if (journal_ != nullptr) COPPICE_RETURN_IF_ERROR(journal_->Append(LineOf(book)));
     const MutexLock lock(books_mutex_);
     if (book.entries().back().kind == EntryKind::kWriteOff) holds_.erase(book.dataset());
@@ -353,15 +373,16 @@ class StoredLedger final : public Ledger {
 
   // A write that failed may be found in the store once that works again, with the caller's part of
   // it. To write another entry in its place would leave that part without its charge: so it counts.
-  absl::Status ResolveUnresolvedSubmission(absl::string_view dataset) {
+  absl::Status ResolveUnresolvedWrite(absl::string_view dataset)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
     const auto doubt = unresolved_.find(dataset);
     if (doubt == unresolved_.end()) return absl::OkStatus();
-    const auto it = books_.find(dataset);
-    const std::string key = LedgerKey(dataset, it == books_.end() ? 0 : it->second.next_sequence());
+    const AccountBook* const book = FindBook(dataset);
+    const std::string key = LedgerKey(dataset, book == nullptr ? 0 : book->next_sequence());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store_.Get(key));
     if (value.has_value()) {
       AccountBooks found;
-      if (it != books_.end()) found.insert(*it);
+      if (book != nullptr) found.emplace(book->dataset(), *book);
       COPPICE_RETURN_IF_ERROR(LoadEntry(key, *value, found));
       COPPICE_RETURN_IF_ERROR(NoteAndReplace(std::move(found.begin()->second)));
     }
@@ -376,12 +397,12 @@ class StoredLedger final : public Ledger {
   Mutex writer_mutex_;  // held through a write; taken before books_mutex_
   // Datasets whose last write failed.
   absl::btree_set<std::string> unresolved_ ABSL_GUARDED_BY(writer_mutex_);
-  // Never held while the disk is waited for. Whoever holds writer_mutex_ may read without it, and
-  // nobody else changes what follows.
+  // Never held while the disk is waited for, so that reading does not wait for it. What it guards
+  // changes under both mutexes.
   mutable Mutex books_mutex_;
-  AccountBooks books_;
-  Holds holds_;
-  std::map<std::string, Cost> lost_accounts_;
+  AccountBooks books_ ABSL_GUARDED_BY(books_mutex_);
+  Holds holds_ ABSL_GUARDED_BY(books_mutex_);
+  std::map<std::string, Cost> lost_accounts_ ABSL_GUARDED_BY(books_mutex_);
 };
 
 }  // namespace
