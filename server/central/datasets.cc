@@ -61,7 +61,7 @@ class StoredDatasets final : public Datasets {
     const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
-                             MadeBy(spec.request_id, hash, spec.owner));
+                             FindByRequest(spec.request_id, hash, spec.owner));
     if (made.has_value()) return Get(*made);
     COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
     COPPICE_RETURN_IF_ERROR(CheckUnused(id));
@@ -82,13 +82,13 @@ class StoredDatasets final : public Datasets {
   absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
                                      const v1::RowBlock& block, bool complete) override {
     // Checked before the lock is taken: the schema never changes.
-    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, EntryOf(id));
     COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
     if (rows == 0 && !complete) {
       return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
     }
     const MutexLock change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
     COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
     if (entry.state == DatasetState::kReady) {
       if (rows == 0) return Get(id);
@@ -105,7 +105,7 @@ class StoredDatasets final : public Datasets {
   }
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const override {
-    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
     COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id));
     return DatasetInfo{.id = std::string(id),
                        .state = entry.state,
@@ -118,7 +118,7 @@ class StoredDatasets final : public Datasets {
 
   absl::Status CheckVisible(absl::string_view id, const Caller& caller) const override {
     if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
-    const absl::StatusOr<DatasetEntry> entry = FactsOf(id);
+    const absl::StatusOr<DatasetEntry> entry = EntryOf(id);
     return entry.ok() && caller.MaySee(entry->owner) ? absl::OkStatus() : NoDataset(id);
   }
 
@@ -141,14 +141,14 @@ class StoredDatasets final : public Datasets {
 
   absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
                                             const Sha256Digest& head) override {
-    COPPICE_RETURN_IF_ERROR(FactsOf(id).status());
+    COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
     COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
     return Get(id);
   }
 
   absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
                                              uint64_t delta_atto) override {
-    COPPICE_RETURN_IF_ERROR(FactsOf(id).status());
+    COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
     COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
     return Get(id);
   }
@@ -156,7 +156,7 @@ class StoredDatasets final : public Datasets {
   absl::Status FreeName(absl::string_view id) override { return ledger_.FreeName(id); }
 
   absl::Status Delete(absl::string_view id) override {
-    if (absl::IsNotFound(FactsOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
+    if (absl::IsNotFound(EntryOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
     COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
     if (gone.purged) return absl::OkStatus();
     return EndDeletion(id, gone);
@@ -222,7 +222,7 @@ class StoredDatasets final : public Datasets {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<DatasetEntry> FactsOf(absl::string_view id) const {
+  absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const {
     const MutexLock lock(mutex_);
     const auto it = datasets_.find(id);
     if (it == datasets_.end()) return NoDataset(id);
@@ -235,9 +235,9 @@ class StoredDatasets final : public Datasets {
     datasets_[id].entry = std::move(entry);
   }
 
-  absl::StatusOr<std::optional<std::string>> MadeBy(const std::string& request_id,
-                                                    const std::string& hash,
-                                                    const std::string& owner) const {
+  absl::StatusOr<std::optional<std::string>> FindByRequest(const std::string& request_id,
+                                                           const std::string& hash,
+                                                           const std::string& owner) const {
     const MutexLock lock(mutex_);
     const auto made = made_by_.find(request_id);
     if (made == made_by_.end()) return std::nullopt;
@@ -271,16 +271,16 @@ class StoredDatasets final : public Datasets {
   // then counts.
   absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     while (!unresolved_creations_.empty()) {
-      const UnresolvedCreation& doubt = unresolved_creations_.back();
-      const std::string key = DatasetKey(doubt.id);
+      const UnresolvedCreation& creation = unresolved_creations_.back();
+      const std::string key = DatasetKey(creation.id);
       COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
       if (bytes.has_value()) {
         // The account came with it, so this opens none; it makes the ledger
         // look.
-        const absl::Status opened = ledger_.OpenAccount(doubt.id, doubt.cap, {});
+        const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
         if (!absl::IsAlreadyExists(opened)) return opened;
         COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
-        Show(doubt.id, std::move(entry));
+        Show(creation.id, std::move(entry));
       }
       unresolved_creations_.pop_back();
     }
@@ -315,7 +315,7 @@ class StoredDatasets final : public Datasets {
   // Deletes the rows from the store, though not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id) {
     const MutexLock change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, FactsOf(id));
+    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
     if (entry.state == DatasetState::kDeleted) return entry;
     {
       const MutexLock lock(mutex_);
@@ -345,7 +345,7 @@ class StoredDatasets final : public Datasets {
     {
       const MutexLock change(change_mutex_);
       COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
-      if (FactsOf(id).ok()) {
+      if (EntryOf(id).ok()) {
         return absl::UnavailableError(
             absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
       }

@@ -24,8 +24,8 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
   return it->second;
 }
 
-absl::StatusOr<std::shared_ptr<Job>> JobBook::MadeBy(absl::string_view request_id,
-                                                     absl::string_view request_hash) const {
+absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(absl::string_view request_id,
+                                                            absl::string_view request_hash) const {
   const MutexLock lock(mutex_);
   const auto it = made_by_.find(request_id);
   if (it == made_by_.end()) return nullptr;
@@ -47,28 +47,28 @@ std::vector<JobInfo> JobBook::List(absl::string_view dataset, const Page& page,
   return infos;
 }
 
-JobEntry JobBook::FactsOf(const Job& job) const {
+JobEntry JobBook::EntryOf(const Job& job) const {
   const MutexLock lock(mutex_);
   return job.entry;
 }
 
-void JobBook::Show(Job& job, JobInfo info) {
+void JobBook::Update(Job& job, JobInfo info) {
   const MutexLock lock(mutex_);
   job.entry.info = std::move(info);
-  Tell(job);
+  NotifyWatchers(job);
 }
 
-void JobBook::ShowProgress(Job& job, double done, double seconds_left, absl::Duration between) {
+void JobBook::UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between) {
   const absl::Time now = absl::Now();
   const MutexLock lock(mutex_);
   job.entry.info.progress = done;
   job.entry.info.seconds_left = seconds_left;
   if (now - job.told < between) return;
   job.told = now;
-  Tell(job);
+  NotifyWatchers(job);
 }
 
-void JobBook::Tell(Job& job) {
+void JobBook::NotifyWatchers(Job& job) {
   std::erase_if(job.watchers, [&job](const std::weak_ptr<JobWatcher>& watcher) {
     const std::shared_ptr<JobWatcher> there = watcher.lock();
     if (there != nullptr) there->OnJob(job.entry.info);

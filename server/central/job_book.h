@@ -55,25 +55,25 @@ class JobBook {
   absl::StatusOr<std::shared_ptr<Job>> Find(absl::string_view id) const;
   // The job that request `request_id` made, null if it made none. AlreadyExists if it asked for
   // another one than `request_hash`.
-  absl::StatusOr<std::shared_ptr<Job>> MadeBy(absl::string_view request_id,
-                                              absl::string_view request_hash) const;
+  absl::StatusOr<std::shared_ptr<Job>> FindByRequest(absl::string_view request_id,
+                                                     absl::string_view request_hash) const;
   // Those of datasets of which `is_visible`, which must not call the book, is true.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(absl::string_view)> is_visible) const;
-  JobEntry FactsOf(const Job& job) const;
-  JobInfo InfoOf(const Job& job) const { return FactsOf(job).info; }
+  JobEntry EntryOf(const Job& job) const;
+  JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 
   // Replaces what is known of it, and tells its watchers.
-  void Show(Job& job, JobInfo info);
+  void Update(Job& job, JobInfo info);
   // Tells them no more often than every `between`.
-  void ShowProgress(Job& job, double done, double seconds_left, absl::Duration between);
+  void UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between);
 
   absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
   // Stops every watcher, and those to come.
   void StopWatchers();
 
  private:
-  static void Tell(Job& job);
+  static void NotifyWatchers(Job& job);
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);

@@ -17,20 +17,20 @@ constexpr int64_t kDay = 86400;  // in seconds
 }  // namespace
 
 absl::Status JobFinalizer::CancelAndRefund(Job& job, absl::string_view reason) {
-  JobEntry entry = book_.FactsOf(job);
-  entry.info = Ended(job, JobState::kCancelled, std::string(reason));
+  JobEntry entry = book_.EntryOf(job);
+  entry.info = EndedInfo(job, JobState::kCancelled, std::string(reason));
   storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
   job.returning = true;
   COPPICE_RETURN_IF_ERROR(
-      AlsoIfDoneBefore(job, JobState::kCancelled,
-                       ledger_.Return(entry.info.spec.dataset, job.id, std::move(batch))));
+      OkIfAlreadyWritten(job, JobState::kCancelled,
+                         ledger_.Return(entry.info.spec.dataset, job.id, std::move(batch))));
   Show(job, std::move(entry.info));
   return absl::OkStatus();
 }
 
 absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>& model) {
-  JobInfo ended = Ended(job, JobState::kDone, "");
+  JobInfo ended = EndedInfo(job, JobState::kDone, "");
   models::ModelInfo made{.id = ended.model,
                          .source = MakeName(kJobs, job.id),
                          .created_unix_seconds = ended.ended_unix_seconds / kDay * kDay,
@@ -44,17 +44,17 @@ absl::Status JobFinalizer::Publish(Job& job, const std::shared_ptr<const Model>&
 }
 
 absl::Status JobFinalizer::FinishWithoutModel(Job& job, const absl::Status& why) {
-  JobInfo ended = Unreleased(job, why);
+  JobInfo ended = InfoWithoutModel(job, why);
   COPPICE_RETURN_IF_ERROR(Settle(job, ended, /*made=*/{}, storage::StoreBatch()));
   Show(job, std::move(ended));
   return absl::OkStatus();
 }
 
 void JobFinalizer::ShowUnsettled(Job& job, const absl::Status& why) {
-  Show(job, Unreleased(job, why));
+  Show(job, InfoWithoutModel(job, why));
 }
 
-JobInfo JobFinalizer::Ended(const Job& job, JobState state, std::string reason) const {
+JobInfo JobFinalizer::EndedInfo(const Job& job, JobState state, std::string reason) const {
   JobInfo info = book_.InfoOf(job);
   info.state = state;
   info.ended_unix_seconds = clock_();
@@ -63,24 +63,24 @@ JobInfo JobFinalizer::Ended(const Job& job, JobState state, std::string reason) 
   return info;
 }
 
-JobInfo JobFinalizer::Unreleased(const Job& job, const absl::Status& why) const {
+JobInfo JobFinalizer::InfoWithoutModel(const Job& job, const absl::Status& why) const {
   const bool cancelled = job.cancel_asked && absl::IsCancelled(why);
-  return Ended(job, cancelled ? JobState::kCancelled : JobState::kFailed,
-               absl::StrCat(why.message(), "; its cost stays spent"));
+  return EndedInfo(job, cancelled ? JobState::kCancelled : JobState::kFailed,
+                   absl::StrCat(why.message(), "; its cost stays spent"));
 }
 
 absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
                                   absl::Span<const Release> made, storage::StoreBatch batch) const {
-  JobEntry entry = book_.FactsOf(job);
+  JobEntry entry = book_.EntryOf(job);
   entry.info = ended;
   batch.Put(JobKey(job.id), EncodeJob(entry));
-  return AlsoIfDoneBefore(job, ended.state,
-                          ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
+  return OkIfAlreadyWritten(job, ended.state,
+                            ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
 }
 
 // An earlier try that failed may have reached the disk after all, with all of its batch.
-absl::Status JobFinalizer::AlsoIfDoneBefore(const Job& job, JobState state,
-                                            const absl::Status& status) const {
+absl::Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
+                                              const absl::Status& status) const {
   if (!absl::IsFailedPrecondition(status)) return status;
   const std::string key = JobKey(job.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
@@ -92,7 +92,7 @@ absl::Status JobFinalizer::AlsoIfDoneBefore(const Job& job, JobState state,
 void JobFinalizer::Show(Job& job, JobInfo ended) {
   job.use = DatasetUse();
   job.claim = models::ModelClaim();
-  book_.Show(job, std::move(ended));
+  book_.Update(job, std::move(ended));
 }
 
 }  // namespace coppice::central

@@ -43,13 +43,13 @@ class JobFinalizer {
   void ShowUnsettled(Job& job, const absl::Status& why);
 
  private:
-  JobInfo Ended(const Job& job, JobState state, std::string reason) const;
-  JobInfo Unreleased(const Job& job, const absl::Status& why) const;
+  JobInfo EndedInfo(const Job& job, JobState state, std::string reason) const;
+  JobInfo InfoWithoutModel(const Job& job, const absl::Status& why) const;
   // Writes the end of a job that has begun, with the releases that it made and what else is in
   // `batch`.
   absl::Status Settle(const Job& job, const JobInfo& ended, absl::Span<const Release> made,
                       storage::StoreBatch batch) const;
-  absl::Status AlsoIfDoneBefore(const Job& job, JobState state, const absl::Status& status) const;
+  absl::Status OkIfAlreadyWritten(const Job& job, JobState state, const absl::Status& status) const;
   void Show(Job& job, JobInfo ended);
 
   storage::Store& store_;

@@ -119,9 +119,9 @@ class StoredJobs final : public Jobs {
     const MutexLock change(change_mutex_);
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedSubmission());
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> made,
-                             book_.MadeBy(request.request_id, hash));
+                             book_.FindByRequest(request.request_id, hash));
     if (made != nullptr) return book_.InfoOf(*made);
-    COPPICE_RETURN_IF_ERROR(CheckTaking());
+    COPPICE_RETURN_IF_ERROR(CheckAccepting());
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Job> job, MakeJob(request, hash));
     storage::StoreBatch batch;
     batch.Put(JobKey(job->id), EncodeJob(job->entry));
@@ -187,7 +187,7 @@ class StoredJobs final : public Jobs {
 
  private:
   // What a job works on once it has begun.
-  struct Begun {
+  struct TrainingInput {
     JobPlan plan;
     std::shared_ptr<const Schema> schema;
     std::shared_ptr<const Table> rows;
@@ -195,7 +195,7 @@ class StoredJobs final : public Jobs {
 
   // ---- Queueing.
 
-  absl::Status CheckTaking() const {
+  absl::Status CheckAccepting() const {
     if (options_.threads == 0) {
       return absl::FailedPreconditionError(
           "this daemon trains nothing: start it with --training-jobs 1 or more");
@@ -255,7 +255,7 @@ class StoredJobs final : public Jobs {
 
   bool IsOnHold(const std::string& dataset) const {
     const absl::StatusOr<ledger::Account> account = ledger_.Get(dataset);
-    return account.ok() && account->hold.reason != ledger::LedgerHold::kNone;
+    return account.ok() && account->hold.reason != ledger::HoldReason::kNone;
   }
 
   absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
@@ -303,7 +303,7 @@ class StoredJobs final : public Jobs {
   }
 
   void Run(Job& job) {
-    Begun work;
+    TrainingInput work;
     absl::Status begun = BeginJob(job, work);
     while (!begun.ok() && !absl::IsCancelled(begun)) {
       ShowWaiting(job, begun);
@@ -318,7 +318,7 @@ class StoredJobs final : public Jobs {
 
   // From queued to running. Cancelled: the job has ended, nothing is to be done. Any other error:
   // it is still queued, and may be tried again.
-  absl::Status BeginJob(Job& job, Begun& work) {
+  absl::Status BeginJob(Job& job, TrainingInput& work) {
     DatasetUse use;
     {
       const MutexLock change(change_mutex_);
@@ -336,14 +336,14 @@ class StoredJobs final : public Jobs {
                                                        "back")));
       return absl::CancelledError();
     }
-    JobEntry entry = book_.FactsOf(job);
+    JobEntry entry = book_.EntryOf(job);
     entry.info.state = JobState::kRunning;
     entry.info.started_unix_seconds = clock_();
     entry.info.reason.clear();
     storage::StoreBatch batch;
     batch.Put(JobKey(job.id), EncodeJob(entry));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    book_.Show(job, std::move(entry.info));
+    book_.Update(job, std::move(entry.info));
     return absl::OkStatus();
   }
 
@@ -357,8 +357,8 @@ class StoredJobs final : public Jobs {
   }
 
   // Everything that can fail before noise is drawn.
-  absl::Status Prepare(const Job& job, const DatasetUse& use, Begun& work) const {
-    const JobEntry entry = book_.FactsOf(job);
+  absl::Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) const {
+    const JobEntry entry = book_.EntryOf(job);
     const JobSpec& spec = entry.info.spec;
     COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
     if (work.plan.releases != entry.planned) {
@@ -370,7 +370,7 @@ class StoredJobs final : public Jobs {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Model> Train(Job& job, const Begun& work) {
+  absl::StatusOr<Model> Train(Job& job, const TrainingInput& work) {
     OpenSslRandom random;
     const absl::Time began = absl::Now();
     const auto progress = [this, &job, began](double done) -> absl::Status {
@@ -378,8 +378,8 @@ class StoredJobs final : public Jobs {
       if (abandoned_) return absl::UnavailableError("the daemon stopped");
       const double share = std::clamp(done, 0.0, 1.0);
       const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
-      book_.ShowProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
-                         options_.between_progress);
+      book_.UpdateProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
+                           options_.between_progress);
       return absl::OkStatus();
     };
     COPPICE_ASSIGN_OR_RETURN(
@@ -395,7 +395,7 @@ class StoredJobs final : public Jobs {
     if (trained.ok()) model = std::make_shared<const Model>(*std::move(trained));
     absl::Status why = model == nullptr ? trained.status() : absl::OkStatus();
     while (true) {
-      const absl::Status written = TryToEnd(job, model, why);
+      const absl::Status written = WriteEnd(job, model, why);
       if (written.ok()) return;
       if (WriteOutcomeUnknown(written)) {
         ShowWaiting(job, written);
@@ -410,7 +410,7 @@ class StoredJobs final : public Jobs {
     }
   }
 
-  absl::Status TryToEnd(Job& job, const std::shared_ptr<const Model>& model,
+  absl::Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
                         const absl::Status& why) {
     const MutexLock change(change_mutex_);
     return model != nullptr ? finalizer_.Publish(job, model)
@@ -422,7 +422,7 @@ class StoredJobs final : public Jobs {
     JobInfo info = book_.InfoOf(job);
     if (HasEnded(info.state)) return;
     info.reason = absl::StrCat("waiting for the store: ", status.message());
-    book_.Show(job, std::move(info));
+    book_.Update(job, std::move(info));
   }
 
   // False once `flag` is set.

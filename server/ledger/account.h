@@ -17,16 +17,16 @@ struct Account {
   std::string dataset;
   BudgetCap cap;
   Cost spent;  // reserved and not returned
-  Left left;
+  RemainingBudget left;
   std::vector<LedgerEntry> entries;  // all, in order
   Sha256Digest head{};               // the last entry's hash
-  Hold hold{};                       // `left` is nothing if it is closed; no hashes if unconfirmed
+  LedgerHold hold{};                 // `left` is nothing if it is closed; no hashes if unconfirmed
 };
 
 struct Quote {
   Cost cost;
-  absl::Status fits;  // as Reserve() would answer
-  Left left;          // after the job if it fits; else as it is
+  absl::Status fits;     // as Reserve() would answer
+  RemainingBudget left;  // after the job if it fits; else as it is
 };
 
 }  // namespace coppice::ledger

@@ -44,9 +44,9 @@ struct LedgerEntry {
 
 // What keeps a dataset's budget from being spent, and the ledger's head when that began.
 // Stable numbers: records hold them.
-enum class LedgerHold : uint8_t { kNone = 0, kUnconfirmed = 1, kClosed = 2 };
-struct Hold {
-  LedgerHold reason = LedgerHold::kNone;
+enum class HoldReason : uint8_t { kNone = 0, kUnconfirmed = 1, kClosed = 2 };
+struct LedgerHold {
+  HoldReason reason = HoldReason::kNone;
   int64_t unix_seconds = 0;
   Sha256Digest head{};  // zeros: it had no entry
   // What the spending journal says was charged by entries that are lost; none: no journal told.

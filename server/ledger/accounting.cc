@@ -19,7 +19,7 @@ using ::absl::uint128;
 // 2,000,000th.
 constexpr uint64_t kSquaresPerRho = 2'000'000;
 
-uint64_t AddHeld(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+uint64_t SaturatingAdd(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 std::string Decimal(uint64_t amount, uint64_t unit) {
   std::string text = absl::StrCat(amount / unit);
@@ -65,7 +65,7 @@ uint64_t LargestRelease(uint64_t rho_pico) {
 }
 
 absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
-  const Left left = LeftOf(cap, spent);
+  const RemainingBudget left = RemainingAfter(cap, spent);
   if (cap.composition == Composition::kBasic) {
     const std::string deltas =
         cap.delta_atto == 0 && more.delta_atto == 0
@@ -127,12 +127,12 @@ absl::Status Validate(const BudgetCap& cap) {
 }
 
 Cost Plus(const Cost& a, const Cost& b) {
-  return {.epsilon_nanos = AddHeld(a.epsilon_nanos, b.epsilon_nanos),
-          .delta_atto = AddHeld(a.delta_atto, b.delta_atto),
-          .rho_pico = AddHeld(a.rho_pico, b.rho_pico)};
+  return {.epsilon_nanos = SaturatingAdd(a.epsilon_nanos, b.epsilon_nanos),
+          .delta_atto = SaturatingAdd(a.delta_atto, b.delta_atto),
+          .rho_pico = SaturatingAdd(a.rho_pico, b.rho_pico)};
 }
 
-Cost Highest(const Cost& a, const Cost& b) {
+Cost Max(const Cost& a, const Cost& b) {
   return {.epsilon_nanos = std::max(a.epsilon_nanos, b.epsilon_nanos),
           .delta_atto = std::max(a.delta_atto, b.delta_atto),
           .rho_pico = std::max(a.rho_pico, b.rho_pico)};
@@ -157,14 +157,15 @@ absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, ui
                   .times = 1}});
 }
 
-Cost AtMostLeft(const BudgetCap& cap, const Cost& spent, const Cost& lost) {
+Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost) {
   Cost charged = lost;
   if (cap.composition == Composition::kBasic) {
     charged.epsilon_nanos =
-        std::min(lost.epsilon_nanos, Minus(cap.epsilon_nanos, spent.epsilon_nanos));
-    charged.delta_atto = std::min(lost.delta_atto, Minus(cap.delta_atto, spent.delta_atto));
+        std::min(lost.epsilon_nanos, SaturatingSubtract(cap.epsilon_nanos, spent.epsilon_nanos));
+    charged.delta_atto =
+        std::min(lost.delta_atto, SaturatingSubtract(cap.delta_atto, spent.delta_atto));
   } else {
-    charged.rho_pico = std::min(lost.rho_pico, Minus(RhoCap(cap), spent.rho_pico));
+    charged.rho_pico = std::min(lost.rho_pico, SaturatingSubtract(RhoCap(cap), spent.rho_pico));
   }
   return charged;
 }
@@ -194,12 +195,12 @@ absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more
   return fits ? absl::OkStatus() : DoesNotFit(cap, spent, more);
 }
 
-Left LeftOf(const BudgetCap& cap, const Cost& spent) {
+RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent) {
   if (cap.composition == Composition::kBasic) {
-    return {.epsilon_nanos = Minus(cap.epsilon_nanos, spent.epsilon_nanos),
-            .delta_atto = Minus(cap.delta_atto, spent.delta_atto)};
+    return {.epsilon_nanos = SaturatingSubtract(cap.epsilon_nanos, spent.epsilon_nanos),
+            .delta_atto = SaturatingSubtract(cap.delta_atto, spent.delta_atto)};
   }
-  const uint64_t rho = Minus(RhoCap(cap), spent.rho_pico);
+  const uint64_t rho = SaturatingSubtract(RhoCap(cap), spent.rho_pico);
   return {.epsilon_nanos = LargestRelease(rho), .rho_pico = rho};
 }
 

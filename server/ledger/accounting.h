@@ -61,12 +61,14 @@ struct Cost {
 };
 
 // One amount less another, held at 0.
-inline uint64_t Minus(uint64_t whole, uint64_t part) { return whole > part ? whole - part : 0; }
+inline uint64_t SaturatingSubtract(uint64_t whole, uint64_t part) {
+  return whole > part ? whole - part : 0;
+}
 
 // Field by field, held at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
 // Field by field.
-Cost Highest(const Cost& a, const Cost& b);
+Cost Max(const Cost& a, const Cost& b);
 
 // Releases of all records add up; of the parts only the most expensive counts, which may be one in
 // epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
@@ -79,7 +81,7 @@ absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
 absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto);
 
 // `lost`, or as much of it as `cap` has left after `spent`.
-Cost AtMostLeft(const BudgetCap& cap, const Cost& spent, const Cost& lost);
+Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost);
 
 // The largest rho, in 1e-12 and rounded down, for which rho-zCDP is known to imply
 // (epsilon, delta)-DP. 0 without a delta.
@@ -93,14 +95,14 @@ absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made);
 
 // What may still be spent, for people.
-struct Left {
+struct RemainingBudget {
   uint64_t epsilon_nanos = 0;  // the largest single release that fits
   uint64_t delta_atto = 0;     // basic only
   uint64_t rho_pico = 0;       // zcdp only
 
-  friend bool operator==(const Left&, const Left&) = default;
+  friend bool operator==(const RemainingBudget&, const RemainingBudget&) = default;
 };
-Left LeftOf(const BudgetCap& cap, const Cost& spent);
+RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent);
 
 // The exact decimal of an amount: EpsilonText(1500000000) is "1.5".
 std::string EpsilonText(uint64_t epsilon_nanos);

@@ -13,9 +13,11 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
 Cost ChargedBy(absl::Span<const SpendingLine> lines, Cost spent) {
   Cost charged;
   for (const SpendingLine& line : lines) {
-    charged = Plus(charged, {.epsilon_nanos = Minus(line.spent.epsilon_nanos, spent.epsilon_nanos),
-                             .delta_atto = Minus(line.spent.delta_atto, spent.delta_atto),
-                             .rho_pico = Minus(line.spent.rho_pico, spent.rho_pico)});
+    charged =
+        Plus(charged,
+             {.epsilon_nanos = SaturatingSubtract(line.spent.epsilon_nanos, spent.epsilon_nanos),
+              .delta_atto = SaturatingSubtract(line.spent.delta_atto, spent.delta_atto),
+              .rho_pico = SaturatingSubtract(line.spent.rho_pico, spent.rho_pico)});
     spent = line.spent;
   }
   return charged;
@@ -53,7 +55,7 @@ SpendingLine LineOf(const AccountBook& book) {
 
 Cost HighestSpent(absl::Span<const SpendingLine> lines) {
   Cost highest;
-  for (const SpendingLine& line : lines) highest = Highest(highest, line.spent);
+  for (const SpendingLine& line : lines) highest = Max(highest, line.spent);
   return highest;
 }
 

@@ -34,8 +34,8 @@ absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
 }
 
 // Not the head: whoever confirms must have noted it.
-absl::Status OnHold(absl::string_view dataset, const Hold& hold) {
-  if (hold.reason == LedgerHold::kClosed) {
+absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
+  if (hold.reason == HoldReason::kClosed) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the ledger of dataset \"", dataset,
         "\" was damaged and no longer proves that any budget is left: it is closed for good. Open "
@@ -54,7 +54,7 @@ absl::Status OnHold(absl::string_view dataset, const Hold& hold) {
 }
 
 // One text for all heads: it must not help to guess.
-absl::Status NotTheHead(absl::string_view dataset) {
+absl::Status WrongHeadError(absl::string_view dataset) {
   return absl::FailedPreconditionError(absl::StrCat(
       "head: the ledger of dataset \"", dataset,
       "\" did not end with it when it was put on hold. If it is the last one that was noted, "
@@ -87,8 +87,8 @@ class StoredLedger final : public Ledger {
       COPPICE_RETURN_IF_ERROR(Reconcile(book, lines[dataset]));
       lines.erase(dataset);
     }
-    for (const auto& [dataset, of_lost] : lines) {
-      const Cost spent = HighestSpent(of_lost);
+    for (const auto& [dataset, lost_lines] : lines) {
+      const Cost spent = HighestSpent(lost_lines);
       if (spent != Cost()) lost_accounts_[dataset] = spent;
     }
     return absl::OkStatus();
@@ -147,10 +147,11 @@ class StoredLedger final : public Ledger {
   absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) override {
     const MutexLock writer(writer_mutex_);
     if (FindBook(dataset) == nullptr) return NoAccount(dataset);
-    const Hold hold = HoldOf(dataset);
-    if (hold.reason == LedgerHold::kNone) return absl::OkStatus();
-    if (hold.reason == LedgerHold::kClosed || hold.lost.has_value()) return OnHold(dataset, hold);
-    if (hold.head != head) return NotTheHead(dataset);
+    const LedgerHold hold = HoldOf(dataset);
+    if (hold.reason == HoldReason::kNone) return absl::OkStatus();
+    if (hold.reason == HoldReason::kClosed || hold.lost.has_value())
+      return HoldError(dataset, hold);
+    if (hold.head != head) return WrongHeadError(dataset);
     storage::StoreBatch batch;
     batch.Delete(HoldKey(dataset));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -165,15 +166,16 @@ class StoredLedger final : public Ledger {
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
     const AccountBook* const book = FindBook(dataset);
     if (book == nullptr) return NoAccount(dataset);
-    const Hold hold = HoldOf(dataset);
-    if (hold.reason == LedgerHold::kClosed) return OnHold(dataset, hold);
-    if (hold.reason == LedgerHold::kNone) {
+    const LedgerHold hold = HoldOf(dataset);
+    if (hold.reason == HoldReason::kClosed) return HoldError(dataset, hold);
+    if (hold.reason == HoldReason::kNone) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the ledger of dataset \"", dataset, "\" is not on hold: nothing of it is lost"));
     }
     COPPICE_ASSIGN_OR_RETURN(const Cost lost, LossOf(book->cap(), hold, epsilon_nanos, delta_atto));
     return Write(
-        *book, {.kind = EntryKind::kWriteOff, .cost = AtMostLeft(book->cap(), book->spent(), lost)},
+        *book,
+        {.kind = EntryKind::kWriteOff, .cost = ClampToRemaining(book->cap(), book->spent(), lost)},
         storage::StoreBatch());
   }
 
@@ -199,16 +201,17 @@ class StoredLedger final : public Ledger {
     const auto it = books_.find(dataset);
     if (it == books_.end()) return NoAccount(dataset);
     const AccountBook& book = it->second;
-    const Hold hold = HoldIn(dataset);
-    Account account{
-        .dataset = book.dataset(),
-        .cap = book.cap(),
-        .spent = book.spent(),
-        .left = hold.reason == LedgerHold::kClosed ? Left() : LeftOf(book.cap(), book.spent()),
-        .entries = book.entries(),
-        .head = book.head(),
-        .hold = hold};
-    return hold.reason == LedgerHold::kUnconfirmed ? WithoutHashes(std::move(account)) : account;
+    const LedgerHold hold = HoldIn(dataset);
+    Account account{.dataset = book.dataset(),
+                    .cap = book.cap(),
+                    .spent = book.spent(),
+                    .left = hold.reason == HoldReason::kClosed
+                                ? RemainingBudget()
+                                : RemainingAfter(book.cap(), book.spent()),
+                    .entries = book.entries(),
+                    .head = book.head(),
+                    .hold = hold};
+    return hold.reason == HoldReason::kUnconfirmed ? WithoutHashes(std::move(account)) : account;
   }
 
   absl::StatusOr<Quote> Preview(absl::string_view dataset,
@@ -216,7 +219,7 @@ class StoredLedger final : public Ledger {
     COPPICE_ASSIGN_OR_RETURN(const Cost cost, CostOf(planned));
     BudgetCap cap;
     Cost spent;
-    Hold hold;
+    LedgerHold hold;
     {
       const MutexLock lock(books_mutex_);
       const auto it = books_.find(dataset);
@@ -225,13 +228,14 @@ class StoredLedger final : public Ledger {
       spent = it->second.spent();
       hold = HoldIn(dataset);
     }
-    if (hold.reason != LedgerHold::kNone) {
+    if (hold.reason != HoldReason::kNone) {
       return Quote{.cost = cost,
-                   .fits = OnHold(dataset, hold),
-                   .left = hold.reason == LedgerHold::kClosed ? Left() : LeftOf(cap, spent)};
+                   .fits = HoldError(dataset, hold),
+                   .left = hold.reason == HoldReason::kClosed ? RemainingBudget()
+                                                              : RemainingAfter(cap, spent)};
     }
     absl::Status fits = CheckFits(cap, spent, cost);
-    const Left left = LeftOf(cap, fits.ok() ? Plus(spent, cost) : spent);
+    const RemainingBudget left = RemainingAfter(cap, fits.ok() ? Plus(spent, cost) : spent);
     return Quote{.cost = cost, .fits = std::move(fits), .left = left};
   }
 
@@ -243,15 +247,15 @@ class StoredLedger final : public Ledger {
     if (found.journal_is_behind) return journal_->Append(LineOf(book));
     const auto held = holds_.find(book.dataset());
     if (!found.lost.has_value() ||
-        (held != holds_.end() && held->second.reason == LedgerHold::kClosed)) {
+        (held != holds_.end() && held->second.reason == HoldReason::kClosed)) {
       return absl::OkStatus();
     }
-    Hold hold = held != holds_.end() ? held->second
-                                     : Hold{.reason = LedgerHold::kUnconfirmed,
-                                            .unix_seconds = clock_(),
-                                            .head = book.head()};
+    LedgerHold hold = held != holds_.end() ? held->second
+                                           : LedgerHold{.reason = HoldReason::kUnconfirmed,
+                                                        .unix_seconds = clock_(),
+                                                        .head = book.head()};
     // An earlier start may have found more: since then the journal has this store's entries too.
-    hold.lost = Highest(hold.lost.value_or(Cost()), *found.lost);
+    hold.lost = Max(hold.lost.value_or(Cost()), *found.lost);
     storage::StoreBatch batch;
     batch.Put(HoldKey(book.dataset()), EncodeHold(hold));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -260,8 +264,8 @@ class StoredLedger final : public Ledger {
   }
 
   // What an admin writes off, who says that so much was lost, or nothing.
-  static absl::StatusOr<Cost> LossOf(const BudgetCap& cap, const Hold& hold, uint64_t epsilon_nanos,
-                                     uint64_t delta_atto) {
+  static absl::StatusOr<Cost> LossOf(const BudgetCap& cap, const LedgerHold& hold,
+                                     uint64_t epsilon_nanos, uint64_t delta_atto) {
     if (epsilon_nanos == 0 && delta_atto == 0) {
       if (hold.lost.has_value()) return *hold.lost;
       return absl::InvalidArgumentError(
@@ -281,10 +285,10 @@ class StoredLedger final : public Ledger {
     COPPICE_RETURN_IF_ERROR(ResolveUnresolvedWrite(dataset));
     const AccountBook* const book = FindBook(dataset);
     if (book == nullptr) return NoAccount(dataset);
-    const Hold hold = HoldOf(dataset);
+    const LedgerHold hold = HoldOf(dataset);
     // What ends is noted as ever. What is given back may have been spent in what is missing.
-    if (hold.reason != LedgerHold::kNone && entry.kind != EntryKind::kSettle) {
-      return OnHold(dataset, hold);
+    if (hold.reason != HoldReason::kNone && entry.kind != EntryKind::kSettle) {
+      return HoldError(dataset, hold);
     }
     if (entry.kind == EntryKind::kReturn) {
       COPPICE_ASSIGN_OR_RETURN(entry.cost, book->ReservedFor(entry.job));
@@ -307,14 +311,14 @@ class StoredLedger final : public Ledger {
     return it->second;
   }
 
-  Hold HoldOf(absl::string_view dataset) const {
+  LedgerHold HoldOf(absl::string_view dataset) const {
     const MutexLock lock(books_mutex_);
     return HoldIn(dataset);
   }
 
-  Hold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_) {
+  LedgerHold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_) {
     const auto it = holds_.find(dataset);
-    return it == holds_.end() ? Hold() : it->second;
+    return it == holds_.end() ? LedgerHold() : it->second;
   }
 
   // Makes `entry` the next of `book`, one of ours or a new one: checks it, stores it with the
@@ -375,8 +379,8 @@ class StoredLedger final : public Ledger {
   // it. To write another entry in its place would leave that part without its charge: so it counts.
   absl::Status ResolveUnresolvedWrite(absl::string_view dataset)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
-    const auto doubt = unresolved_.find(dataset);
-    if (doubt == unresolved_.end()) return absl::OkStatus();
+    const auto unresolved = unresolved_.find(dataset);
+    if (unresolved == unresolved_.end()) return absl::OkStatus();
     const AccountBook* const book = FindBook(dataset);
     const std::string key = LedgerKey(dataset, book == nullptr ? 0 : book->next_sequence());
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store_.Get(key));
@@ -386,7 +390,7 @@ class StoredLedger final : public Ledger {
       COPPICE_RETURN_IF_ERROR(LoadEntry(key, *value, found));
       COPPICE_RETURN_IF_ERROR(NoteAndReplace(std::move(found.begin()->second)));
     }
-    unresolved_.erase(doubt);
+    unresolved_.erase(unresolved);
     return absl::OkStatus();
   }
 
@@ -422,7 +426,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
       }));
   // A ledger of which nothing is left: its dataset is shown, can be deleted, and no more.
   for (const auto& [dataset, hold] : holds) {
-    if (hold.reason == LedgerHold::kClosed) {
+    if (hold.reason == HoldReason::kClosed) {
       books.try_emplace(dataset, AccountBook(dataset, BudgetCap()));
     }
   }

@@ -23,8 +23,8 @@ static_assert(static_cast<int>(EntryKind::kReserve) == v1::LEDGER_ENTRY_KIND_RES
 static_assert(static_cast<int>(EntryKind::kSettle) == v1::LEDGER_ENTRY_KIND_SETTLED);
 static_assert(static_cast<int>(EntryKind::kReturn) == v1::LEDGER_ENTRY_KIND_RETURNED);
 static_assert(static_cast<int>(EntryKind::kWriteOff) == v1::LEDGER_ENTRY_KIND_WRITTEN_OFF);
-static_assert(static_cast<int>(LedgerHold::kUnconfirmed) == v1::LEDGER_HOLD_UNCONFIRMED);
-static_assert(static_cast<int>(LedgerHold::kClosed) == v1::LEDGER_HOLD_CLOSED);
+static_assert(static_cast<int>(HoldReason::kUnconfirmed) == v1::LEDGER_HOLD_UNCONFIRMED);
+static_assert(static_cast<int>(HoldReason::kClosed) == v1::LEDGER_HOLD_CLOSED);
 static_assert(static_cast<int>(Neighbours::kAddOrRemoveRow) == v1::NEIGHBOURS_ADD_OR_REMOVE_ROW);
 static_assert(static_cast<int>(Neighbours::kChangeLabel) == v1::NEIGHBOURS_CHANGE_LABEL);
 static_assert(static_cast<int>(Composition::kBasic) == v1::COMPOSITION_BASIC);
@@ -164,7 +164,7 @@ absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBo
 
 std::string HoldKey(absl::string_view dataset) { return absl::StrCat(kHoldPrefix, dataset, "/"); }
 
-std::string EncodeHold(const Hold& hold) {
+std::string EncodeHold(const LedgerHold& hold) {
   v1::HoldRecord record;
   record.set_hold(static_cast<v1::LedgerHold>(hold.reason));
   record.set_unix_seconds(hold.unix_seconds);
@@ -180,8 +180,8 @@ absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& hol
       record.hold() < v1::LEDGER_HOLD_UNCONFIRMED || record.hold() > v1::LEDGER_HOLD_CLOSED) {
     return Corrupt(key, "does not parse");
   }
-  Hold hold{.reason = static_cast<LedgerHold>(record.hold()),
-            .unix_seconds = record.unix_seconds()};
+  LedgerHold hold{.reason = static_cast<HoldReason>(record.hold()),
+                  .unix_seconds = record.unix_seconds()};
   std::copy(record.head().begin(), record.head().end(), hold.head.begin());
   if (record.has_lost()) hold.lost = CostFromProto(record.lost());
   const absl::string_view id = absl::StripSuffix(absl::StripPrefix(key, kHoldPrefix), "/");

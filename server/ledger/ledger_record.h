@@ -34,9 +34,9 @@ absl::Status LoadEntry(absl::string_view key, absl::string_view value, AccountBo
 
 inline constexpr absl::string_view kHoldPrefix = "hold/";
 std::string HoldKey(absl::string_view dataset);
-std::string EncodeHold(const Hold& hold);
+std::string EncodeHold(const LedgerHold& hold);
 
-using Holds = absl::btree_map<std::string, Hold>;  // by dataset
+using Holds = absl::btree_map<std::string, LedgerHold>;  // by dataset
 absl::Status LoadHold(absl::string_view key, absl::string_view value, Holds& holds);
 
 // The entry that `value` would be next in `book`. Not checked against what the book holds.

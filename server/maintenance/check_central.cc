@@ -17,7 +17,7 @@ namespace {
 
 class CentralCheck {
  public:
-  CentralCheck(const storage::Store& store, const UpkeepProgress& progress, Findings& findings)
+  CentralCheck(const storage::Store& store, const ProgressCallback& progress, Findings& findings)
       : store_(store), progress_(progress), findings_(findings) {}
 
   void Run() {
@@ -37,7 +37,7 @@ class CentralCheck {
 
   bool IsClosed(const std::string& dataset) const {
     const auto it = holds_.find(dataset);
-    return (it != holds_.end() && it->second.reason == ledger::LedgerHold::kClosed) ||
+    return (it != holds_.end() && it->second.reason == ledger::HoldReason::kClosed) ||
            findings_.Has(Remedy::kCloseLedger, dataset);
   }
 
@@ -199,7 +199,7 @@ class CentralCheck {
   }
 
   const storage::Store& store_;
-  const UpkeepProgress& progress_;
+  const ProgressCallback& progress_;
   Findings& findings_;
   ledger::AccountBooks books_;
   ledger::Holds holds_;
@@ -209,7 +209,8 @@ class CentralCheck {
 
 }  // namespace
 
-void CheckCentral(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
+                  Findings& findings) {
   CentralCheck(store, progress, findings).Run();
 }
 

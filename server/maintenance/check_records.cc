@@ -74,7 +74,7 @@ void CheckManifestKey(const storage::Store& store, Findings& findings) {
 }
 
 void NoteRestored(const storage::Store& store, Findings& findings) {
-  const auto restored = ReadRestored(store);
+  const auto restored = ReadRestoreRecord(store);
   if (!restored.ok()) {
     findings.Add({.key = std::string(kRestoredKey),
                   .what = ReasonOf(restored.status(), kRestoredKey),
@@ -104,7 +104,7 @@ absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, ab
 // Those that are sound, by their ids.
 using SoundStudies = std::map<std::string, curator::StudyReports>;
 
-SoundStudies CheckStudies(const storage::Store& store, const UpkeepProgress& progress,
+SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& progress,
                           Findings& findings) {
   std::set<std::string> ids;
   SoundStudies sound;
@@ -154,7 +154,7 @@ void CheckTombstones(const storage::Store& store, Findings& findings) {
 }
 
 // What repairs have noted of models.
-curator::ModelsWithLostReports CheckOutlived(const storage::Store& store, Findings& findings) {
+curator::ModelsWithLostReports CheckLostReports(const storage::Store& store, Findings& findings) {
   curator::ModelsWithLostReports outlived;
   VisitRecords(
       store, curator::kOutlivedPrefix, findings,
@@ -183,7 +183,7 @@ void CheckReports(const std::string& key, const curator::ModelReports& model,
                   .what = absl::StrCat(numbers,
                                        ": the study has lost some. The model is as good as it was; "
                                        "until that is noted the daemon serves, but is not ready"),
-                  .remedy = Remedy::kNoteOutlived,
+                  .remedy = Remedy::kNoteLostReports,
                   .id = model.study});
   } else {
     findings.Add({.key = key,
@@ -194,9 +194,9 @@ void CheckReports(const std::string& key, const curator::ModelReports& model,
 }
 
 void CheckModels(const storage::Store& store, const SoundStudies& studies,
-                 const UpkeepProgress& progress, Findings& findings) {
+                 const ProgressCallback& progress, Findings& findings) {
   progress("models");
-  const curator::ModelsWithLostReports outlived = CheckOutlived(store, findings);
+  const curator::ModelsWithLostReports outlived = CheckLostReports(store, findings);
   std::set<std::string> ids;
   for (const absl::string_view prefix : {models::kStudyModelsPrefix, models::kJobModelsPrefix}) {
     VisitRecords(store, prefix, findings, [&](absl::string_view key, absl::string_view bytes) {
@@ -232,7 +232,7 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
                });
 }
 
-void CheckKinds(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
       "chunk", "count",      "dataset", "endpoint", "gone",     "hold",
@@ -283,7 +283,8 @@ bool IsInQuarantine(const storage::Store& store, absl::string_view key) {
   return found.ok() && found->has_value();
 }
 
-void CheckRecords(const storage::Store& store, const UpkeepProgress& progress, Findings& findings) {
+void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
+                  Findings& findings) {
   CheckFormat(store, findings);
   CheckKinds(store, progress, findings);
   const SoundStudies studies = CheckStudies(store, progress, findings);

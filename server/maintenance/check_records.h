@@ -12,10 +12,12 @@
 
 namespace coppice::maintenance {
 
-void CheckRecords(const storage::Store& store, const UpkeepProgress& progress, Findings& findings);
+void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
+                  Findings& findings);
 
 // A part of it: ledgers, datasets and jobs, which must fit together.
-void CheckCentral(const storage::Store& store, const UpkeepProgress& progress, Findings& findings);
+void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
+                  Findings& findings);
 
 // For these two: visits what starts with `prefix`, and notes it if reading ends before that does.
 void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,

@@ -12,7 +12,7 @@
 
 namespace coppice::maintenance {
 
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const UpkeepProgress& progress) {
+absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress) {
   const std::string database = storage::StoreFolder(data_dir);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<storage::FileProblem> damaged,
                            storage::CheckFiles(database, progress));

@@ -14,7 +14,7 @@
 
 namespace coppice::maintenance {
 
-absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const UpkeepProgress& progress);
+absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress);
 
 }  // namespace coppice::maintenance
 

@@ -20,7 +20,7 @@ enum class Remedy {
   kNone,              // nothing can be done here; `what` says what can
   kSalvageFiles,      // have RocksDB get back what it can
   kQuarantineRecord,  // put this key aside
-  kNoteOutlived,      // note that this model rests on more reports than its study has left
+  kNoteLostReports,   // note that this model rests on more reports than its study has left
   kQuarantineStudy,   // put all of the study `id` aside, but for its models
   kReplaceTombstone,  // keep the id of a deleted study taken
   kCloseLedger,       // put entries of dataset `id` from `key` on aside, and close it
@@ -48,7 +48,7 @@ struct Findings {
 };
 
 // Told what is being read now.
-using UpkeepProgress = std::function<void(const std::string& what)>;
+using ProgressCallback = std::function<void(const std::string& what)>;
 
 // Of the message of a corrupt record at `key`, what is wrong with it.
 std::string ReasonOf(const absl::Status& status, absl::string_view key);

@@ -28,9 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsOfFiles(const Problem& problem) { return problem.remedy == Remedy::kSalvageFiles; }
+bool NeedsSalvage(const Problem& problem) { return problem.remedy == Remedy::kSalvageFiles; }
 
-std::string StepOf(const Problem& problem) {
+std::string DescribeStep(const Problem& problem) {
   switch (problem.remedy) {
     case Remedy::kNone:
       return absl::StrCat("left as it is: ", problem.what);
@@ -39,7 +39,7 @@ std::string StepOf(const Problem& problem) {
              "deleted or replaced may be there again, and every ledger waits for an admin";
     case Remedy::kQuarantineRecord:
       return absl::StrCat("put into quarantine: ", problem.what);
-    case Remedy::kNoteOutlived:
+    case Remedy::kNoteLostReports:
       return absl::StrCat("noted, so that it counts as no mismatch: ", problem.what);
     case Remedy::kQuarantineStudy:
       return absl::StrCat("study ", problem.id,
@@ -56,8 +56,8 @@ std::string StepOf(const Problem& problem) {
 }
 
 // Moves what starts with `prefix`, from the key `from` on, into quarantine.
-absl::Status PutAside(const storage::Store& store, absl::string_view prefix, absl::string_view from,
-                      storage::StoreBatch& batch) {
+absl::Status Quarantine(const storage::Store& store, absl::string_view prefix,
+                        absl::string_view from, storage::StoreBatch& batch) {
   return store.Scan(prefix, [&](absl::string_view key, absl::string_view value) {
     if (key < from) return absl::OkStatus();
     batch.Put(absl::StrCat(kQuarantinePrefix, key), std::string(value));
@@ -66,8 +66,8 @@ absl::Status PutAside(const storage::Store& store, absl::string_view prefix, abs
   });
 }
 
-absl::Status PutRecordAside(const storage::Store& store, const std::string& key,
-                            storage::StoreBatch& batch) {
+absl::Status QuarantineRecord(const storage::Store& store, const std::string& key,
+                              storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(key));
   if (!value.has_value()) return absl::OkStatus();
   batch.Put(absl::StrCat(kQuarantinePrefix, key), *value);
@@ -83,12 +83,12 @@ std::string RequestOf(const storage::Store& store, const std::string& study) {
   return record.request_id();
 }
 
-absl::Status PutStudyAside(const storage::Store& store, const std::string& study, int64_t now,
-                           storage::StoreBatch& batch) {
+absl::Status QuarantineStudy(const storage::Store& store, const std::string& study, int64_t now,
+                             storage::StoreBatch& batch) {
   for (const std::string& prefix :
        {curator::StudyKey(study), curator::CountsKey(study), curator::RowsKey(study),
         curator::SumsPrefix(study), curator::SpentPrefix(study)}) {
-    COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, "", batch));
+    COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, "", batch));
   }
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone,
                            store.Get(curator::TombstoneKey(study)));
@@ -98,8 +98,8 @@ absl::Status PutStudyAside(const storage::Store& store, const std::string& study
   return absl::OkStatus();
 }
 
-absl::Status NoteOutlived(const storage::Store& store, const Problem& problem, int64_t now,
-                          storage::StoreBatch& batch) {
+absl::Status NoteLostReports(const storage::Store& store, const Problem& problem, int64_t now,
+                             storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
   if (!bytes.has_value()) return absl::OkStatus();  // put aside meanwhile
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(problem.key, *bytes));
@@ -118,26 +118,26 @@ absl::Status CloseLedger(const storage::Store& store, const Problem& problem, in
                          storage::StoreBatch& batch) {
   const std::string prefix = absl::StrCat(ledger::kLedgerPrefix, problem.id, "/");
   const bool within = absl::StartsWith(problem.key, prefix);
-  if (within) COPPICE_RETURN_IF_ERROR(PutAside(store, prefix, problem.key, batch));
+  if (within) COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, problem.key, batch));
   batch.Put(ledger::HoldKey(problem.id),
-            ledger::EncodeHold({.reason = ledger::LedgerHold::kClosed, .unix_seconds = now}));
+            ledger::EncodeHold({.reason = ledger::HoldReason::kClosed, .unix_seconds = now}));
   return absl::OkStatus();
 }
 
-absl::Status Remedied(const storage::Store& store, const Problem& problem, int64_t now,
-                      storage::StoreBatch& batch) {
+absl::Status ApplyRemedy(const storage::Store& store, const Problem& problem, int64_t now,
+                         storage::StoreBatch& batch) {
   switch (problem.remedy) {
     case Remedy::kNone:
     case Remedy::kSalvageFiles:
       return absl::OkStatus();
     case Remedy::kQuarantineRecord:
-      return PutRecordAside(store, problem.key, batch);
-    case Remedy::kNoteOutlived:
-      return NoteOutlived(store, problem, now, batch);
+      return QuarantineRecord(store, problem.key, batch);
+    case Remedy::kNoteLostReports:
+      return NoteLostReports(store, problem, now, batch);
     case Remedy::kQuarantineStudy:
-      return PutStudyAside(store, problem.id, now, batch);
+      return QuarantineStudy(store, problem.id, now, batch);
     case Remedy::kReplaceTombstone:
-      COPPICE_RETURN_IF_ERROR(PutRecordAside(store, problem.key, batch));
+      COPPICE_RETURN_IF_ERROR(QuarantineRecord(store, problem.key, batch));
       batch.Put(curator::TombstoneKey(problem.id), curator::EncodeTombstone("", now));
       return absl::OkStatus();
     case Remedy::kCloseLedger:
@@ -189,7 +189,7 @@ absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<Repai
 std::vector<RepairStep> PlanRepair(const Findings& findings) {
   std::vector<RepairStep> steps;
   for (const Problem& problem : findings.problems) {
-    steps.push_back({.key = problem.key, .what = StepOf(problem)});
+    steps.push_back({.key = problem.key, .what = DescribeStep(problem)});
   }
   return steps;
 }
@@ -198,26 +198,26 @@ absl::Status RepairRecords(storage::Store& store, const Findings& findings, int6
                            std::vector<RepairStep>& done) {
   for (const Problem& problem : findings.problems) {
     storage::StoreBatch batch;
-    COPPICE_RETURN_IF_ERROR(Remedied(store, problem, now, batch));
+    COPPICE_RETURN_IF_ERROR(ApplyRemedy(store, problem, now, batch));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store.Apply(batch));
-    if (!IsOfFiles(problem)) done.push_back({.key = problem.key, .what = StepOf(problem)});
+    if (!NeedsSalvage(problem)) done.push_back({.key = problem.key, .what = DescribeStep(problem)});
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const UpkeepProgress& progress) {
+                                         int64_t now, const ProgressCallback& progress) {
   RepairResult result;
   COPPICE_ASSIGN_OR_RETURN(Findings found, CheckStore(data_dir, progress));
   result.left = found;
   if (found.problems.empty()) return result;
   progress("copying the files as they are");
   COPPICE_RETURN_IF_ERROR(storage::CopyFiles(storage::StoreFolder(data_dir), keep));
-  if (std::any_of(found.problems.begin(), found.problems.end(), IsOfFiles)) {
+  if (std::any_of(found.problems.begin(), found.problems.end(), NeedsSalvage)) {
     progress("mending files");
     result.done.push_back(
         {.key = storage::StoreFolder(data_dir),
-         .what = StepOf({.key = "", .what = "", .remedy = Remedy::kSalvageFiles})});
+         .what = DescribeStep({.key = "", .what = "", .remedy = Remedy::kSalvageFiles})});
     COPPICE_RETURN_IF_ERROR(Salvage(data_dir, now, result.done));
     COPPICE_ASSIGN_OR_RETURN(found, CheckStore(data_dir, progress));
   }

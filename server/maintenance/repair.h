@@ -41,7 +41,7 @@ struct RepairResult {
   Findings left;  // as a check finds it afterwards
 };
 absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
-                                         int64_t now, const UpkeepProgress& progress);
+                                         int64_t now, const ProgressCallback& progress);
 
 // A part of it, on an open store: does what `findings` ask for.
 absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,

@@ -32,7 +32,7 @@ absl::StatusOr<storage::StoreBackup> FindBackup(const std::string& folder, uint3
   return absl::NotFoundError(absl::StrCat("there is no backup ", id, " in ", folder));
 }
 
-std::string EncodeRestored(const storage::StoreBackup& backup, int64_t now) {
+std::string EncodeRestoreRecord(const storage::StoreBackup& backup, int64_t now) {
   v1::RestoredRecord record;
   record.set_unix_seconds(now);
   record.set_backup_id(backup.id);
@@ -41,30 +41,31 @@ std::string EncodeRestored(const storage::StoreBackup& backup, int64_t now) {
 }
 
 // What is in `data_dir`, a store that nobody knows of yet.
-absl::Status MarkRestored(const std::string& data_dir, int64_t now, const UpkeepProgress& progress,
-                          rocksdb::Env* env, RestoreResult& result) {
+absl::Status MarkRestored(const std::string& data_dir, int64_t now,
+                          const ProgressCallback& progress, rocksdb::Env* env,
+                          RestoreResult& result) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                            storage::OpenRocksDbStore(data_dir, env));
   // An older version would not heed the holds, so it must not open what this leaves.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   CheckRecords(*store, progress, result.findings);
   storage::StoreBatch batch;
-  batch.Put(std::string(kRestoredKey), EncodeRestored(result.backup, now));
+  batch.Put(std::string(kRestoredKey), EncodeRestoreRecord(result.backup, now));
   COPPICE_ASSIGN_OR_RETURN(result.on_hold, HoldLedgers(*store, now, batch));
   return store->Apply(batch);
 }
 
 }  // namespace
 
-absl::StatusOr<std::optional<Restored>> ReadRestored(const storage::Store& store) {
+absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
                            store.Get(std::string(kRestoredKey)));
   if (!bytes.has_value()) return std::nullopt;
   COPPICE_ASSIGN_OR_RETURN(const v1::RestoredRecord record,
                            storage::ParseRecord<v1::RestoredRecord>(kRestoredKey, *bytes));
-  return Restored{.unix_seconds = record.unix_seconds(),
-                  .backup_id = record.backup_id(),
-                  .backup_unix_seconds = record.backup_unix_seconds()};
+  return RestoreRecord{.unix_seconds = record.unix_seconds(),
+                       .backup_id = record.backup_id(),
+                       .backup_unix_seconds = record.backup_unix_seconds()};
 }
 
 absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store, int64_t now,
@@ -85,12 +86,12 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
   std::vector<std::string> held;
   for (const auto& [dataset, book] : books) {
     const auto hold = holds.find(dataset);
-    if (hold != holds.end() && hold->second.reason == ledger::LedgerHold::kClosed) continue;
+    if (hold != holds.end() && hold->second.reason == ledger::HoldReason::kClosed) continue;
     held.push_back(dataset);
     // A hold that stands keeps its head: nobody was shown another since.
     if (hold != holds.end()) continue;
     batch.Put(ledger::HoldKey(dataset),
-              ledger::EncodeHold({.reason = ledger::LedgerHold::kUnconfirmed,
+              ledger::EncodeHold({.reason = ledger::HoldReason::kUnconfirmed,
                                   .unix_seconds = now,
                                   .head = book.head()}));
   }
@@ -99,7 +100,7 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
 
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
-                                           const UpkeepProgress& progress, rocksdb::Env* env) {
+                                           const ProgressCallback& progress, rocksdb::Env* env) {
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store,
                            storage::HoldsStore(storage::StoreFolder(data_dir)));
   if (holds_store) {

@@ -31,13 +31,13 @@ namespace coppice::maintenance {
 inline constexpr absl::string_view kRestoredKey = "meta/restored";
 
 // Where a store came from.
-struct Restored {
+struct RestoreRecord {
   int64_t unix_seconds = 0;
   uint32_t backup_id = 0;
   int64_t backup_unix_seconds = 0;
 };
 // None if it was never restored.
-absl::StatusOr<std::optional<Restored>> ReadRestored(const storage::Store& store);
+absl::StatusOr<std::optional<RestoreRecord>> ReadRestoreRecord(const storage::Store& store);
 
 struct RestoreResult {
   storage::StoreBackup backup;
@@ -48,7 +48,7 @@ struct RestoreResult {
 // `id` 0 is the newest backup in `folder`. `env` is as in rocksdb_store.h.
 absl::StatusOr<RestoreResult> RestoreStore(const std::string& folder, uint32_t id,
                                            const std::string& data_dir, int64_t now,
-                                           const UpkeepProgress& progress,
+                                           const ProgressCallback& progress,
                                            rocksdb::Env* env = nullptr);
 
 // Puts into `batch` a hold of every ledger that has none; all datasets that are on hold then, but

@@ -67,7 +67,7 @@ absl::Status Endpoints::Load() {
   return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
     const EndpointVersion& last = info.versions.back();
-    absl::StatusOr<Models::Held> held = Hold(last.model, info.id);
+    absl::StatusOr<Models::PinnedModel> held = Pin(last.model, info.id);
     if (!held.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
     auto serving = std::make_shared<const ServedModel>(
         ServedModel{.model = std::move(held->model), .version = last.number});
@@ -97,7 +97,7 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
   }
   COPPICE_RETURN_IF_ERROR(
       CheckExpected(id, before == nullptr ? 0 : before->serving->version, options));
-  COPPICE_ASSIGN_OR_RETURN(Models::Held held, Hold(model, id));
+  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel held, Pin(model, id));
   EndpointInfo next =
       before == nullptr ? EndpointInfo{.id = std::string(id), .versions = {}} : before->info;
   Append(next, {.model = std::string(model), .created_unix_seconds = clock_()});
@@ -112,7 +112,7 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
   EndpointInfo next = before->info;
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
-  COPPICE_ASSIGN_OR_RETURN(Models::Held held, Hold(restored.model, id));
+  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel held, Pin(restored.model, id));
   if (held.model.created_unix_seconds > restored.created_unix_seconds) {
     return absl::NotFoundError(
         absl::StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
@@ -124,12 +124,13 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   return Change(before, std::move(next), std::move(held), options);
 }
 
-absl::StatusOr<Models::Held> Endpoints::Hold(absl::string_view model, absl::string_view id) {
-  return models_.Hold(model, MakeName(kEndpoints, id));
+absl::StatusOr<Models::PinnedModel> Endpoints::Pin(absl::string_view model, absl::string_view id) {
+  return models_.Pin(model, MakeName(kEndpoints, id));
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
-                                               Models::Held held, const ChangeOptions& options) {
+                                               Models::PinnedModel held,
+                                               const ChangeOptions& options) {
   const EndpointVersion& version = next.versions.back();
   if (before != nullptr && !options.allow_schema_change &&
       before->serving->model.model->schema() != held.model.model->schema()) {

@@ -86,10 +86,10 @@ class Endpoints {
   const State* Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status CheckRoom() const;
   // For endpoint `id`.
-  absl::StatusOr<Models::Held> Hold(absl::string_view model, absl::string_view id);
+  absl::StatusOr<Models::PinnedModel> Pin(absl::string_view model, absl::string_view id);
   // Stores and shows `next`, whose last version serves the model that is held.
-  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next, Models::Held held,
-                                      const ChangeOptions& options);
+  absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
+                                      Models::PinnedModel held, const ChangeOptions& options);
 
   storage::Store& store_;
   Models& models_;

@@ -45,49 +45,49 @@ absl::StatusOr<ModelClaim> Models::Claim(absl::string_view id) {
     return absl::AlreadyExistsError(
         absl::StrCat("model_id: there is a model ", id, " already, of ", it->second.source));
   }
-  if (!claimed_.emplace(id).second) {
+  if (!claimed_ids_.emplace(id).second) {
     return absl::AlreadyExistsError(
         absl::StrCat("model_id: a model ", id, " is being made already"));
   }
   return ModelClaim([this, id = std::string(id)] {
     const MutexLock ending(mutex_);
-    claimed_.erase(id);
+    claimed_ids_.erase(id);
   });
 }
 
 Models::ById::const_iterator Models::Find(absl::string_view id) const {
   const auto it = models_.find(id);
-  const bool leaving = it != models_.end() && (leaving_.contains(it->second.source) ||
-                                               leaving_.contains(MakeName(kModels, id)));
+  const bool leaving = it != models_.end() && (removals_.contains(it->second.source) ||
+                                               removals_.contains(MakeName(kModels, id)));
   return leaving ? models_.end() : it;
 }
 
-absl::StatusOr<Models::Held> Models::Hold(absl::string_view id, absl::string_view holder) {
+absl::StatusOr<Models::PinnedModel> Models::Pin(absl::string_view id, absl::string_view holder) {
   const MutexLock lock(mutex_);
   const auto it = Find(id);
   if (it == models_.end()) return NoModel(id);
-  const auto held = held_.emplace(id, holder);
-  return Held{.model = it->second, .claim = ModelClaim([this, held = *held] {
-                                     const MutexLock ending(mutex_);
-                                     held_.erase(held_.find(held));
-                                   })};
+  const auto held = pins_.emplace(id, holder);
+  return PinnedModel{.model = it->second, .claim = ModelClaim([this, held = *held] {
+                                            const MutexLock ending(mutex_);
+                                            pins_.erase(pins_.find(held));
+                                          })};
 }
 
 absl::StatusOr<ModelClaim> Models::ClaimRemovalOf(absl::string_view source) {
   const MutexLock lock(mutex_);
-  for (const auto& [id, holder] : held_) {
+  for (const auto& [id, holder] : pins_) {
     const auto it = models_.find(id);
     if (it == models_.end() || it->second.source != source) continue;
     return InUse(absl::StrCat(source, " cannot be deleted: ", holder, " serves its model ", id));
   }
-  return Leaving(std::string(source));
+  return ClaimRemoval(std::string(source));
 }
 
-ModelClaim Models::Leaving(std::string what) {
-  leaving_.insert(what);
+ModelClaim Models::ClaimRemoval(std::string what) {
+  removals_.insert(what);
   return ModelClaim([this, what = std::move(what)] {
     const MutexLock ending(mutex_);
-    leaving_.erase(what);
+    removals_.erase(what);
   });
 }
 
@@ -98,12 +98,12 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
     const MutexLock lock(mutex_);
     const auto it = Find(id);
     if (it == models_.end()) return NoModel(id);
-    const auto held = held_.lower_bound({std::string(id), ""});
-    if (held != held_.end() && held->first == id) {
+    const auto held = pins_.lower_bound({std::string(id), ""});
+    if (held != pins_.end() && held->first == id) {
       return InUse(absl::StrCat("model ", id, " cannot be deleted: ", held->second, " serves it"));
     }
     info = it->second;
-    leaving = Leaving(MakeName(kModels, id));
+    leaving = ClaimRemoval(MakeName(kModels, id));
   }
   storage::StoreBatch batch;
   batch.Delete(ModelKey(info.source, info.id));

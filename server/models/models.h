@@ -7,7 +7,7 @@
 //          for a model that comes alone.
 // Deleting a model that is served is refused: whoever serves one holds it, whoever deletes the
 //          models of a source claims that first.
-// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Hold(), Delete(): NotFound.
+// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
 //          Delete(), ClaimRemovalOf(): FailedPrecondition, naming who holds which model.
 //          Save(), Delete(): what the Store returns; then nothing has changed.
 // Threads  safe to share; Load() before that.
@@ -65,11 +65,11 @@ class Models {
 
   // The model, and what keeps it from being deleted. `holder` names who asks, for the error that
   // says why it cannot be: "endpoints/ID".
-  struct Held {
+  struct PinnedModel {
     ModelInfo model;
     ModelClaim claim;
   };
-  absl::StatusOr<Held> Hold(absl::string_view id, absl::string_view holder);
+  absl::StatusOr<PinnedModel> Pin(absl::string_view id, absl::string_view holder);
 
   // Its id is free then. Whoever has the model already may use it to the end.
   absl::Status Delete(storage::Store& store, absl::string_view id);
@@ -87,16 +87,16 @@ class Models {
   using ById = absl::btree_map<std::string, ModelInfo>;
   // The model, if it is not on its way out.
   ById::const_iterator Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `what` as in leaving_.
-  ModelClaim Leaving(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `what` as in removals_.
+  ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
   ById models_ ABSL_GUARDED_BY(mutex_);
-  absl::btree_set<std::string> claimed_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.
-  absl::btree_multiset<std::pair<std::string, std::string>> held_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);
   // "models/ID", or a source: all models of it.
-  absl::btree_set<std::string> leaving_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_set<std::string> removals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::models

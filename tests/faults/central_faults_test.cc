@@ -286,7 +286,7 @@ class CentralWorld {
 
   // With nothing open, since the file is locked.
   void CheckJournal(const ledger::Account& account) {
-    if (account.hold.reason != ledger::LedgerHold::kNone)
+    if (account.hold.reason != ledger::HoldReason::kNone)
       Violation("a crash put the ledger on hold");
     const auto file = ledger::SpendingJournal::Open(folder_ + "/journal");
     if (!file.ok()) return Violation(file.status().ToString());

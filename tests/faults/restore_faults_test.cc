@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 namespace fs = std::filesystem;
 
 constexpr int64_t kNow = 5000;
-const maintenance::UpkeepProgress kSilent = [](const std::string&) {};
+const maintenance::ProgressCallback kSilent = [](const std::string&) {};
 
 class RestoreFaultsTest : public ::testing::Test {
  protected:

@@ -59,7 +59,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  maintenance::UpkeepProgress Progress() const {
+  maintenance::ProgressCallback Progress() const {
     return [this](const std::string& what) {
       if (visible_) std::cerr << "\r\33[K" << what << std::flush;
     };
@@ -161,7 +161,7 @@ absl::StatusOr<int> Backup(const OfflineFlags& flags) {
                            storage::OpenRocksDbStore(flags.data_dir));
   COPPICE_RETURN_IF_ERROR(storage::ReadFormat(*store).status());
   const Line line;
-  const maintenance::UpkeepProgress tell = line.Progress();
+  const maintenance::ProgressCallback tell = line.Progress();
   COPPICE_ASSIGN_OR_RETURN(
       const storage::StoreBackup backup,
       store->Backup({.folder = flags.folder, .keep = flags.keep, .progress = [&](uint64_t bytes) {

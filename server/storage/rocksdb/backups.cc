@@ -48,14 +48,14 @@ StoreBackup ToBackup(const rocksdb::BackupInfo& info) {
 }
 
 // For looking only. NotFound if there is nothing to look at: opening would make the folder.
-class Reader {
+class BackupReader {
  public:
-  static absl::StatusOr<Reader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {
+  static absl::StatusOr<BackupReader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {
     std::error_code error;
     if (!fs::is_directory(fs::path(folder) / "meta", error)) {
       return absl::NotFoundError(absl::StrCat("there are no backups in ", folder));
     }
-    Reader reader;
+    BackupReader reader;
     rocksdb::BackupEngineReadOnly* engine = nullptr;
     COPPICE_RETURN_IF_ERROR(ToBackupStatus(
         rocksdb::BackupEngineReadOnly::Open(OptionsOf(folder, reader.database_),
@@ -69,7 +69,7 @@ class Reader {
   const rocksdb::BackupEngineReadOnly* operator->() const { return engine_.get(); }
 
  private:
-  Reader() = default;
+  BackupReader() = default;
 
   rocksdb::Options database_ = EngineOptions();  // has the log that the engine writes to
   std::unique_ptr<rocksdb::BackupEngineReadOnly> engine_;
@@ -122,7 +122,7 @@ absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& opt
 }
 
 absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) {
-  COPPICE_ASSIGN_OR_RETURN(const Reader reader, Reader::Open(folder));
+  COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder));
   std::vector<rocksdb::BackupInfo> infos;
   reader->GetBackupInfo(&infos);
   std::vector<StoreBackup> backups;
@@ -133,13 +133,13 @@ absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder) 
 }
 
 absl::Status VerifyBackup(const std::string& folder, uint32_t id) {
-  COPPICE_ASSIGN_OR_RETURN(const Reader reader, Reader::Open(folder));
+  COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder));
   return ToBackupStatus(reader->VerifyBackup(id, /*verify_with_checksum=*/true), folder);
 }
 
 absl::Status CopyBackup(const std::string& folder, uint32_t id, const std::string& database,
                         rocksdb::Env* env) {
-  COPPICE_ASSIGN_OR_RETURN(const Reader reader, Reader::Open(folder, env));
+  COPPICE_ASSIGN_OR_RETURN(const BackupReader reader, BackupReader::Open(folder, env));
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(database));
   return ToBackupStatus(reader->RestoreDBFromBackup(id, database, database), folder);
 }

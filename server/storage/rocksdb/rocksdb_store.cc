@@ -45,7 +45,7 @@ uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
 // How far the log was acknowledged. When it is read again after a failed write, what comes later is
 // passed over: a write whose sync failed may stand there whole, and its caller was told that it
 // failed.
-class Acknowledged final : public rocksdb::WalFilter {
+class AcknowledgedLogFilter final : public rocksdb::WalFilter {
  public:
   // Before the caller lets go of the database, so before anybody can open it again.
   void Add(const rocksdb::WriteBatch& batch) {
@@ -57,7 +57,7 @@ class Acknowledged final : public rocksdb::WalFilter {
     }
   }
 
-  const char* Name() const override { return "coppice.Acknowledged"; }
+  const char* Name() const override { return "coppice.AcknowledgedLogFilter"; }
   WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
                                      const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
                                      bool*) override {
@@ -213,7 +213,7 @@ class RocksDbStore final : public Store {
   }
 
   Mutex files_mutex_;  // held while files are copied or purged; taken before mutex_
-  mutable Acknowledged acknowledged_;
+  mutable AcknowledgedLogFilter acknowledged_;
   mutable Mutex mutex_;
   mutable Database db_ ABSL_GUARDED_BY(mutex_);  // null after a failed write
   rocksdb::Env* const env_;

@@ -356,7 +356,7 @@ TEST_F(JobsTest, WhatWasQueuedInABackupIsNotRunAgainAndItsCostStaysSpent) {
   const ledger::Account before = Ledger();
   storage::StoreBatch hold;
   hold.Put(ledger::HoldKey("d"),
-           ledger::EncodeHold({.reason = ledger::LedgerHold::kUnconfirmed, .head = before.head}));
+           ledger::EncodeHold({.reason = ledger::HoldReason::kUnconfirmed, .head = before.head}));
   ASSERT_OK(store_.Apply(hold));
   central_ = Central();
   trainer_.Let();

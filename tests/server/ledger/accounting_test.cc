@@ -283,21 +283,21 @@ TEST(CoversTest, ComparesWhatTheCompositionAddsUp) {
 }
 
 TEST(LeftTest, BasicHasEpsilonAndDeltaLeft) {
-  EXPECT_EQ(LeftOf(Basic(10, 20), {.epsilon_nanos = 3, .delta_atto = 4, .rho_pico = 5}),
-            (Left{.epsilon_nanos = 7, .delta_atto = 16}));
-  EXPECT_EQ(LeftOf(Basic(10), {.epsilon_nanos = 11}), Left());
+  EXPECT_EQ(RemainingAfter(Basic(10, 20), {.epsilon_nanos = 3, .delta_atto = 4, .rho_pico = 5}),
+            (RemainingBudget{.epsilon_nanos = 7, .delta_atto = 16}));
+  EXPECT_EQ(RemainingAfter(Basic(10), {.epsilon_nanos = 11}), RemainingBudget());
 }
 
 TEST(LeftTest, ZcdpNamesTheLargestReleaseThatFits) {
   for (const uint64_t nanos : {kEpsilon / 100, kEpsilon, 7 * kEpsilon, Budget::kMaxNanos}) {
     const BudgetCap cap = Zcdp(nanos);
     for (const uint64_t spent : {uint64_t{0}, uint64_t{1}, RhoCap(cap) / 3, RhoCap(cap) - 1}) {
-      const Left left = LeftOf(cap, {.rho_pico = spent});
+      const RemainingBudget left = RemainingAfter(cap, {.rho_pico = spent});
       EXPECT_EQ(left.rho_pico, RhoCap(cap) - spent);
       EXPECT_OK(CheckFits(cap, {.rho_pico = spent}, *CostOf({Of(left.epsilon_nanos)})));
       EXPECT_FALSE(CheckFits(cap, {.rho_pico = spent}, *CostOf({Of(left.epsilon_nanos + 1)})).ok());
     }
-    EXPECT_EQ(LeftOf(cap, {.rho_pico = RhoCap(cap)}), Left());
+    EXPECT_EQ(RemainingAfter(cap, {.rho_pico = RhoCap(cap)}), RemainingBudget());
   }
 }
 

@@ -26,7 +26,7 @@ class LedgerHoldTest : public ::testing::Test {
     head_ = ledger->Get("d")->head;
   }
 
-  void PutOnHold(LedgerHold reason) {
+  void PutOnHold(HoldReason reason) {
     storage::StoreBatch batch;
     batch.Put(HoldKey("d"), EncodeHold({.reason = reason, .unix_seconds = kNow, .head = head_}));
     ASSERT_OK(store_.Apply(batch));
@@ -37,7 +37,7 @@ class LedgerHoldTest : public ::testing::Test {
 };
 
 TEST_F(LedgerHoldTest, NothingIsReservedOrReturnedUntilTheHeadIsConfirmed) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   for (const absl::Status& refused :
        {ledger->Reserve("d", "other", Releases(1), {}), ledger->Return("d", "job", {}),
@@ -45,17 +45,17 @@ TEST_F(LedgerHoldTest, NothingIsReservedOrReturnedUntilTheHeadIsConfirmed) {
     EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition,
                                   HasSubstr("the head that was noted last")));
   }
-  EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kUnconfirmed);
+  EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
   EXPECT_EQ(ledger->Get("d")->spent.epsilon_nanos, kEpsilon);
   ASSERT_OK(ledger->Confirm("d", head_));
-  EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kNone);
+  EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kNone);
   EXPECT_OK(ledger->Reserve("d", "other", Releases(1), {}));
   EXPECT_OK(ledger->Confirm("d", head_)) << "confirming again is no error";
   EXPECT_OK(OpenLedger(store_).value()->Reserve("d", "third", Releases(1), {}));
 }
 
 TEST_F(LedgerHoldTest, NoAnswerHasTheHeadWhileTheHoldStands) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   const std::string head =
       absl::BytesToHexString({reinterpret_cast<const char*>(head_.data()), head_.size()});
@@ -76,7 +76,7 @@ TEST_F(LedgerHoldTest, NoAnswerHasTheHeadWhileTheHoldStands) {
 }
 
 TEST_F(LedgerHoldTest, AJobThatEndsMeanwhileIsSettledAndTheHeadOfBeforeStillConfirms) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   ASSERT_OK(ledger->Settle("d", "job", {}, {}));
   EXPECT_NE(ledger->Get("d")->head, head_);
@@ -86,7 +86,7 @@ TEST_F(LedgerHoldTest, AJobThatEndsMeanwhileIsSettledAndTheHeadOfBeforeStillConf
 
 TEST_F(LedgerHoldTest, AnOlderHeadAndAnUnknownOneAreRefusedInTheSameWords) {
   const Sha256Digest older = OpenLedger(store_).value()->Get("d")->entries[0].hash;
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   Sha256Digest unknown = head_;
   unknown[0] ^= 1;
@@ -99,12 +99,12 @@ TEST_F(LedgerHoldTest, AnOlderHeadAndAnUnknownOneAreRefusedInTheSameWords) {
 }
 
 TEST_F(LedgerHoldTest, ALossThatIsWrittenOffIsChargedLikeAnyOtherAndEndsTheHold) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(auto ledger, OpenLedger(store_));
   ASSERT_OK(ledger->WriteOff("d", 4 * kEpsilon, 0));
   for (int opened = 0; opened < 2; ++opened) {
     ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get("d"));
-    EXPECT_EQ(account.hold.reason, LedgerHold::kNone);
+    EXPECT_EQ(account.hold.reason, HoldReason::kNone);
     EXPECT_EQ(account.spent.epsilon_nanos, 5 * kEpsilon);
     ASSERT_THAT(account.entries, SizeIs(3));
     EXPECT_EQ(account.entries[2].kind, EntryKind::kWriteOff);
@@ -120,13 +120,13 @@ TEST_F(LedgerHoldTest, ALossThatIsWrittenOffIsChargedLikeAnyOtherAndEndsTheHold)
 }
 
 TEST_F(LedgerHoldTest, AtMostWhatIsLeftIsWrittenOff) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   ASSERT_OK(ledger->WriteOff("d", 1000 * kEpsilon, 7));
   ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get("d"));
   EXPECT_EQ(account.spent.epsilon_nanos, 10 * kEpsilon);
   EXPECT_EQ(account.spent.delta_atto, 0u);
-  EXPECT_EQ(account.left, Left());
+  EXPECT_EQ(account.left, RemainingBudget());
 }
 
 TEST_F(LedgerHoldTest, WithoutAHoldOrAnAmountNothingIsWrittenOff) {
@@ -136,11 +136,11 @@ TEST_F(LedgerHoldTest, WithoutAHoldOrAnAmountNothingIsWrittenOff) {
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not on hold")));
     EXPECT_THAT(ledger->WriteOff("none", 1, 0), StatusIs(absl::StatusCode::kNotFound, _));
   }
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->WriteOff("d", 0, 0),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no spending journal")));
-  EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kUnconfirmed);
+  EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kUnconfirmed);
 }
 
 // Squares of parts add up to less than that of the sum.
@@ -150,7 +150,7 @@ TEST_F(LedgerHoldTest, UnderZcdpALossCostsNoLessThanTheReleasesThatWereLost) {
     ASSERT_OK(ledger->OpenAccount("z", ZcdpCap(kEpsilon), {}));
   }
   storage::StoreBatch batch;
-  batch.Put(HoldKey("z"), EncodeHold({.reason = LedgerHold::kUnconfirmed}));
+  batch.Put(HoldKey("z"), EncodeHold({.reason = HoldReason::kUnconfirmed}));
   ASSERT_OK(store_.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->WriteOff("z", kEpsilon / 10, 1),
@@ -163,7 +163,7 @@ TEST_F(LedgerHoldTest, UnderZcdpALossCostsNoLessThanTheReleasesThatWereLost) {
 
 TEST_F(LedgerHoldTest, AWriteOffThatFailsIsThereWholeOrNotAtAll) {
   for (const bool kept : {false, true}) {
-    PutOnHold(LedgerHold::kUnconfirmed);
+    PutOnHold(HoldReason::kUnconfirmed);
     CrashingStore disk(store_, {.write = 0, .kept = kept});
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
     const uint64_t before = ledger->Get("d")->spent.epsilon_nanos;
@@ -175,7 +175,7 @@ TEST_F(LedgerHoldTest, AWriteOffThatFailsIsThereWholeOrNotAtAll) {
 }
 
 TEST_F(LedgerHoldTest, AClosedLedgerHasNothingLeftForGood) {
-  PutOnHold(LedgerHold::kClosed);
+  PutOnHold(HoldReason::kClosed);
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_EQ(ledger->Get("d")->left.epsilon_nanos, 0u);
   EXPECT_THAT(ledger->Reserve("d", "other", Releases(1), {}),
@@ -187,7 +187,7 @@ TEST_F(LedgerHoldTest, AClosedLedgerHasNothingLeftForGood) {
 TEST_F(LedgerHoldTest, AClosedLedgerWithoutAnyEntryKeepsItsName) {
   storage::StoreBatch batch;
   batch.DeletePrefix("ledger/d/");
-  batch.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kClosed}));
+  batch.Put(HoldKey("d"), EncodeHold({.reason = HoldReason::kClosed}));
   ASSERT_OK(store_.Apply(batch));
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(store_));
   EXPECT_THAT(ledger->Get("d")->entries, SizeIs(0));
@@ -196,7 +196,7 @@ TEST_F(LedgerHoldTest, AClosedLedgerWithoutAnyEntryKeepsItsName) {
 }
 
 TEST_F(LedgerHoldTest, AConfirmationThatFailsLeavesTheHoldAndMayBeRepeated) {
-  PutOnHold(LedgerHold::kUnconfirmed);
+  PutOnHold(HoldReason::kUnconfirmed);
   for (const bool kept : {false, true}) {
     CrashingStore disk(store_, {.write = 0, .kept = kept});
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenLedger(disk));
@@ -205,7 +205,7 @@ TEST_F(LedgerHoldTest, AConfirmationThatFailsLeavesTheHoldAndMayBeRepeated) {
     EXPECT_FALSE(ledger->Reserve("d", "other", Releases(1), {}).ok());
     EXPECT_OK(ledger->Confirm("d", head_));
     EXPECT_OK(ledger->Preview("d", Releases(1))->fits);
-    PutOnHold(LedgerHold::kUnconfirmed);
+    PutOnHold(HoldReason::kUnconfirmed);
   }
 }
 

@@ -83,7 +83,7 @@ TEST_F(LedgerJournalTest, AStoreAheadOfItIsCompletedAndNotHeld) {
     CopyStore(store_, store);
     ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(store, journal));
     EXPECT_EQ(journal.file().back(), LineOf(newest_)) << kept;
-    EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kNone);
+    EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kNone);
     EXPECT_OK(ledger->Reserve("d", "c", Releases(1), {}));
   }
 }
@@ -110,7 +110,7 @@ TEST_F(LedgerJournalTest, AStoreBehindItIsHeldWhateverHeadIsConfirmed) {
   MemoryJournal journal(journal_.file());
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, journal));
   ASSERT_OK_AND_ASSIGN(const Account account, ledger->Get("d"));
-  EXPECT_EQ(account.hold.reason, LedgerHold::kUnconfirmed);
+  EXPECT_EQ(account.hold.reason, HoldReason::kUnconfirmed);
   ASSERT_TRUE(account.hold.lost.has_value());
   EXPECT_EQ(account.hold.lost->epsilon_nanos, 2 * kEpsilon);
   for (const Sha256Digest& head : {old_head_, newest_.head}) {
@@ -157,7 +157,7 @@ TEST_F(LedgerJournalTest, WhatItKnowsIsTheLeastThatIsWrittenOff) {
   }
   MemoryJournal next(journal.file());
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, next));
-  EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kNone);
+  EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kNone);
 }
 
 TEST_F(LedgerJournalTest, AnEntryThatChargedNothingIsMissedToo) {
@@ -196,7 +196,7 @@ TEST_F(LedgerJournalTest, ANameThatOnlyTheJournalKnowsIsTakenUntilItIsFreed) {
   EXPECT_THAT(later->LostAccounts(), IsEmpty());
   EXPECT_OK(later->OpenAccount("d", BasicCap(kEpsilon), {}));
   MemoryJournal last(next.file());
-  EXPECT_EQ(OpenWith(empty, last).value()->Get("d")->hold.reason, LedgerHold::kNone);
+  EXPECT_EQ(OpenWith(empty, last).value()->Get("d")->hold.reason, HoldReason::kNone);
 }
 
 TEST_F(LedgerJournalTest, ANameOfADatasetThatSpentNothingIsFree) {
@@ -208,11 +208,11 @@ TEST_F(LedgerJournalTest, ANameOfADatasetThatSpentNothingIsFree) {
 
 TEST_F(LedgerJournalTest, AClosedLedgerStaysClosed) {
   storage::StoreBatch batch;
-  batch.Put(HoldKey("d"), EncodeHold({.reason = LedgerHold::kClosed}));
+  batch.Put(HoldKey("d"), EncodeHold({.reason = HoldReason::kClosed}));
   ASSERT_OK(old_.Apply(batch));
   MemoryJournal journal(journal_.file());
   ASSERT_OK_AND_ASSIGN(const auto ledger, OpenWith(old_, journal));
-  EXPECT_EQ(ledger->Get("d")->hold.reason, LedgerHold::kClosed);
+  EXPECT_EQ(ledger->Get("d")->hold.reason, HoldReason::kClosed);
   EXPECT_THAT(ledger->WriteOff("d", kEpsilon, 0),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("closed for good")));
 }
@@ -256,7 +256,7 @@ class LedgerJournalCrashTest : public ::testing::TestWithParam<uint32_t> {
       const absl::StatusOr<Account> account = ledger->Get(dataset);
       ASSERT_EQ(account.ok(), lines.count(dataset) == 1);
       if (!account.ok()) continue;
-      EXPECT_EQ(account->hold.reason, LedgerHold::kNone);
+      EXPECT_EQ(account->hold.reason, HoldReason::kNone);
       EXPECT_EQ(lines[dataset].back(), LineOf(*account));
     }
   }
@@ -313,7 +313,7 @@ TEST_P(LedgerJournalCrashTest, AStorePutBackToAnyStateIsChargedAllThatWasSpent) 
       ASSERT_OK_AND_ASSIGN(const Account truth, ledger->Get(dataset));
       ASSERT_OK_AND_ASSIGN(const Account before, back->Get(dataset));
       const bool lacks = before.entries.size() < truth.entries.size();
-      EXPECT_EQ(before.hold.reason == LedgerHold::kUnconfirmed, lacks);
+      EXPECT_EQ(before.hold.reason == HoldReason::kUnconfirmed, lacks);
       if (lacks) {
         ASSERT_OK(back->WriteOff(dataset, 0, 0));
       }
@@ -321,7 +321,7 @@ TEST_P(LedgerJournalCrashTest, AStorePutBackToAnyStateIsChargedAllThatWasSpent) 
       ASSERT_OK_AND_ASSIGN(const Account after, back->Get(dataset));
       EXPECT_GE(after.spent.rho_pico, truth.spent.rho_pico);
       EXPECT_GE(after.spent.epsilon_nanos, truth.spent.epsilon_nanos);
-      EXPECT_EQ(after.hold.reason, LedgerHold::kNone);
+      EXPECT_EQ(after.hold.reason, HoldReason::kNone);
     }
   }
   EXPECT_GT(held, 0);

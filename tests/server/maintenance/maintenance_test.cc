@@ -39,7 +39,7 @@ using ::testing::SizeIs;
 
 namespace fs = std::filesystem;
 
-const UpkeepProgress kSilent = [](const std::string&) {};
+const ProgressCallback kSilent = [](const std::string&) {};
 constexpr int64_t kNow = 5000;
 
 void Put(storage::Store& store, const std::string& key, const std::string& value) {
@@ -106,7 +106,7 @@ uint64_t LeftOfDataset(storage::Store& store, const std::string& dataset) {
   EXPECT_OK(ledger);
   if (!ledger.ok()) return UINT64_MAX;
   const auto account = (*ledger)->Get(dataset);
-  if (!account.ok() || account->hold.reason != ledger::LedgerHold::kNone) return 0;
+  if (!account.ok() || account->hold.reason != ledger::HoldReason::kNone) return 0;
   return account->left.epsilon_nanos;
 }
 
@@ -433,7 +433,7 @@ TEST_F(UpkeepTest, ARestoredStoreHasWhatTheBackupHadAndItsLedgersWait) {
   EXPECT_THAT(result.findings.problems, IsEmpty());
   EXPECT_THAT(CheckedIn(restored).problems, IsEmpty());
   ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(restored));
-  ASSERT_OK_AND_ASSIGN(const auto from, ReadRestored(*store));
+  ASSERT_OK_AND_ASSIGN(const auto from, ReadRestoreRecord(*store));
   EXPECT_EQ(from->backup_id, result.backup.id);
   EXPECT_EQ(from->unix_seconds, kNow);
   std::optional<models::Models> models;

@@ -116,7 +116,7 @@ TEST_F(ModelsTest, ADeletedModelIsGoneFromMemoryAndStoreAndItsIdIsFree) {
 TEST_F(ModelsTest, AModelThatIsHeldIsNotDeleted) {
   for (const char* id : {"a", "b"}) ASSERT_OK(models_.Save(store_, Info(id, "studies/s")));
   {
-    ASSERT_OK_AND_ASSIGN(const Models::Held held, models_.Hold("a", "endpoints/e"));
+    ASSERT_OK_AND_ASSIGN(const Models::PinnedModel held, models_.Pin("a", "endpoints/e"));
     EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kFailedPrecondition,
                                                       HasSubstr("endpoints/e serves it")));
     EXPECT_OK(models_.Delete(store_, "b"));
@@ -129,7 +129,7 @@ TEST_F(ModelsTest, AModelThatIsBeingDeletedIsNotHeld) {
   store_.HoldWrites();
   std::thread deleting([this] { EXPECT_OK(models_.Delete(store_, "a")); });
   store_.AwaitHeldWrite();
-  EXPECT_FALSE(models_.Hold("a", "endpoints/e").ok());
+  EXPECT_FALSE(models_.Pin("a", "endpoints/e").ok());
   EXPECT_FALSE(models_.Delete(store_, "a").ok());
   EXPECT_FALSE(models_.Claim("a").ok());
   store_.LetWrites();
@@ -141,7 +141,7 @@ TEST_F(ModelsTest, AModelThatCannotBeDeletedStays) {
   ASSERT_OK(models_.Save(store_, Info("a", "studies/s")));
   store_.FailWrites(absl::UnavailableError("no disk"));
   EXPECT_THAT(models_.Delete(store_, "a"), StatusIs(absl::StatusCode::kUnavailable, "no disk"));
-  EXPECT_OK(models_.Hold("a", "endpoints/e").status());
+  EXPECT_OK(models_.Pin("a", "endpoints/e").status());
 }
 
 TEST_F(ModelsTest, ModelThatCannotBeStoredIsNotThere) {
