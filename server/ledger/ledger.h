@@ -1,35 +1,5 @@
 // The privacy budgets of datasets: what each may cost, what its jobs were charged, every release.
-//
-// Life       a dataset's account is opened with a cap. A job's planned releases are charged in full
-//            by Reserve() before it starts, and listed as made by Settle() when it ends; a job that
-//            fails, is cancelled or vanishes while running is charged all the same. Only a job that
-//            never began may be given back, by Return(): its caller must have made durable that a
-//            job begins before it draws noise, or a crash makes one that drew look as if it had
-//            not. Nothing closes an account: a deleted dataset keeps its ledger, and its name.
-// Guarantee  what is reserved and not returned never passes the cap, whatever runs at the same time
-//            and whenever the process or the machine stops. An entry and the caller's puts in
-//            `with` are on disk together, or neither, when OK is returned. Entries are only added.
-// Planned    costs must not depend on private rows: refusing a job is public. That releases are
-//            private for the account's neighbours is for the caller to see to.
-// Chain      each entry holds the hash of the one before it, and all are verified by Open(). That
-//            finds damage and edits, but not entries missing from the end, nor a ledger rewritten
-//            from some entry on: the head hash that Get() shows stands for all entries, so an owner
-//            who noted it can tell, by looking for it among the entries' hashes.
-// Holds      a store that was restored from a backup, or mended, may lack the last entries of a
-//            ledger, and with them what was spent. Whoever does that puts every ledger on hold:
-//            nothing is reserved or returned until Confirm(), by somebody who noted the head, or
-//            WriteOff(). Until then no answer and no error has the head or any entry's hash. A
-//            ledger that was damaged is closed for good: nothing proves that any budget is left.
-// Journal    with a SpendingJournal each entry is there, on disk, before it is shown or OK is
-//            returned. Open() completes a journal that stands behind the store, as a crash between
-//            the two leaves it, and puts a ledger that stands behind the journal on hold. The name
-//            of a dataset that spent something and is in the journal alone is taken.
-// Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
-//            otherwise. After one of those nothing has changed; but what was to be written may be
-//            found, whole, with `with`, once the store works again: an entry then counts, and
-//            trying again answers AlreadyExists or FailedPrecondition. Budget may be wasted so,
-//            never overspent.
-// Threads    safe to share. One write at a time; reading does not wait for the disk.
+// docs/storage.md has the format, docs/mechanisms.md#ledger the accounting.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_H_
 #define COPPICE_SERVER_LEDGER_LEDGER_H_
@@ -38,22 +8,59 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/mutex.h"
 #include "common/tree/certificate.h"
 #include "server/ledger/account.h"
-#include "server/ledger/account_book.h"
-#include "server/ledger/accounting.h"
+#include "server/ledger/ledger_record.h"
 #include "server/ledger/spending_journal.h"
 #include "server/storage/store.h"
 
 namespace coppice::ledger {
 
+// Charges jobs for their releases, and keeps every charge.
+//
+// An account is opened with a cap. Reserve() charges a job's planned releases in full before it
+// starts; Settle() lists the releases that it made when it ends. A job that fails, is cancelled or
+// vanishes while it runs stays charged. Return() refunds a job that never began: its caller must
+// make durable that a job begins before it draws noise, or a crash makes one that drew look as if
+// it had not. Nothing closes an account: a deleted dataset keeps its ledger, and its name.
+//
+// Planned costs must not depend on private rows, because refusing a job is public. The caller sees
+// to it that releases are private for the account's neighbours.
+//
+// Each entry holds the hash of the one before it, and Open() verifies them all. That finds damage
+// and edits, but neither entries missing from the end nor a ledger rewritten from some entry on:
+// the head hash that Get() shows stands for all entries, and an owner who noted it can look for it.
+//
+// A store that was restored or repaired may lack the last entries of a ledger, and with them what
+// was spent. Such a ledger is on hold: nothing is reserved or returned until Confirm(), by somebody
+// who noted the head, or WriteOff(). Until then no answer and no error has the head or any entry's
+// hash. A ledger that was damaged is closed for good: nothing proves that any budget is left.
+//
+// With a SpendingJournal each entry is in the journal, on disk, before it is shown or OK is
+// returned. Open() completes a journal that is behind the store, as a crash between the two leaves
+// it, and puts a ledger that is behind the journal on hold. A dataset that spent something and that
+// only the journal knows keeps its name taken.
+//
+// Guarantee  what is reserved and not returned never passes the cap, whatever runs at the same time
+//            and whenever the process or the machine stops. An entry and the caller's puts in
+//            `with` are on disk together, or neither, when OK is returned. Entries are only added.
+// Errors     as stated; InvalidArgument for bad ids, caps and releases; what the Store returns
+//            otherwise. After an error of the Store nothing has changed, but the write may be
+//            found, whole, with `with`, once the store works again: the entry then counts, and
+//            trying again answers AlreadyExists or FailedPrecondition. Budget may be wasted so,
+//            never overspent.
+// Threads    safe to share. One write at a time; reading does not wait for the disk.
 class Ledger {
  public:
   // Loads and verifies every account. DataLoss names the key that does not verify. `clock` returns
@@ -61,48 +68,97 @@ class Ledger {
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(storage::Store& store,
                                                       std::function<int64_t()> clock,
                                                       SpendingJournal* journal = nullptr);
-  virtual ~Ledger() = default;
 
   // `with` holds other writes, none of them to keys of the ledger, that become durable in the same
   // atomic batch.
 
   // AlreadyExists if the dataset has or had an account, also one that only the journal knows.
-  virtual absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
-                                   storage::StoreBatch with) = 0;
+  absl::Status OpenAccount(absl::string_view dataset, const BudgetCap& cap,
+                           storage::StoreBatch with);
   // ResourceExhausted says what is left. AlreadyExists if the job has an entry. NotFound.
   // FailedPrecondition while the ledger is on hold.
-  virtual absl::Status Reserve(absl::string_view dataset, absl::string_view job,
-                               absl::Span<const Release> planned, storage::StoreBatch with) = 0;
+  absl::Status Reserve(absl::string_view dataset, absl::string_view job,
+                       absl::Span<const Release> planned, storage::StoreBatch with);
   // The charge stays what was reserved, also if `made` costs less. Internal if it costs more: then
   // nothing is written, the reservation stays, and the job's result must not be shown.
   // FailedPrecondition unless the job has a reservation that is neither settled nor returned.
-  virtual absl::Status Settle(absl::string_view dataset, absl::string_view job,
-                              absl::Span<const Release> made, storage::StoreBatch with) = 0;
-  // Only for a job that never began. FailedPrecondition as above.
-  virtual absl::Status Return(absl::string_view dataset, absl::string_view job,
-                              storage::StoreBatch with) = 0;
+  absl::Status Settle(absl::string_view dataset, absl::string_view job,
+                      absl::Span<const Release> made, storage::StoreBatch with);
+  // Only for a job that never began. FailedPrecondition as for Settle().
+  absl::Status Return(absl::string_view dataset, absl::string_view job, storage::StoreBatch with);
 
   // Ends a hold, if `head` is the head that the ledger had when it began and no journal knows more:
   // then the caller knows of no entry that is missing. FailedPrecondition otherwise, in the same
   // words for every other head, and for a closed ledger. Not an error if there is no hold.
-  virtual absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head) = 0;
+  absl::Status Confirm(absl::string_view dataset, const Sha256Digest& head);
 
   // Charges what lost entries had charged, at most what is left of the cap, and ends the hold, both
   // in one write. Two zeros stand for what the journal says, which is also the least that is taken:
   // InvalidArgument for less, or if no journal says anything. FailedPrecondition without a hold, so
   // that trying again charges nothing, and for a closed ledger.
-  virtual absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos,
-                                uint64_t delta_atto) = 0;
+  absl::Status WriteOff(absl::string_view dataset, uint64_t epsilon_nanos, uint64_t delta_atto);
 
   // The datasets that only the journal knows, and what each had spent.
-  virtual std::map<std::string, Cost> LostAccounts() const = 0;
+  std::map<std::string, Cost> LostAccounts() const;
   // Lets OpenAccount() take the name of one of them. NotFound if there is none of that name.
-  virtual absl::Status FreeName(absl::string_view dataset) = 0;
+  absl::Status FreeName(absl::string_view dataset);
 
-  virtual absl::StatusOr<Account> Get(absl::string_view dataset) const = 0;
+  absl::StatusOr<Account> Get(absl::string_view dataset) const;
   // What a job would cost. Reserves nothing.
-  virtual absl::StatusOr<Quote> Preview(absl::string_view dataset,
-                                        absl::Span<const Release> planned) const = 0;
+  absl::StatusOr<Quote> Preview(absl::string_view dataset, absl::Span<const Release> planned) const;
+
+ private:
+  Ledger(storage::Store& store, std::function<int64_t()> clock, SpendingJournal* journal,
+         AccountBooks books, Holds holds)
+      : store_(store),
+        clock_(std::move(clock)),
+        journal_(journal),
+        books_(std::move(books)),
+        holds_(std::move(holds)) {}
+
+  // Compares every book with the journal, before anything is charged.
+  absl::Status Reconcile();
+  absl::Status Reconcile(const AccountBook& book, absl::Span<const SpendingLine> lines)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_, books_mutex_);
+
+  absl::Status Add(absl::string_view dataset, LedgerEntry entry, storage::StoreBatch with);
+
+  // Null if there is none. Only a writer changes a book, so it stays as it is under writer_mutex_.
+  const AccountBook* FindBook(absl::string_view dataset) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  std::optional<Cost> FindLostAccount(absl::string_view dataset) const;
+  LedgerHold HoldOf(absl::string_view dataset) const;
+  LedgerHold HoldIn(absl::string_view dataset) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(books_mutex_);
+
+  // Makes `entry` the next of `book`, one of ours or a new one: checks it, stores it with the
+  // caller's writes, and shows it.
+  absl::Status Write(const AccountBook& book, LedgerEntry entry, storage::StoreBatch with)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  // Notes in the journal an entry that is in the store; it is shown only once the journal has it.
+  absl::Status Note(const AccountBook& book, const LedgerEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  void Show(const AccountBook& book, LedgerEntry entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  // As Note() and Show(), for a book that has its last entry already.
+  absl::Status NoteAndReplace(AccountBook book) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  // A write that failed may be found in the store once that works again, with the caller's part of
+  // it. To write another entry in its place would leave that part without its charge: so it counts.
+  absl::Status ResolveUnresolvedWrite(absl::string_view dataset)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+
+  storage::Store& store_;
+  const std::function<int64_t()> clock_;
+  SpendingJournal* const journal_ ABSL_PT_GUARDED_BY(writer_mutex_);  // null: none
+
+  Mutex writer_mutex_;  // held through a write; taken before books_mutex_
+  // Datasets whose last write failed.
+  absl::btree_set<std::string> unresolved_ ABSL_GUARDED_BY(writer_mutex_);
+  // Never held while the disk is waited for, so that reading does not wait for it. What it guards
+  // changes under both mutexes.
+  mutable Mutex books_mutex_;
+  AccountBooks books_ ABSL_GUARDED_BY(books_mutex_);
+  Holds holds_ ABSL_GUARDED_BY(books_mutex_);
+  std::map<std::string, Cost> lost_accounts_ ABSL_GUARDED_BY(books_mutex_);
 };
 
 }  // namespace coppice::ledger

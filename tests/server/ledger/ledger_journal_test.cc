@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/ledger/journal_check.h"
 #include "server/ledger/ledger_record.h"
 #include "tests/server/ledger/ledger_fixture.h"
 #include "tests/server/ledger/memory_journal.h"
