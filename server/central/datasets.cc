@@ -3,14 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "server/central/central_keys.h"
-#include "server/central/dataset_record.h"
 #include "server/central/row_block.h"
 #include "server/central/write_outcome.h"
 #include "server/models/ids.h"
@@ -19,368 +15,9 @@
 namespace coppice::central {
 namespace {
 
-struct Dataset {
-  DatasetEntry entry;
-  // A deletion failed, and may be on the disk: it has to be repeated before
-  // anything else.
-  bool deleting = false;
-  // Held by everyone who uses the dataset, beside this.
-  std::shared_ptr<const int> pin = std::make_shared<const int>(0);
-  std::weak_ptr<const Table> rows{};
-  std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
-};
-
-class StoredDatasets final : public Datasets {
- public:
-  StoredDatasets(storage::Store& store, ledger::Ledger& ledger, std::function<int64_t()> clock,
-                 const DatasetLimits& limits)
-      : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
-
-  absl::Status LoadAll() {
-    std::vector<std::pair<std::string, DatasetEntry>> unpurged;
-    COPPICE_RETURN_IF_ERROR(
-        store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
-          COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
-          const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
-          if (!ledger_.Get(id).ok()) return storage::CorruptRecord(key, "has no ledger");
-          if (entry.state == DatasetState::kDeleted && !entry.purged) {
-            unpurged.emplace_back(id, entry);
-          }
-          Show(id, std::move(entry));
-          return absl::OkStatus();
-        }));
-    // A deletion that fails again is finished at the next start; the daemon serves meanwhile.
-    for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec) override {
-    COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
-    COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
-    const std::string hash = HashRequest(spec);
-    const MutexLock change(change_mutex_);
-    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
-    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
-                             FindByRequest(spec.request_id, hash, spec.owner));
-    if (made.has_value()) return Get(*made);
-    COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
-    COPPICE_RETURN_IF_ERROR(CheckUnused(id));
-    DatasetEntry entry{.created_unix_seconds = clock_(),
-                       .schema = spec.schema,
-                       .request_id = spec.request_id,
-                       .request_hash = hash,
-                       .owner = spec.owner};
-    storage::StoreBatch batch;
-    batch.Put(DatasetKey(id), EncodeDataset(entry));
-    const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
-    if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
-    COPPICE_RETURN_IF_ERROR(opened);
-    Show(id, std::move(entry));
-    return Get(id);
-  }
-
-  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
-                                     const v1::RowBlock& block, bool complete) override {
-    // Checked before the lock is taken: the schema never changes.
-    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, EntryOf(id));
-    COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
-    if (rows == 0 && !complete) {
-      return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
-    }
-    const MutexLock change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
-    COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
-    if (entry.state == DatasetState::kReady) {
-      if (rows == 0) return Get(id);
-      return absl::FailedPreconditionError(
-          absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
-    }
-    storage::StoreBatch batch;
-    if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, entry, batch));
-    if (complete) entry.state = DatasetState::kReady;
-    batch.Put(DatasetKey(id), EncodeDataset(entry));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), std::move(entry));
-    return Get(id);
-  }
-
-  absl::StatusOr<DatasetInfo> Get(absl::string_view id) const override {
-    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
-    COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id));
-    return DatasetInfo{.id = std::string(id),
-                       .state = entry.state,
-                       .created_unix_seconds = entry.created_unix_seconds,
-                       .schema = entry.schema,
-                       .rows = entry.rows,
-                       .account = std::move(account),
-                       .owner = entry.owner};
-  }
-
-  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const override {
-    if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
-    const absl::StatusOr<DatasetEntry> entry = EntryOf(id);
-    return entry.ok() && caller.MaySee(entry->owner) ? absl::OkStatus() : NoDataset(id);
-  }
-
-  std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const override {
-    std::vector<std::string> ids;
-    {
-      const MutexLock lock(mutex_);
-      for (auto it = datasets_.upper_bound(page.after);
-           it != datasets_.end() && ids.size() < PageSize(page); ++it) {
-        if (caller.MaySee(it->second.entry.owner)) ids.push_back(it->first);
-      }
-    }
-    std::vector<DatasetInfo> infos;
-    for (const std::string& id : ids) {
-      absl::StatusOr<DatasetInfo> info = Get(id);
-      if (info.ok()) infos.push_back(*std::move(info));
-    }
-    return infos;
-  }
-
-  absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
-                                            const Sha256Digest& head) override {
-    COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
-    COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
-    return Get(id);
-  }
-
-  absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
-                                             uint64_t delta_atto) override {
-    COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
-    COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
-    return Get(id);
-  }
-
-  absl::Status FreeName(absl::string_view id) override { return ledger_.FreeName(id); }
-
-  absl::Status Delete(absl::string_view id) override {
-    if (absl::IsNotFound(EntryOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
-    COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
-    if (gone.purged) return absl::OkStatus();
-    return EndDeletion(id, gone);
-  }
-
-  absl::StatusOr<DatasetUse> Use(absl::string_view id) override {
-    COPPICE_ASSIGN_OR_RETURN(const ledger::Account account, ledger_.Get(id));
-    const MutexLock lock(mutex_);
-    const auto it = datasets_.find(id);
-    if (it == datasets_.end()) return NoDataset(id);
-    const Dataset& dataset = it->second;
-    COPPICE_RETURN_IF_ERROR(CheckThere(id, dataset));
-    if (dataset.entry.state == DatasetState::kUploading) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
-    }
-    return DatasetUse{
-        .schema = dataset.entry.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
-  }
-
-  absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) override {
-    std::shared_ptr<Mutex> loading;
-    DatasetEntry entry;
-    {
-      const MutexLock lock(mutex_);
-      const auto it = datasets_.find(id);
-      if (it == datasets_.end()) return NoDataset(id);
-      loading = it->second.loading;
-      entry = it->second.entry;
-    }
-    // The first of several jobs reads, the others wait for it.
-    const MutexLock reading(*loading);
-    {
-      const MutexLock lock(mutex_);
-      if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
-    }
-    COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
-    const auto rows = std::make_shared<const Table>(std::move(table));
-    const MutexLock lock(mutex_);
-    datasets_.find(id)->second.rows = rows;
-    return rows;
-  }
-
- private:
-  // A dataset whose creation failed, and may be on the disk.
-  struct UnresolvedCreation {
-    std::string id;
-    ledger::BudgetCap cap;
-  };
-
-  static absl::Status NoDataset(absl::string_view id) {
-    return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
-  }
-
-  static absl::Status CheckThere(absl::string_view id, const Dataset& dataset) {
-    if (dataset.entry.state == DatasetState::kDeleted) {
-      return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
-    }
-    if (dataset.deleting) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the dataset ", id, " is being deleted: delete it again"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const {
-    const MutexLock lock(mutex_);
-    const auto it = datasets_.find(id);
-    if (it == datasets_.end()) return NoDataset(id);
-    return it->second.entry;
-  }
-
-  void Show(const std::string& id, DatasetEntry entry) {
-    const MutexLock lock(mutex_);
-    made_by_[entry.request_id] = id;
-    datasets_[id].entry = std::move(entry);
-  }
-
-  absl::StatusOr<std::optional<std::string>> FindByRequest(const std::string& request_id,
-                                                           const std::string& hash,
-                                                           const std::string& owner) const {
-    const MutexLock lock(mutex_);
-    const auto made = made_by_.find(request_id);
-    if (made == made_by_.end()) return std::nullopt;
-    const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
-    if (entry.owner != owner) {
-      return absl::AlreadyExistsError("request_id: is taken; choose another");
-    }
-    if (entry.state == DatasetState::kDeleted) {
-      return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
-                                                   " that it made was deleted; choose another"));
-    }
-    if (entry.request_hash != hash) {
-      return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
-                                                   " from another request; choose another"));
-    }
-    return made->second;
-  }
-
-  absl::Status CheckUnused(const std::string& id) const {
-    const MutexLock lock(mutex_);
-    const auto it = datasets_.find(id);
-    if (it == datasets_.end()) return absl::OkStatus();
-    return absl::AlreadyExistsError(
-        it->second.entry.state == DatasetState::kDeleted
-            ? absl::StrCat("dataset_id: the dataset ", id,
-                           " was deleted, and ids are never used again")
-            : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
-  }
-
-  // A creation that failed may be found in the store once that works again: it
-  // then counts.
-  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
-    while (!unresolved_creations_.empty()) {
-      const UnresolvedCreation& creation = unresolved_creations_.back();
-      const std::string key = DatasetKey(creation.id);
-      COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
-      if (bytes.has_value()) {
-        // The account came with it, so this opens none; it makes the ledger
-        // look.
-        const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
-        if (!absl::IsAlreadyExists(opened)) return opened;
-        COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
-        Show(creation.id, std::move(entry));
-      }
-      unresolved_creations_.pop_back();
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
-                          uint64_t first_row) const {
-    {
-      const MutexLock lock(mutex_);
-      COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
-    }
-    if (first_row == entry.rows) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
-                                                      entry.rows, " rows, not ", first_row,
-                                                      "; go on from there"));
-  }
-
-  absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
-                        DatasetEntry& entry, storage::StoreBatch& batch) const {
-    std::string bytes = block.SerializeAsString();
-    if (entry.rows + rows > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
-      return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
-                                                " rows and ", limits_.bytes, " bytes"));
-    }
-    entry.rows += rows;
-    entry.bytes += bytes.size();
-    batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
-    return absl::OkStatus();
-  }
-
-  // Deletes the rows from the store, though not yet from its files.
-  absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id) {
-    const MutexLock change(change_mutex_);
-    COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
-    if (entry.state == DatasetState::kDeleted) return entry;
-    {
-      const MutexLock lock(mutex_);
-      Dataset& dataset = datasets_.find(id)->second;
-      if (dataset.pin.use_count() > 1) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("jobs on the dataset ", id,
-                         " are queued or running: cancel them, or wait until "
-                         "they have ended"));
-      }
-      dataset.deleting = true;
-    }
-    entry.state = DatasetState::kDeleted;
-    entry.rows = entry.chunks = entry.bytes = 0;
-    storage::StoreBatch batch;
-    batch.DeletePrefix(ChunkPrefix(id));
-    batch.Put(DatasetKey(id), EncodeDataset(entry));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), entry);
-    return entry;
-  }
-
-  // The rows of a dataset whose record is lost: nobody can use them, or make
-  // another of its name. Written anew each time, so that one that was cut short
-  // is ended by another.
-  absl::Status RemoveOrphans(absl::string_view id) {
-    {
-      const MutexLock change(change_mutex_);
-      COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
-      if (EntryOf(id).ok()) {
-        return absl::UnavailableError(
-            absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
-      }
-      storage::StoreBatch batch;
-      batch.DeletePrefix(ChunkPrefix(id));
-      COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    }
-    return store_.Purge(ChunkPrefix(id));
-  }
-
-  // May take a while: other datasets go on meanwhile.
-  absl::Status EndDeletion(absl::string_view id, DatasetEntry entry) {
-    COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
-    entry.purged = true;
-    const MutexLock change(change_mutex_);
-    storage::StoreBatch batch;
-    batch.Put(DatasetKey(id), EncodeDataset(entry));
-    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-    Show(std::string(id), std::move(entry));
-    return absl::OkStatus();
-  }
-
-  storage::Store& store_;
-  ledger::Ledger& ledger_;
-  const std::function<int64_t()> clock_;
-  const DatasetLimits limits_;
-
-  Mutex change_mutex_;  // held through whatever is written; taken before mutex_
-  std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(change_mutex_);
-  // Never held while the disk is waited for.
-  mutable Mutex mutex_;
-  absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
-  // Request id to id.
-  absl::flat_hash_map<std::string, std::string> made_by_ ABSL_GUARDED_BY(mutex_);
-};
+absl::Status NoDataset(absl::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no dataset ", id));
+}
 
 }  // namespace
 
@@ -388,9 +25,323 @@ absl::StatusOr<std::unique_ptr<Datasets>> Datasets::Open(storage::Store& store,
                                                          ledger::Ledger& ledger,
                                                          std::function<int64_t()> clock,
                                                          const DatasetLimits& limits) {
-  auto datasets = std::make_unique<StoredDatasets>(store, ledger, std::move(clock), limits);
+  std::unique_ptr<Datasets> datasets(new Datasets(store, ledger, std::move(clock), limits));
   COPPICE_RETURN_IF_ERROR(datasets->LoadAll());
   return datasets;
+}
+
+absl::Status Datasets::LoadAll() {
+  std::vector<std::pair<std::string, DatasetEntry>> unpurged;
+  COPPICE_RETURN_IF_ERROR(
+      store_.Scan(kDatasetPrefix, [&](absl::string_view key, absl::string_view bytes) {
+        COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, bytes));
+        const std::string id(absl::StripSuffix(absl::StripPrefix(key, kDatasetPrefix), "/"));
+        if (!ledger_.Get(id).ok()) return storage::CorruptRecord(key, "has no ledger");
+        if (entry.state == DatasetState::kDeleted && !entry.purged) {
+          unpurged.emplace_back(id, entry);
+        }
+        Show(id, std::move(entry));
+        return absl::OkStatus();
+      }));
+  // A deletion that fails again is finished at the next start; the daemon serves meanwhile.
+  for (const auto& [id, entry] : unpurged) EndDeletion(id, entry).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
+  COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
+  COPPICE_RETURN_IF_ERROR(models::CheckNewId("dataset_id", spec.id));
+  const std::string hash = HashRequest(spec);
+  const MutexLock change(change_mutex_);
+  COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> made,
+                           FindByRequest(spec.request_id, hash, spec.owner));
+  if (made.has_value()) return Get(*made);
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
+  COPPICE_RETURN_IF_ERROR(CheckUnused(id));
+  DatasetEntry entry{.created_unix_seconds = clock_(),
+                     .schema = spec.schema,
+                     .request_id = spec.request_id,
+                     .request_hash = hash,
+                     .owner = spec.owner};
+  storage::StoreBatch batch;
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  const absl::Status opened = ledger_.OpenAccount(id, spec.cap, std::move(batch));
+  if (WriteOutcomeUnknown(opened)) unresolved_creations_.push_back({.id = id, .cap = spec.cap});
+  COPPICE_RETURN_IF_ERROR(opened);
+  Show(id, std::move(entry));
+  return Get(id);
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
+                                             const v1::RowBlock& block, bool complete) {
+  // Checked before the lock is taken: the schema never changes.
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, EntryOf(id));
+  COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
+  if (rows == 0 && !complete) {
+    return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
+  }
+  const MutexLock change(change_mutex_);
+  COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
+  COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
+  if (entry.state == DatasetState::kReady) {
+    if (rows == 0) return Get(id);
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
+  }
+  storage::StoreBatch batch;
+  if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, entry, batch));
+  if (complete) entry.state = DatasetState::kReady;
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), std::move(entry));
+  return Get(id);
+}
+
+absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
+  COPPICE_ASSIGN_OR_RETURN(ledger::Account account, ledger_.Get(id));
+  return DatasetInfo{.id = std::string(id),
+                     .state = entry.state,
+                     .created_unix_seconds = entry.created_unix_seconds,
+                     .schema = entry.schema,
+                     .rows = entry.rows,
+                     .account = std::move(account),
+                     .owner = entry.owner};
+}
+
+absl::Status Datasets::CheckVisible(absl::string_view id, const Caller& caller) const {
+  if (caller.is_admin) return absl::OkStatus();  // who also deletes what has no record
+  const absl::StatusOr<DatasetEntry> entry = EntryOf(id);
+  return entry.ok() && caller.MaySee(entry->owner) ? absl::OkStatus() : NoDataset(id);
+}
+
+std::vector<DatasetInfo> Datasets::List(const Page& page, const Caller& caller) const {
+  std::vector<std::string> ids;
+  {
+    const MutexLock lock(mutex_);
+    for (auto it = datasets_.upper_bound(page.after);
+         it != datasets_.end() && ids.size() < PageSize(page); ++it) {
+      if (caller.MaySee(it->second.entry.owner)) ids.push_back(it->first);
+    }
+  }
+  std::vector<DatasetInfo> infos;
+  for (const std::string& id : ids) {
+    absl::StatusOr<DatasetInfo> info = Get(id);
+    if (info.ok()) infos.push_back(*std::move(info));
+  }
+  return infos;
+}
+
+absl::StatusOr<DatasetInfo> Datasets::ConfirmLedger(absl::string_view id,
+                                                    const Sha256Digest& head) {
+  COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
+  COPPICE_RETURN_IF_ERROR(ledger_.Confirm(id, head));
+  return Get(id);
+}
+
+absl::StatusOr<DatasetInfo> Datasets::WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
+                                                     uint64_t delta_atto) {
+  COPPICE_RETURN_IF_ERROR(EntryOf(id).status());
+  COPPICE_RETURN_IF_ERROR(ledger_.WriteOff(id, epsilon_nanos, delta_atto));
+  return Get(id);
+}
+
+absl::Status Datasets::FreeName(absl::string_view id) { return ledger_.FreeName(id); }
+
+absl::Status Datasets::Delete(absl::string_view id) {
+  if (absl::IsNotFound(EntryOf(id).status()) && ledger_.Get(id).ok()) return RemoveOrphans(id);
+  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry gone, RemoveRows(id));
+  if (gone.purged) return absl::OkStatus();
+  return EndDeletion(id, gone);
+}
+
+absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
+  COPPICE_ASSIGN_OR_RETURN(const ledger::Account account, ledger_.Get(id));
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  const Dataset& dataset = it->second;
+  COPPICE_RETURN_IF_ERROR(CheckThere(id, dataset));
+  if (dataset.entry.state == DatasetState::kUploading) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
+  }
+  return DatasetUse{
+      .schema = dataset.entry.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id) {
+  std::shared_ptr<Mutex> loading;
+  DatasetEntry entry;
+  {
+    const MutexLock lock(mutex_);
+    const auto it = datasets_.find(id);
+    if (it == datasets_.end()) return NoDataset(id);
+    loading = it->second.loading;
+    entry = it->second.entry;
+  }
+  // The first of several jobs reads, the others wait for it.
+  const MutexLock reading(*loading);
+  {
+    const MutexLock lock(mutex_);
+    if (auto rows = datasets_.find(id)->second.rows.lock()) return rows;
+  }
+  COPPICE_ASSIGN_OR_RETURN(Table table, ReadRows(store_, id, entry));
+  const auto rows = std::make_shared<const Table>(std::move(table));
+  const MutexLock lock(mutex_);
+  datasets_.find(id)->second.rows = rows;
+  return rows;
+}
+
+absl::Status Datasets::CheckThere(absl::string_view id, const Dataset& dataset) {
+  if (dataset.entry.state == DatasetState::kDeleted) {
+    return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
+  }
+  if (dataset.deleting) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the dataset ", id, " is being deleted: delete it again"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetEntry> Datasets::EntryOf(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  return it->second.entry;
+}
+
+void Datasets::Show(const std::string& id, DatasetEntry entry) {
+  const MutexLock lock(mutex_);
+  ids_by_request_[entry.request_id] = id;
+  datasets_[id].entry = std::move(entry);
+}
+
+absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const std::string& request_id,
+                                                                   const std::string& hash,
+                                                                   const std::string& owner) const {
+  const MutexLock lock(mutex_);
+  const auto made = ids_by_request_.find(request_id);
+  if (made == ids_by_request_.end()) return std::nullopt;
+  const DatasetEntry& entry = datasets_.find(made->second)->second.entry;
+  if (entry.owner != owner) {
+    return absl::AlreadyExistsError("request_id: is taken; choose another");
+  }
+  if (entry.state == DatasetState::kDeleted) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: the dataset ", made->second,
+                                                 " that it made was deleted; choose another"));
+  }
+  if (entry.request_hash != hash) {
+    return absl::AlreadyExistsError(absl::StrCat("request_id: it made the dataset ", made->second,
+                                                 " from another request; choose another"));
+  }
+  return made->second;
+}
+
+absl::Status Datasets::CheckUnused(const std::string& id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      it->second.entry.state == DatasetState::kDeleted
+          ? absl::StrCat("dataset_id: the dataset ", id,
+                         " was deleted, and ids are never used again")
+          : absl::StrCat("dataset_id: there is a dataset ", id, " already"));
+}
+
+absl::Status Datasets::ResolveUnresolvedCreations() {
+  while (!unresolved_creations_.empty()) {
+    const UnresolvedCreation& creation = unresolved_creations_.back();
+    const std::string key = DatasetKey(creation.id);
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
+    if (bytes.has_value()) {
+      // The account came with it, so this opens none; it makes the ledger
+      // look.
+      const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
+      if (!absl::IsAlreadyExists(opened)) return opened;
+      COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
+      Show(creation.id, std::move(entry));
+    }
+    unresolved_creations_.pop_back();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Datasets::CheckPlace(absl::string_view id, const DatasetEntry& entry,
+                                  uint64_t first_row) const {
+  {
+    const MutexLock lock(mutex_);
+    COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
+  }
+  if (first_row == entry.rows) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",
+                                                    entry.rows, " rows, not ", first_row,
+                                                    "; go on from there"));
+}
+
+absl::Status Datasets::AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
+                                DatasetEntry& entry, storage::StoreBatch& batch) const {
+  std::string bytes = block.SerializeAsString();
+  if (entry.rows + rows > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
+    return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
+                                              " rows and ", limits_.bytes, " bytes"));
+  }
+  entry.rows += rows;
+  entry.bytes += bytes.size();
+  batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DatasetEntry> Datasets::RemoveRows(absl::string_view id) {
+  const MutexLock change(change_mutex_);
+  COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
+  if (entry.state == DatasetState::kDeleted) return entry;
+  {
+    const MutexLock lock(mutex_);
+    Dataset& dataset = datasets_.find(id)->second;
+    if (dataset.pin.use_count() > 1) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("jobs on the dataset ", id,
+                       " are queued or running: cancel them, or wait until "
+                       "they have ended"));
+    }
+    dataset.deleting = true;
+  }
+  entry.state = DatasetState::kDeleted;
+  entry.rows = entry.chunks = entry.bytes = 0;
+  storage::StoreBatch batch;
+  batch.DeletePrefix(ChunkPrefix(id));
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), entry);
+  return entry;
+}
+
+absl::Status Datasets::RemoveOrphans(absl::string_view id) {
+  {
+    const MutexLock change(change_mutex_);
+    COPPICE_RETURN_IF_ERROR(ResolveUnresolvedCreations());
+    if (EntryOf(id).ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("the dataset ", id, " has just been found again: delete it again"));
+    }
+    storage::StoreBatch batch;
+    batch.DeletePrefix(ChunkPrefix(id));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  }
+  return store_.Purge(ChunkPrefix(id));
+}
+
+absl::Status Datasets::EndDeletion(absl::string_view id, DatasetEntry entry) {
+  COPPICE_RETURN_IF_ERROR(store_.Purge(ChunkPrefix(id)));
+  entry.purged = true;
+  const MutexLock change(change_mutex_);
+  storage::StoreBatch batch;
+  batch.Put(DatasetKey(id), EncodeDataset(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  Show(std::string(id), std::move(entry));
+  return absl::OkStatus();
 }
 
 }  // namespace coppice::central

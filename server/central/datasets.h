@@ -1,92 +1,159 @@
 // The tables that owners entrusted to the curator: their rows on a Store, their budgets in the
 // ledger.
-//
-// States     uploading (takes rows) -> ready (can be trained on) -> deleted. One way; an id is
-//            never used again. Deleting takes the rows out of the store's files; the ledger stays.
-// Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
-//            all; every stored row fits the schema.
-// Privacy    rows and their number are private: nothing here puts them, or what follows from them,
-//            into an error but for the count, which the owner may see.
-// Owner      whoever created it, by name. To other callers but admins it is not there, in the same
-//            words as one that never was; CheckVisible() must come before whatever is done for a
-//            caller. Only that a name or request id is taken can be found out, by trying it.
-// Errors     NotFound, AlreadyExists, FailedPrecondition, OutOfRange (limits), InvalidArgument as
-//            stated; what the Store returns otherwise. Opening: DataLoss that names the record.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_CENTRAL_DATASETS_H_
 #define COPPICE_SERVER_CENTRAL_DATASETS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/caller.h"
 #include "server/central/dataset.h"
+#include "server/central/dataset_record.h"
 #include "server/ledger/ledger.h"
 #include "server/storage/store.h"
 
 namespace coppice::central {
 
-// Of one dataset.
+// The limits of one dataset.
 struct DatasetLimits {
   uint64_t rows = uint64_t{1} << 26;
-  uint64_t bytes = uint64_t{1} << 34;  // as uploaded: 8 a value
+  uint64_t bytes = uint64_t{1} << 34;  // as uploaded: 8 per value
 };
 
+// Takes rows, keeps them for training, and takes them out of the store's files again.
+//
+// A dataset is uploading (takes rows), then ready (can be trained on), then deleted, in this order
+// alone; an id is never used again. Its ledger stays when its rows are deleted.
+//
+// A dataset belongs to its creator, by name. For other callers but admins it does not exist, in the
+// words of one that never did: CheckVisible() must come before whatever is done for a caller. Only
+// that a name or request id is taken can be found out, by trying it.
+//
+// Guarantee  a block of rows is stored whole, with the new count, in one atomic batch, or not at
+//            all; every stored row fits the schema. Rows and their number are private: no error
+//            holds them, or what follows from them, but for the count, which the owner may see.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, OutOfRange (limits), InvalidArgument as
+//            stated; what the Store returns otherwise. Opening: DataLoss that names the record.
+// Threads    safe to share.
 class Datasets {
  public:
-  // `clock` returns seconds since 1970 and dates records, no more. A deletion that was cut short is
-  // ended.
+  // `clock` returns seconds since 1970 and dates records, no more. Finishes deletions that were cut
+  // short.
   static absl::StatusOr<std::unique_ptr<Datasets>> Open(storage::Store& store,
                                                         ledger::Ledger& ledger,
                                                         std::function<int64_t()> clock,
                                                         const DatasetLimits& limits = {});
-  virtual ~Datasets() = default;
 
   // AlreadyExists if the id is taken, also by a deleted dataset, or if the request id made another.
-  virtual absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec) = 0;
+  absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
 
   // Appends the rows of `block`, which may be empty if `complete` says that these were the last.
   // FailedPrecondition if `first_row` is not the number of rows there are, or if no more are taken.
   // Completing again is not an error.
-  virtual absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
-                                             const v1::RowBlock& block, bool complete) = 0;
+  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
+                                     const v1::RowBlock& block, bool complete);
 
   // NotFound unless the caller may see it.
-  virtual absl::Status CheckVisible(absl::string_view id, const Caller& caller) const = 0;
+  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
 
-  virtual absl::StatusOr<DatasetInfo> Get(absl::string_view id) const = 0;
-  // Those that the caller may see.
-  virtual std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const = 0;
+  absl::StatusOr<DatasetInfo> Get(absl::string_view id) const;
+  // The datasets that the caller may see.
+  std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const;
 
   // Ends the hold of its ledger; see Ledger::Confirm() and Ledger::WriteOff().
-  virtual absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id,
-                                                    const Sha256Digest& head) = 0;
-  virtual absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
-                                                     uint64_t delta_atto) = 0;
+  absl::StatusOr<DatasetInfo> ConfirmLedger(absl::string_view id, const Sha256Digest& head);
+  absl::StatusOr<DatasetInfo> WriteOffLedger(absl::string_view id, uint64_t epsilon_nanos,
+                                             uint64_t delta_atto);
   // See Ledger::FreeName().
-  virtual absl::Status FreeName(absl::string_view id) = 0;
+  absl::Status FreeName(absl::string_view id);
 
   // FailedPrecondition while it is in use. Deleting again is not an error. Also takes away the rows
-  // of a dataset whose record a repair has put aside, which is else not there: its ledger stays,
-  // and keeps its name.
-  virtual absl::Status Delete(absl::string_view id) = 0;
+  // of a dataset whose record a repair has put aside, which otherwise does not exist: its ledger
+  // stays, and keeps its name.
+  absl::Status Delete(absl::string_view id);
 
   // FailedPrecondition unless it is ready.
-  virtual absl::StatusOr<DatasetUse> Use(absl::string_view id) = 0;
+  absl::StatusOr<DatasetUse> Use(absl::string_view id) const;
   // The rows of a dataset that the caller uses, from the store; shared by all who hold them.
   // Memory: the table, and twice a block while it is read.
-  virtual absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id) = 0;
+  absl::StatusOr<std::shared_ptr<const Table>> Load(absl::string_view id);
+
+ private:
+  struct Dataset {
+    DatasetEntry entry;
+    // A deletion failed, and may be on the disk: it must be repeated before anything else.
+    bool deleting = false;
+    // Held by everyone who uses the dataset, besides this.
+    std::shared_ptr<const int> pin = std::make_shared<const int>(0);
+    std::weak_ptr<const Table> rows{};
+    std::shared_ptr<Mutex> loading = std::make_shared<Mutex>();  // held while rows are read
+  };
+  // A dataset whose creation failed, and may be on the disk.
+  struct UnresolvedCreation {
+    std::string id;
+    ledger::BudgetCap cap;
+  };
+
+  Datasets(storage::Store& store, ledger::Ledger& ledger, std::function<int64_t()> clock,
+           const DatasetLimits& limits)
+      : store_(store), ledger_(ledger), clock_(std::move(clock)), limits_(limits) {}
+
+  absl::Status LoadAll();
+
+  static absl::Status CheckThere(absl::string_view id, const Dataset& dataset);
+  absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
+  void Show(const std::string& id, DatasetEntry entry);
+  // The id of the dataset that request `request_id` made, none if it made none.
+  absl::StatusOr<std::optional<std::string>> FindByRequest(const std::string& request_id,
+                                                           const std::string& hash,
+                                                           const std::string& owner) const;
+  absl::Status CheckUnused(const std::string& id) const;
+  // A creation that failed may be found in the store once that works again: it then counts.
+  absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+
+  absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
+                          uint64_t first_row) const;
+  absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
+                        DatasetEntry& entry, storage::StoreBatch& batch) const;
+
+  // Deletes the rows from the store, though not yet from its files.
+  absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);
+  // Deletes the rows of a dataset whose record is lost: nobody can use them, or make another of its
+  // name. Writes the deletion anew each time, so that one that was cut short is finished by
+  // another.
+  absl::Status RemoveOrphans(absl::string_view id);
+  // Takes the rows out of the files. May take a while: other datasets go on meanwhile.
+  absl::Status EndDeletion(absl::string_view id, DatasetEntry entry);
+
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
+  const std::function<int64_t()> clock_;
+  const DatasetLimits limits_;
+
+  Mutex change_mutex_;  // held through whatever is written; taken before mutex_
+  std::vector<UnresolvedCreation> unresolved_creations_ ABSL_GUARDED_BY(change_mutex_);
+  // Never held while the disk is waited for.
+  mutable Mutex mutex_;
+  absl::btree_map<std::string, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);  // nothing is removed
+  absl::flat_hash_map<std::string, std::string> ids_by_request_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::central
