@@ -6,6 +6,7 @@
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/central/central_keys.h"
 #include "server/central/row_block.h"
@@ -62,13 +63,14 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
                       .owner = record.owner()};
 }
 
-absl::StatusOr<v1::RowBlock> ReadChunk(const storage::Store& store, absl::string_view id,
-                                       uint64_t chunk, const DatasetEntry& entry) {
+std::string EncodeChunk(const Table& rows) { return RowsToProto(rows).SerializeAsString(); }
+
+absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
+                       Table& rows) {
   const std::string key = ChunkKey(id, chunk);
-  COPPICE_ASSIGN_OR_RETURN(v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
-  const absl::Status sound = CheckRows(block, *entry.schema).status();
-  if (!sound.ok()) return storage::CorruptRecord(key, sound.message());
-  return block;
+  COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, storage::ReadRecord<v1::RowBlock>(store, key));
+  const absl::Status sound = AppendRows(block, rows);
+  return sound.ok() ? sound : storage::CorruptRecord(key, sound.message());
 }
 
 absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
@@ -76,8 +78,7 @@ absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id
   Table table(entry.schema);
   table.Reserve(entry.rows);
   for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
-    COPPICE_ASSIGN_OR_RETURN(const v1::RowBlock block, ReadChunk(store, id, chunk, entry));
-    AppendRows(block, table);
+    COPPICE_RETURN_IF_ERROR(ReadChunk(store, id, chunk, table));
   }
   if (table.num_rows() == entry.rows) return table;
   return storage::CorruptRecord(DatasetKey(id), "does not have as many rows as its chunks");

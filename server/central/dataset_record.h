@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
-#include "coppice/v1/dataset.pb.h"
 #include "server/central/dataset.h"
 #include "server/storage/store.h"
 
@@ -39,11 +39,13 @@ std::string HashRequest(const DatasetSpec& spec);
 std::string EncodeDataset(const DatasetEntry& entry);
 absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_view bytes);
 
-// Reads one chunk and checks it against the schema.
-absl::StatusOr<v1::RowBlock> ReadChunk(const storage::Store& store, absl::string_view id,
-                                       uint64_t chunk, const DatasetEntry& entry);
+// The bytes of a chunk that holds `rows`: a serialized RowBlock.
+std::string EncodeChunk(const Table& rows);
+// Reads one chunk, checks it against the schema and adds its rows to `rows`.
+absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
+                       Table& rows);
 
-// Its rows, chunk by chunk.
+// All rows of a dataset, chunk by chunk.
 absl::StatusOr<Table> ReadRows(const storage::Store& store, absl::string_view id,
                                const DatasetEntry& entry);
 

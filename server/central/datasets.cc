@@ -74,23 +74,25 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
 }
 
 absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t first_row,
-                                             const v1::RowBlock& block, bool complete) {
-  // Checked before the lock is taken: the schema never changes.
-  COPPICE_ASSIGN_OR_RETURN(const DatasetEntry seen, EntryOf(id));
-  COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckRows(block, *seen.schema));
-  if (rows == 0 && !complete) {
+                                             const Table& rows, bool complete) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, GetSchema(id));
+  if (rows.shared_schema() != schema && !(rows.schema() == *schema)) {
+    return absl::InvalidArgumentError("rows: must be of the dataset's schema");
+  }
+  COPPICE_RETURN_IF_ERROR(CheckBlockRows(rows.num_rows()));
+  if (rows.num_rows() == 0 && !complete) {
     return absl::InvalidArgumentError("rows: must not be empty unless complete is set");
   }
   const MutexLock change(change_mutex_);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
   COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
   if (entry.state == DatasetState::kReady) {
-    if (rows == 0) return Get(id);
+    if (rows.num_rows() == 0) return Get(id);
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset ", id, " is complete: it takes no more rows"));
   }
   storage::StoreBatch batch;
-  if (rows > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, block, entry, batch));
+  if (rows.num_rows() > 0) COPPICE_RETURN_IF_ERROR(AddChunk(id, rows, entry, batch));
   if (complete) entry.state = DatasetState::kReady;
   batch.Put(DatasetKey(id), EncodeDataset(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
@@ -108,6 +110,13 @@ absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id) const {
                      .rows = entry.rows,
                      .account = std::move(account),
                      .owner = entry.owner};
+}
+
+absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_view id) const {
+  const MutexLock lock(mutex_);
+  const auto it = datasets_.find(id);
+  if (it == datasets_.end()) return NoDataset(id);
+  return it->second.entry.schema;
 }
 
 absl::Status Datasets::CheckVisible(absl::string_view id, const Caller& caller) const {
@@ -280,14 +289,14 @@ absl::Status Datasets::CheckPlace(absl::string_view id, const DatasetEntry& entr
                                                     "; go on from there"));
 }
 
-absl::Status Datasets::AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
-                                DatasetEntry& entry, storage::StoreBatch& batch) const {
-  std::string bytes = block.SerializeAsString();
-  if (entry.rows + rows > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
+absl::Status Datasets::AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
+                                storage::StoreBatch& batch) const {
+  std::string bytes = EncodeChunk(rows);
+  if (entry.rows + rows.num_rows() > limits_.rows || entry.bytes + bytes.size() > limits_.bytes) {
     return absl::OutOfRangeError(absl::StrCat("rows: a dataset has at most ", limits_.rows,
                                               " rows and ", limits_.bytes, " bytes"));
   }
-  entry.rows += rows;
+  entry.rows += rows.num_rows();
   entry.bytes += bytes.size();
   batch.Put(ChunkKey(id, entry.chunks++), std::move(bytes));
   return absl::OkStatus();

@@ -4,7 +4,6 @@
 #ifndef COPPICE_SERVER_CENTRAL_DATASETS_H_
 #define COPPICE_SERVER_CENTRAL_DATASETS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,7 +22,6 @@
 #include "common/base/page.h"
 #include "common/data/table.h"
 #include "common/schema/schema.h"
-#include "coppice/v1/dataset.pb.h"
 #include "server/central/caller.h"
 #include "server/central/dataset.h"
 #include "server/central/dataset_record.h"
@@ -65,16 +63,18 @@ class Datasets {
   // AlreadyExists if the id is taken, also by a deleted dataset, or if the request id made another.
   absl::StatusOr<DatasetInfo> Create(const DatasetSpec& spec);
 
-  // Appends the rows of `block`, which may be empty if `complete` says that these were the last.
-  // FailedPrecondition if `first_row` is not the number of rows there are, or if no more are taken.
-  // Completing again is not an error.
-  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row,
-                                     const v1::RowBlock& block, bool complete);
+  // Appends `rows`, at most kMaxRowsPerBlock of the dataset's schema, which may be none if
+  // `complete` says that these were the last. FailedPrecondition if `first_row` is not the number
+  // of rows there are, or if no more are taken. Completing again is not an error.
+  absl::StatusOr<DatasetInfo> Upload(absl::string_view id, uint64_t first_row, const Table& rows,
+                                     bool complete);
 
   // NotFound unless the caller may see it.
   absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const;
+  // What its rows look like, also while it takes some. Never changes.
+  absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
   // The datasets that the caller may see.
   std::vector<DatasetInfo> List(const Page& page, const Caller& caller) const;
 
@@ -131,8 +131,8 @@ class Datasets {
 
   absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
                           uint64_t first_row) const;
-  absl::Status AddChunk(absl::string_view id, size_t rows, const v1::RowBlock& block,
-                        DatasetEntry& entry, storage::StoreBatch& batch) const;
+  absl::Status AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
+                        storage::StoreBatch& batch) const;
 
   // Deletes the rows from the store, though not yet from its files.
   absl::StatusOr<DatasetEntry> RemoveRows(absl::string_view id);

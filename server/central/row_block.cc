@@ -1,6 +1,9 @@
 #include "server/central/row_block.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
 
@@ -13,7 +16,7 @@ void CopyRow(const v1::RowBlock& block, size_t row, Row& out) {
   }
 }
 
-// One feature has a column, and all have as many values as there are rows.
+// The number of rows: each feature has a column, and each column one value per row.
 absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schema) {
   const bool regression = schema.target().has_value();
   const auto rows = static_cast<size_t>(regression ? block.targets_size() : block.labels_size());
@@ -32,10 +35,7 @@ absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schem
                       absl::StrCat("must have one value a row (", rows, "), has ",
                                    block.columns(f).values_size()));
   }
-  if (rows > kMaxRowsPerBlock) {
-    return FieldError(
-        "rows", absl::StrCat("must be at most ", kMaxRowsPerBlock, " in a block, are ", rows));
-  }
+  COPPICE_RETURN_IF_ERROR(CheckBlockRows(rows));
   return rows;
 }
 
@@ -57,30 +57,49 @@ absl::Status CheckLabel(const v1::RowBlock& block, int row, const Schema& schema
 
 }  // namespace
 
-absl::StatusOr<size_t> CheckRows(const v1::RowBlock& block, const Schema& schema) {
-  COPPICE_ASSIGN_OR_RETURN(const size_t rows, CheckShape(block, schema));
-  Row row(schema.num_features());
-  for (size_t r = 0; r < rows; ++r) {
-    CopyRow(block, r, row);
-    const absl::Status fits = schema.Validate(row);
-    if (!fits.ok()) return InField(absl::StrCat("rows: row ", r, " of the block"), fits);
-    COPPICE_RETURN_IF_ERROR(CheckLabel(block, static_cast<int>(r), schema));
-  }
+absl::Status CheckBlockRows(size_t rows) {
+  if (rows <= kMaxRowsPerBlock) return absl::OkStatus();
+  return FieldError("rows",
+                    absl::StrCat("must be at most ", kMaxRowsPerBlock, " in a block, are ", rows));
+}
+
+absl::StatusOr<Table> RowsFromProto(const v1::RowBlock& block,
+                                    std::shared_ptr<const Schema> schema) {
+  Table rows(std::move(schema));
+  COPPICE_RETURN_IF_ERROR(AppendRows(block, rows));
   return rows;
 }
 
-void AppendRows(const v1::RowBlock& block, Table& table) {
-  const bool regression = table.schema().target().has_value();
-  const int rows = regression ? block.targets_size() : block.labels_size();
-  Row row(table.schema().num_features());
-  for (int r = 0; r < rows; ++r) {
-    CopyRow(block, static_cast<size_t>(r), row);
-    if (regression) {
-      table.AppendTarget(row, block.targets(r));
+absl::Status AppendRows(const v1::RowBlock& block, Table& rows) {
+  const Schema& schema = rows.schema();
+  COPPICE_ASSIGN_OR_RETURN(const size_t added, CheckShape(block, schema));
+  if (rows.num_rows() == 0) rows.Reserve(added);
+  Row row(schema.num_features());
+  for (size_t r = 0; r < added; ++r) {
+    CopyRow(block, r, row);
+    const absl::Status fits = schema.Validate(row);
+    if (!fits.ok()) return InField(absl::StrCat("rows: row ", r, " of the block"), fits);
+    const int at = static_cast<int>(r);
+    COPPICE_RETURN_IF_ERROR(CheckLabel(block, at, schema));
+    if (schema.target().has_value()) {
+      rows.AppendTarget(row, block.targets(at));
     } else {
-      table.Append(row, block.labels(r));
+      rows.Append(row, block.labels(at));
     }
   }
+  return absl::OkStatus();
+}
+
+v1::RowBlock RowsToProto(const Table& rows) {
+  v1::RowBlock block;
+  if (rows.num_rows() == 0) return block;
+  for (size_t f = 0; f < rows.schema().num_features(); ++f) {
+    const absl::Span<const double> column = rows.column(f);
+    block.add_columns()->mutable_values()->Add(column.begin(), column.end());
+  }
+  block.mutable_labels()->Add(rows.labels().begin(), rows.labels().end());
+  block.mutable_targets()->Add(rows.targets().begin(), rows.targets().end());
+  return block;
 }
 
 }  // namespace coppice::central

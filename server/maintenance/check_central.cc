@@ -8,7 +8,6 @@
 #include "server/central/central_keys.h"
 #include "server/central/dataset_record.h"
 #include "server/central/job_record.h"
-#include "server/central/row_block.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
 
@@ -98,11 +97,10 @@ class CentralCheck {
     for (uint64_t chunk = 0; chunk < entry.chunks; ++chunk) {
       ++findings_.counts["chunk"];
       const std::string key = central::ChunkKey(id, chunk);
-      const absl::StatusOr<v1::RowBlock> block = central::ReadChunk(store_, id, chunk, entry);
-      const absl::StatusOr<size_t> there =
-          block.ok() ? central::CheckRows(*block, *entry.schema) : block.status();
-      if (!there.ok()) return DamagedRows(key, ReasonOf(there.status(), key));
-      rows += *there;
+      Table found(entry.schema);
+      const absl::Status sound = central::ReadChunk(store_, id, chunk, found);
+      if (!sound.ok()) return DamagedRows(key, ReasonOf(sound, key));
+      rows += found.num_rows();
     }
     if (rows != entry.rows)
       DamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");

@@ -1,10 +1,12 @@
 #include "server/service/upload_stream.h"
 
+#include <memory>
 #include <utility>
 
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "server/central/row_block.h"
 #include "server/service/central_messages.h"
 #include "server/service/load_limits.h"
 #include "server/service/raw_message.h"
@@ -42,9 +44,10 @@ absl::Status UploadStream::StoreRows() {
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
   if (!id.ok()) return InField("dataset", id.status());
   COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
-  COPPICE_ASSIGN_OR_RETURN(
-      const central::DatasetInfo info,
-      datasets_.Upload(*id, request.first_row(), request.rows(), request.complete()));
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets_.GetSchema(*id));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
+                           datasets_.Upload(*id, request.first_row(), rows, request.complete()));
   complete_ = request.complete();
   *stored_.mutable_dataset() = ToProto(info);
   return absl::OkStatus();

@@ -205,7 +205,7 @@ class CentralWorld {
     if (!central_.datasets->Create(SpecOf("d", kCap)).ok()) return;
     const auto info = central_.datasets->Get("d");
     if (info->rows > 0) return;
-    static_cast<void>(central_.datasets->Upload("d", 0, Block(4), /*complete=*/true));
+    static_cast<void>(UploadBlock(*central_.datasets, "d", 0, Block(4), /*complete=*/true));
   }
 
   void End() {

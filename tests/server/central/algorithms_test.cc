@@ -42,7 +42,7 @@ TEST(AlgorithmsTest, EachOneMakesAModelThatCostsWhatWasPlanned) {
       spec.schema = SchemaOf(regression);
       spec.cap.neighbours = algorithm->neighbours;
       ASSERT_OK(central.datasets->Create(spec));
-      ASSERT_OK(central.datasets->Upload(id, 0, BlockFor(regression), true));
+      ASSERT_OK(UploadBlock(*central.datasets, id, 0, BlockFor(regression), true));
       JobRequest request = RequestOf(id, kEpsilon, id);
       request.spec.algorithm = algorithm->name;
       ASSERT_OK(central.jobs->Submit(request));

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
+#include "server/central/row_block.h"
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
 #include "tests/server/central/fake_trainer.h"
@@ -49,6 +50,15 @@ inline v1::RowBlock Block(int rows) {
     block.add_labels(i % 2 == 0 ? 0 : kUnlabelled);
   }
   return block;
+}
+
+// As the service does it.
+inline absl::StatusOr<central::DatasetInfo> UploadBlock(central::Datasets& datasets,
+                                                        absl::string_view id, uint64_t first_row,
+                                                        const v1::RowBlock& block, bool complete) {
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets.GetSchema(id));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(block, schema));
+  return datasets.Upload(id, first_row, rows, complete);
 }
 
 inline central::JobRequest RequestOf(const std::string& id, uint64_t epsilon_nanos = kEpsilon,
@@ -103,7 +113,7 @@ inline absl::StatusOr<Central> OpenCentral(storage::Store& store,
 inline absl::Status MakeDataset(central::Datasets& datasets, const central::DatasetSpec& spec,
                                 int rows = 10) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(spec).status());
-  return datasets.Upload(spec.id, 0, Block(rows), /*complete=*/true).status();
+  return UploadBlock(datasets, spec.id, 0, Block(rows), /*complete=*/true).status();
 }
 
 // Keeps what it is told.

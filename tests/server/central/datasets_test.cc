@@ -75,11 +75,11 @@ TEST_F(DatasetsTest, BadRequestsNameTheField) {
 
 TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
-  ASSERT_OK(datasets().Upload("d", 0, Block(70), false));
+  ASSERT_OK(UploadBlock(datasets(), "d", 0, Block(70), false));
   Reopen();
   EXPECT_EQ(Rows("d"), 70u);
-  ASSERT_OK(datasets().Upload("d", 70, Block(30), false));
-  ASSERT_OK_AND_ASSIGN(const DatasetInfo done, datasets().Upload("d", 100, {}, true));
+  ASSERT_OK(UploadBlock(datasets(), "d", 70, Block(30), false));
+  ASSERT_OK_AND_ASSIGN(const DatasetInfo done, UploadBlock(datasets(), "d", 100, {}, true));
   EXPECT_EQ(done.state, DatasetState::kReady);
   Reopen();
   ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
@@ -89,6 +89,40 @@ TEST_F(DatasetsTest, BlocksAreAppendedInOrderAndLoadedAsOneTable) {
   EXPECT_EQ(table->value(71, 1), 1);
   EXPECT_EQ(table->label(98), 0u);
   EXPECT_EQ(table->label(99), kUnlabelled);
+}
+
+// What earlier versions wrote, and read: the uploaded message as it came.
+TEST_F(DatasetsTest, AChunkHoldsTheBytesOfTheMessage) {
+  v1::RowBlock block = Block(70);
+  block.mutable_columns(0)->set_values(3, kMissingValue);
+  block.mutable_columns(0)->set_values(4, -0.0);
+  ASSERT_OK(datasets().Create(SpecOf("classes")));
+  ASSERT_OK(UploadBlock(datasets(), "classes", 0, block, true));
+  EXPECT_EQ(**store_.Get(ChunkKey("classes", 0)), block.SerializeAsString());
+  DatasetSpec spec = SpecOf("numbers");
+  spec.schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression({Numeric("age", 0, 100)}, "price", {.min = 0, .max = 9}));
+  ASSERT_OK(datasets().Create(spec));
+  v1::RowBlock numbers;
+  numbers.add_columns()->add_values(1);
+  numbers.add_targets(8.5);
+  ASSERT_OK(UploadBlock(datasets(), "numbers", 0, numbers, true));
+  EXPECT_EQ(**store_.Get(ChunkKey("numbers", 0)), numbers.SerializeAsString());
+}
+
+TEST_F(DatasetsTest, RowsOfAnotherSchemaOrTooManyOfThemAreRefused) {
+  ASSERT_OK(datasets().Create(SpecOf("d")));
+  Table other(std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("age", 0, 99), Categorical("town", {"a", "b"})}, "label", {"no", "yes"})));
+  other.Append(Row{1, 1}, 0);
+  EXPECT_THAT(datasets().Upload("d", 0, other, false), StatusIs(kInvalid, HasSubstr("schema")));
+  Table many(CentralSchema());  // the same schema, in another place
+  for (size_t i = 0; i <= kMaxRowsPerBlock; ++i) many.Append(Row{1, 1}, 0);
+  EXPECT_THAT(datasets().Upload("d", 0, many, false), StatusIs(kInvalid, HasSubstr("65536")));
+  Table one(CentralSchema());
+  one.Append(Row{1, 1}, 0);
+  EXPECT_OK(datasets().Upload("d", 0, one, false));
+  EXPECT_EQ(Rows("d"), 1u);
 }
 
 TEST_F(DatasetsTest, WhoeverLoadsTheRowsWhileOthersHoldThemSharesThem) {
@@ -103,9 +137,9 @@ TEST_F(DatasetsTest, WhoeverLoadsTheRowsWhileOthersHoldThemSharesThem) {
 
 TEST_F(DatasetsTest, AWrongFirstRowIsRefusedAndSaysWhereToGoOn) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
-  ASSERT_OK(datasets().Upload("d", 0, Block(5), false));
+  ASSERT_OK(UploadBlock(datasets(), "d", 0, Block(5), false));
   for (const uint64_t first : {uint64_t{0}, uint64_t{4}, uint64_t{6}}) {
-    EXPECT_THAT(datasets().Upload("d", first, Block(5), false),
+    EXPECT_THAT(UploadBlock(datasets(), "d", first, Block(5), false),
                 StatusIs(kPrecondition, HasSubstr("has 5 rows")));
   }
   EXPECT_EQ(Rows("d"), 5u);
@@ -117,36 +151,37 @@ TEST_F(DatasetsTest, ABlockWithABadValueIsRefusedAndNothingOfItStored) {
   v1::RowBlock block = Block(3);
   block.mutable_columns(0)->set_values(2, 4711);
   EXPECT_THAT(
-      datasets().Upload("d", 0, block, false),
+      UploadBlock(datasets(), "d", 0, block, false),
       StatusIs(kInvalid, AllOf(HasSubstr("row 2"), HasSubstr("age"), Not(HasSubstr("4711")))));
   block = Block(3);
   block.mutable_columns(1)->set_values(0, 0.5);
-  EXPECT_THAT(datasets().Upload("d", 0, block, false), StatusIs(kInvalid, HasSubstr("town")));
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false), StatusIs(kInvalid, HasSubstr("town")));
   block = Block(3);
   block.set_labels(1, 2);
-  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false),
               StatusIs(kInvalid, HasSubstr("rows.labels[1]")));
   block = Block(3);
   block.add_labels(0);
-  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false),
               StatusIs(kInvalid, HasSubstr("rows.columns[0]")));
   block = Block(3);
   block.add_columns();
-  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false),
               StatusIs(kInvalid, HasSubstr("one a feature")));
   block = Block(3);
   block.add_targets(1);
-  EXPECT_THAT(datasets().Upload("d", 0, block, false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false),
               StatusIs(kInvalid, HasSubstr("rows.targets")));
-  EXPECT_THAT(datasets().Upload("d", 0, Block(65537), false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, Block(65537), false),
               StatusIs(kInvalid, HasSubstr("65536")));
-  EXPECT_THAT(datasets().Upload("d", 0, {}, false), StatusIs(kInvalid, HasSubstr("complete")));
+  EXPECT_THAT(UploadBlock(datasets(), "d", 0, {}, false),
+              StatusIs(kInvalid, HasSubstr("complete")));
   EXPECT_EQ(Rows("d"), 0u);
   EXPECT_EQ(store_.writes(), writes);
   // Missing values and the largest block are fine.
   block = Block(65536);
   block.mutable_columns(0)->set_values(7, kMissingValue);
-  EXPECT_OK(datasets().Upload("d", 0, block, false));
+  EXPECT_OK(UploadBlock(datasets(), "d", 0, block, false));
 }
 
 TEST_F(DatasetsTest, TargetsMustBeNumbersWithinTheirBounds) {
@@ -159,20 +194,20 @@ TEST_F(DatasetsTest, TargetsMustBeNumbersWithinTheirBounds) {
   for (const double bad : {-1.0, 9.5, std::numeric_limits<double>::quiet_NaN()}) {
     block.clear_targets();
     block.add_targets(bad);
-    EXPECT_THAT(datasets().Upload("d", 0, block, false),
+    EXPECT_THAT(UploadBlock(datasets(), "d", 0, block, false),
                 StatusIs(kInvalid, HasSubstr("rows.targets[0]")));
   }
   block.set_targets(0, 9);
-  ASSERT_OK(datasets().Upload("d", 0, block, true));
+  ASSERT_OK(UploadBlock(datasets(), "d", 0, block, true));
   ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
   EXPECT_EQ(table->target(0), 9);
 }
 
 TEST_F(DatasetsTest, ACompleteDatasetTakesNoRowsButMayBeCompletedAgain) {
   ASSERT_OK(MakeDataset(datasets(), SpecOf("d"), 3));
-  EXPECT_THAT(datasets().Upload("d", 3, Block(1), false),
+  EXPECT_THAT(UploadBlock(datasets(), "d", 3, Block(1), false),
               StatusIs(kPrecondition, HasSubstr("no more rows")));
-  EXPECT_OK(datasets().Upload("d", 3, {}, true));
+  EXPECT_OK(UploadBlock(datasets(), "d", 3, {}, true));
   EXPECT_EQ(Rows("d"), 3u);
 }
 
@@ -181,16 +216,16 @@ TEST_F(DatasetsTest, LimitsAreKept) {
   ASSERT_OK_AND_ASSIGN(const auto small,
                        Datasets::Open(store_, *ledger, [] { return int64_t{0}; }, {.rows = 10}));
   ASSERT_OK(small->Create(SpecOf("small")));
-  ASSERT_OK(small->Upload("small", 0, Block(8), false));
-  EXPECT_THAT(small->Upload("small", 8, Block(3), false),
+  ASSERT_OK(UploadBlock(*small, "small", 0, Block(8), false));
+  EXPECT_THAT(UploadBlock(*small, "small", 8, Block(3), false),
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("at most 10 rows")));
-  EXPECT_OK(small->Upload("small", 8, Block(2), true));
+  EXPECT_OK(UploadBlock(*small, "small", 8, Block(2), true));
 }
 
 TEST_F(DatasetsTest, ADatasetWithoutRowsIsOneToo) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
   EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("still takes rows")));
-  ASSERT_OK(datasets().Upload("d", 0, {}, true));
+  ASSERT_OK(UploadBlock(datasets(), "d", 0, {}, true));
   EXPECT_OK(datasets().Use("d"));
   ASSERT_OK_AND_ASSIGN(const auto table, datasets().Load("d"));
   EXPECT_EQ(table->num_rows(), 0u);
@@ -209,7 +244,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
     EXPECT_EQ(info.rows, 0u);
     EXPECT_THAT(info.account.entries, SizeIs(1));
     EXPECT_THAT(datasets().Use("d"), StatusIs(kPrecondition, HasSubstr("was deleted")));
-    EXPECT_THAT(datasets().Upload("d", 0, Block(1), false),
+    EXPECT_THAT(UploadBlock(datasets(), "d", 0, Block(1), false),
                 StatusIs(kPrecondition, HasSubstr("was deleted")));
     EXPECT_THAT(datasets().Create(SpecOf("d")),
                 StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("request_id")));
@@ -227,7 +262,7 @@ TEST_F(DatasetsTest, DeletingTakesTheRowsAndLeavesTheLedgerAndTheName) {
 // As a repair leaves it whose record was damaged.
 TEST_F(DatasetsTest, TheRowsOfADatasetWithoutARecordCanBeDeletedAndItsBudgetStaysSpent) {
   ASSERT_OK(datasets().Create(SpecOf("d")));
-  ASSERT_OK(datasets().Upload("d", 0, Block(5), /*complete=*/true));
+  ASSERT_OK(UploadBlock(datasets(), "d", 0, Block(5), /*complete=*/true));
   storage::StoreBatch quarantine;
   quarantine.Delete(DatasetKey("d"));
   ASSERT_OK(store_.Apply(quarantine));
@@ -284,12 +319,12 @@ TEST_F(DatasetsTest, AFailedDeletionIsRepeatedBeforeAnythingElse) {
 absl::Status GoOn(Datasets& datasets) {
   COPPICE_RETURN_IF_ERROR(datasets.Create(SpecOf("d")).status());
   if (datasets.Get("d")->rows == 0) {
-    COPPICE_RETURN_IF_ERROR(datasets.Upload("d", 0, Block(4), false).status());
+    COPPICE_RETURN_IF_ERROR(UploadBlock(datasets, "d", 0, Block(4), false).status());
   }
   if (datasets.Get("d")->rows == 4) {
-    COPPICE_RETURN_IF_ERROR(datasets.Upload("d", 4, Block(3), false).status());
+    COPPICE_RETURN_IF_ERROR(UploadBlock(datasets, "d", 4, Block(3), false).status());
   }
-  return datasets.Upload("d", 7, {}, true).status();
+  return UploadBlock(datasets, "d", 7, {}, true).status();
 }
 
 TEST_F(DatasetsTest, EveryWriteOfAnUploadMayFailAndTheCallerGoesOnFromTheCount) {
