@@ -55,13 +55,21 @@ struct JobPreview {
   std::vector<std::string> warnings;
 };
 
+// What is stored of a job.
+struct JobEntry {
+  JobInfo info;
+  std::vector<Release> planned{};
+  std::string request_id{};
+  std::string request_hash{};
+};
+
 // Told of a job from Watch() on. Calls come one after the other, from any thread, and must not call
 // Jobs.
 class JobWatcher {
  public:
   virtual ~JobWatcher() = default;
   virtual void OnJob(const JobInfo& job) = 0;
-  // The daemon stops: no more will come.
+  // The daemon stops: no more calls will come.
   virtual void OnStop() = 0;
 };
 

@@ -13,7 +13,7 @@ absl::Status JobBook::NoJob(absl::string_view id) {
 
 void JobBook::Add(std::shared_ptr<Job> job) {
   const MutexLock lock(mutex_);
-  made_by_[job->entry.request_id] = job;
+  jobs_by_request_[job->entry.request_id] = job;
   jobs_[job->id] = std::move(job);
 }
 
@@ -27,10 +27,10 @@ absl::StatusOr<std::shared_ptr<Job>> JobBook::Find(absl::string_view id) const {
 absl::StatusOr<std::shared_ptr<Job>> JobBook::FindByRequest(absl::string_view request_id,
                                                             absl::string_view request_hash) const {
   const MutexLock lock(mutex_);
-  const auto it = made_by_.find(request_id);
-  if (it == made_by_.end()) return nullptr;
+  const auto it = jobs_by_request_.find(request_id);
+  if (it == jobs_by_request_.end()) return nullptr;
   if (it->second->entry.request_hash == request_hash) return it->second;
-  // Not which: it may be another owner's.
+  // Does not say which job: it may be another owner's.
   return absl::AlreadyExistsError("request_id: it made a job from another request; choose another");
 }
 
@@ -63,8 +63,8 @@ void JobBook::UpdateProgress(Job& job, double done, double seconds_left, absl::D
   const MutexLock lock(mutex_);
   job.entry.info.progress = done;
   job.entry.info.seconds_left = seconds_left;
-  if (now - job.told < between) return;
-  job.told = now;
+  if (now - job.last_progress < between) return;
+  job.last_progress = now;
   NotifyWatchers(job);
 }
 

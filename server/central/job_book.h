@@ -1,7 +1,4 @@
 // Every job in memory, and who watches it.
-//
-// Order    watchers are told of a job's changes in the order in which they were made.
-// Threads  safe to share. Watchers are called under the book's lock.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
 #define COPPICE_SERVER_CENTRAL_JOB_BOOK_H_
@@ -9,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,9 +19,8 @@
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/page.h"
-#include "server/central/datasets.h"
-#include "server/central/job_record.h"
-#include "server/central/jobs.h"
+#include "server/central/dataset.h"
+#include "server/central/job.h"
 #include "server/models/models.h"
 
 namespace coppice::central {
@@ -34,18 +31,23 @@ struct Job {
   const std::string id;
   std::atomic<bool> cancel_asked{false};
 
-  // For whoever changes jobs, under a lock of theirs. Both are let go when the job ends.
+  // These three are for Jobs and what it is made of, under the lock of their changes. A job lets go
+  // of the first two when it ends.
   DatasetUse use;
   models::ModelClaim claim;
-  // Giving its cost back failed, and may be on the disk: it must not begin any more.
+  // Its refund failed, and may be on the disk: it must not begin any more.
   bool returning = false;
 
-  // The book's.
+  // The rest is the book's, under its lock.
   JobEntry entry;
-  absl::Time told = absl::InfinitePast();  // of its progress
+  absl::Time last_progress = absl::InfinitePast();  // when watchers were told of it
   std::vector<std::weak_ptr<JobWatcher>> watchers;
 };
 
+// Finds jobs by their ids and requests, and tells watchers of each change.
+//
+// Guarantee  watchers are told of a job's changes in the order in which they were made.
+// Threads    safe to share. Watchers are called under the book's lock.
 class JobBook {
  public:
   static absl::Status NoJob(absl::string_view id);
@@ -57,15 +59,15 @@ class JobBook {
   // another one than `request_hash`.
   absl::StatusOr<std::shared_ptr<Job>> FindByRequest(absl::string_view request_id,
                                                      absl::string_view request_hash) const;
-  // Those of datasets of which `is_visible`, which must not call the book, is true.
+  // The jobs on datasets for which `is_visible`, which must not call the book, is true.
   std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
                             absl::FunctionRef<bool(absl::string_view)> is_visible) const;
   JobEntry EntryOf(const Job& job) const;
   JobInfo InfoOf(const Job& job) const { return EntryOf(job).info; }
 
-  // Replaces what is known of it, and tells its watchers.
+  // Replaces what is known of the job, and tells its watchers.
   void Update(Job& job, JobInfo info);
-  // Tells them no more often than every `between`.
+  // Tells watchers no more often than every `between`.
   void UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between);
 
   absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
@@ -73,11 +75,11 @@ class JobBook {
   void StopWatchers();
 
  private:
-  static void NotifyWatchers(Job& job);
+  void NotifyWatchers(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::shared_ptr<Job>> made_by_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<Job>> jobs_by_request_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -70,7 +70,7 @@ JobInfo JobFinalizer::InfoWithoutModel(const Job& job, const absl::Status& why) 
 }
 
 absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
-                                  absl::Span<const Release> made, storage::StoreBatch batch) const {
+                                  absl::Span<const Release> made, storage::StoreBatch batch) {
   JobEntry entry = book_.EntryOf(job);
   entry.info = ended;
   batch.Put(JobKey(job.id), EncodeJob(entry));
@@ -78,7 +78,6 @@ absl::Status JobFinalizer::Settle(const Job& job, const JobInfo& ended,
                             ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
 }
 
-// An earlier try that failed may have reached the disk after all, with all of its batch.
 absl::Status JobFinalizer::OkIfAlreadyWritten(const Job& job, JobState state,
                                               const absl::Status& status) const {
   if (!absl::IsFailedPrecondition(status)) return status;

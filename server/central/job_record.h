@@ -6,7 +6,6 @@
 #define COPPICE_SERVER_CENTRAL_JOB_RECORD_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,13 +15,6 @@
 #include "server/central/job.h"
 
 namespace coppice::central {
-
-struct JobEntry {
-  JobInfo info;
-  std::vector<Release> planned{};
-  std::string request_id{};
-  std::string request_hash{};
-};
 
 // SHA-256 of all that `request` asks for, its ids included and its request id not.
 std::string HashRequest(const JobRequest& request);

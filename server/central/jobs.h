@@ -1,44 +1,28 @@
 // Training jobs: a dataset, an algorithm and a share of the budget in, a private model out.
-//
-// States     queued (charged, nothing drawn) -> running -> done, failed or cancelled. A queued job
-//            that is cancelled, or that cannot be begun, ends as cancelled, and its cost is given
-//            back. Once it runs its cost stays spent, whatever becomes of it.
-// Guarantee  a job's charge, its record and its model become durable together: the ledger never
-//            shows less than what was released, and no model is visible, or stored, without the
-//            releases that made it. A job runs at most once: that it runs is on disk before any
-//            noise is drawn, and one that was running when the daemon stopped has failed. A
-//            released model's certificate lists just what was planned, or it is not released.
-// Ledger     a job that failed or was cancelled while it ran is settled with no release: nothing
-//            of it left the daemon. It is charged all the same.
-// Store      while the store does not work a job that has ended waits for it, in memory, with its
-//            result. It is neither trained again nor shown before it is on disk.
-// Restart    queued jobs run, in the order they were made; running ones have failed.
-// Privacy    when a job began and ended, to the second, is for whoever may see the job. A model
-//            says of its job's end the day alone.
-// Load       so many jobs at a time as there are threads, each of low scheduling priority, so that
-//            predictions stay fast.
-// Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
-//            InvalidArgument as stated; what the Store returns otherwise.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_CENTRAL_JOBS_H_
 #define COPPICE_SERVER_CENTRAL_JOBS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/mutex.h"
 #include "common/base/page.h"
+#include "server/central/caller.h"
 #include "server/central/datasets.h"
 #include "server/central/job.h"
+#include "server/central/job_book.h"
+#include "server/central/job_finalizer.h"
+#include "server/central/job_runner.h"
 #include "server/ledger/ledger.h"
 #include "server/models/models.h"
 #include "server/storage/store.h"
@@ -46,12 +30,27 @@
 
 namespace coppice::central {
 
-struct JobOptions {
-  size_t threads = 1;                                         // jobs at a time; 0: none is taken
-  absl::Duration retry = absl::Seconds(1);                    // between writes that fail
-  absl::Duration between_progress = absl::Milliseconds(250);  // told to watchers
-};
-
+// Charges, queues, runs and ends training jobs.
+//
+// A job is queued (charged, nothing drawn), then running, then done, failed or cancelled. A queued
+// job that is cancelled, or that cannot be begun, ends as cancelled and is refunded. Once it runs
+// its cost stays spent, whatever becomes of it: one that failed or was cancelled while it ran is
+// settled with no release, because nothing of it left the daemon.
+//
+// After a restart queued jobs run, in the order they were made, and jobs that were running have
+// failed.
+//
+// When a job began and ended, to the second, is for callers who may see the job. A model says of
+// its job's end the day alone.
+//
+// Guarantee  a job's charge, its record and its model become durable together: the ledger never
+//            shows less than what was released, and no model is visible, or stored, without the
+//            releases that made it. A job runs at most once: that it runs is on disk before any
+//            noise is drawn. A released model's certificate lists just what was planned, or the
+//            model is not released.
+// Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
+//            InvalidArgument as stated; what the Store returns otherwise.
+// Threads    safe to share.
 class Jobs {
  public:
   // Loads what `store` holds, ends what was running, and begins what is queued. `trainers` are the
@@ -62,33 +61,68 @@ class Jobs {
       storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
       absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
       const JobOptions& options);
-  virtual ~Jobs() = default;
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
 
-  virtual std::vector<const trainers::AlgorithmInfo*> Algorithms() const = 0;
+  std::vector<const trainers::AlgorithmInfo*> Algorithms() const;
 
   // Spends nothing.
-  virtual absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const = 0;
+  absl::StatusOr<JobPreview> Preview(const JobSpec& spec) const;
 
   // Charges the job and queues it. Unavailable once Drain() was called.
-  virtual absl::StatusOr<JobInfo> Submit(const JobRequest& request) = 0;
+  absl::StatusOr<JobInfo> Submit(const JobRequest& request);
 
   // NotFound unless the caller may see the job's dataset.
-  virtual absl::Status CheckVisible(absl::string_view id, const Caller& caller) const = 0;
+  absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
 
-  virtual absl::StatusOr<JobInfo> Get(absl::string_view id) const = 0;
-  // Of one dataset, or of all if `dataset` is empty, as far as the caller may see.
-  virtual std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
-                                    const Caller& caller) const = 0;
+  absl::StatusOr<JobInfo> Get(absl::string_view id) const;
+  // The jobs of one dataset, or of all if `dataset` is empty, as far as the caller may see.
+  std::vector<JobInfo> List(absl::string_view dataset, const Page& page,
+                            const Caller& caller) const;
 
   // Ends a queued job; asks a running one to end soon. Not an error for one that has ended.
-  virtual absl::StatusOr<JobInfo> Cancel(absl::string_view id) = 0;
+  absl::StatusOr<JobInfo> Cancel(absl::string_view id);
 
   // Tells `watcher` of the job now, and at each change until it has ended or the watcher is gone.
-  virtual absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher) = 0;
+  absl::Status Watch(absl::string_view id, std::weak_ptr<JobWatcher> watcher);
 
   // Begins no more jobs, gives those that run until `deadline`, then leaves them, and stops the
   // watchers. What is left has failed at the next start. Idempotent.
-  virtual void Drain(absl::Time deadline) = 0;
+  void Drain(absl::Time deadline);
+
+ private:
+  Jobs(storage::Store& store, ledger::Ledger& ledger, Datasets& datasets, models::Models& models,
+       absl::Span<const trainers::Trainer* const> trainers, std::function<int64_t()> clock,
+       const JobOptions& options);
+
+  absl::Status LoadAll();
+  absl::Status EndInterrupted(JobEntry entry, absl::string_view reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  bool IsOnHold(const std::string& dataset) const;
+
+  absl::Status CheckAccepting() const;
+  absl::StatusOr<std::shared_ptr<Job>> MakeJob(const JobRequest& request, const std::string& hash);
+  // A submission that failed may be found in the store once that works again: the job is then
+  // charged, and runs.
+  absl::Status ResolveUnresolvedSubmission() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+
+  storage::Store& store_;
+  ledger::Ledger& ledger_;
+  Datasets& datasets_;
+  models::Models& models_;
+  const std::vector<const trainers::Trainer*> trainers_;
+  const std::function<int64_t()> clock_;
+  const JobOptions options_;
+
+  // Held through every change of a job's state and what is written for it; taken before the others.
+  Mutex change_mutex_;
+  // The job whose submission failed, and may be on the disk.
+  std::shared_ptr<Job> unresolved_submission_ ABSL_GUARDED_BY(change_mutex_);
+  JobBook book_;
+  JobFinalizer finalizer_ ABSL_GUARDED_BY(change_mutex_);
+  JobRunner runner_;
 };
 
 }  // namespace coppice::central

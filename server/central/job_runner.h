@@ -1,0 +1,122 @@
+// The queue of training jobs, and the threads that work on it.
+
+#ifndef COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
+#define COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "common/data/table.h"
+#include "common/schema/schema.h"
+#include "common/tree/model.h"
+#include "server/central/datasets.h"
+#include "server/central/job_book.h"
+#include "server/central/job_finalizer.h"
+#include "server/central/job_plan.h"
+#include "server/storage/store.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice::central {
+
+struct JobOptions {
+  size_t threads = 1;                                         // jobs at a time; 0: none is taken
+  absl::Duration retry = absl::Seconds(1);                    // between writes that fail
+  absl::Duration between_progress = absl::Milliseconds(250);  // told to watchers
+};
+
+// Takes jobs that are charged from queued to their end, in the order they were queued.
+//
+// As many jobs run at a time as there are threads, each of low scheduling priority, so that
+// predictions stay fast. While the store does not work a job that has ended waits for it, in
+// memory, with its result: it is neither trained again nor shown before it is on disk.
+//
+// Guarantee  that a job runs is on disk before any noise is drawn for it.
+// Threads    safe to share. Holds `change_mutex` through every change of a job's state.
+class JobRunner {
+ public:
+  // All must outlive it.
+  JobRunner(storage::Store& store, Datasets& datasets,
+            absl::Span<const trainers::Trainer* const> trainers,
+            const std::function<int64_t()>& clock, const JobOptions& options, JobBook& book,
+            JobFinalizer& finalizer, Mutex& change_mutex);
+  ~JobRunner();
+  JobRunner(const JobRunner&) = delete;
+  JobRunner& operator=(const JobRunner&) = delete;
+
+  // Starts the threads. Jobs may have been queued before.
+  void Start();
+
+  // Adds the job to the book, and queues it.
+  void Enqueue(std::shared_ptr<Job> job);
+
+  // Begins no more jobs, gives those that run until `deadline`, then leaves them.
+  void Drain(absl::Time deadline);
+  // Whether Drain() was called.
+  bool stopping() const { return stopping_; }
+
+ private:
+  // What a job works on once it has begun.
+  struct TrainingInput {
+    JobPlan plan;
+    std::shared_ptr<const Schema> schema;
+    std::shared_ptr<const Table> rows;
+  };
+
+  // What each thread does.
+  void Work();
+  // Null once no more are begun.
+  std::shared_ptr<Job> Next();
+  void Run(Job& job);
+
+  // From queued to running. Cancelled: the job has ended, and nothing is left to do. After any
+  // other error it is still queued, and may be tried again.
+  absl::Status BeginJob(Job& job, TrainingInput& work);
+  // Cancelled unless it is queued. Ends it if that was asked for and failed.
+  absl::Status CheckQueued(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Does everything that can fail before noise is drawn.
+  absl::Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
+  absl::StatusOr<Model> Train(Job& job, const TrainingInput& work);
+  // Writes what became of the job, for as long as that takes.
+  void EndJob(Job& job, absl::StatusOr<Model> trained);
+  absl::Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model,
+                        const absl::Status& why);
+  void ShowWaiting(Job& job, const absl::Status& status);
+
+  // Waits before another try. False once `flag` is set.
+  bool WaitUnless(const std::atomic<bool>& flag);
+
+  storage::Store& store_;
+  Datasets& datasets_;
+  const absl::Span<const trainers::Trainer* const> trainers_;
+  const std::function<int64_t()>& clock_;
+  const JobOptions options_;
+  JobBook& book_;
+  Mutex& change_mutex_;  // taken before queue_mutex_
+  JobFinalizer& finalizer_ ABSL_GUARDED_BY(change_mutex_);
+
+  Mutex queue_mutex_;
+  CondVar queue_changed_;
+  std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(queue_mutex_);
+  size_t active_ ABSL_GUARDED_BY(queue_mutex_) = 0;  // jobs that a thread works on
+  // Set under queue_mutex_, read without it.
+  std::atomic<bool> stopping_{false};   // no more are begun
+  std::atomic<bool> abandoned_{false};  // those that run are left
+
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace coppice::central
+
+#endif  // COPPICE_SERVER_CENTRAL_JOB_RUNNER_H_
