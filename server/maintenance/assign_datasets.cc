@@ -1,9 +1,8 @@
-#include "server/maintenance/assign_datasets.h"
-
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "server/central/central_keys.h"
 #include "server/central/dataset_record.h"
+#include "server/maintenance/maintenance.h"
 
 namespace coppice::maintenance {
 

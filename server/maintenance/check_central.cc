@@ -49,7 +49,7 @@ class CentralCheck {
          .id = dataset});
   }
 
-  // Of each ledger as far as it is sound.
+  // Reads each ledger as far as it is sound.
   void CheckLedgers() {
     progress_("ledgers");
     Visit(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {

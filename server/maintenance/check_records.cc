@@ -101,7 +101,7 @@ absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, ab
       .final_model = study->Life().final_model};
 }
 
-// Those that are sound, by their ids.
+// The sound studies, by their ids.
 using SoundStudies = std::map<std::string, curator::StudyReports>;
 
 SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& progress,

@@ -1,7 +1,7 @@
 // Reads every record of a store as the daemon would, by the daemon's own loaders, and goes on after
 // what is wrong.
 //
-// Privacy    findings hold keys and reasons, never a value.
+// Guarantee  findings hold keys and reasons, never a value.
 // Threads    one at a time; the store must not change meanwhile.
 
 #ifndef COPPICE_SERVER_MAINTENANCE_CHECK_RECORDS_H_
@@ -15,11 +15,11 @@ namespace coppice::maintenance {
 void CheckRecords(const storage::Store& store, const ProgressCallback& progress,
                   Findings& findings);
 
-// A part of it: ledgers, datasets and jobs, which must fit together.
+// A part of CheckRecords(): ledgers, datasets and jobs, which must fit together.
 void CheckCentral(const storage::Store& store, const ProgressCallback& progress,
                   Findings& findings);
 
-// For these two: visits what starts with `prefix`, and notes it if reading ends before that does.
+// For these two: visits what starts with `prefix`, and adds a problem if reading fails on the way.
 void VisitRecords(const storage::Store& store, absl::string_view prefix, Findings& findings,
                   absl::FunctionRef<void(absl::string_view key, absl::string_view value)> visit);
 

@@ -1,11 +1,10 @@
-#include "server/maintenance/check_store.h"
-
 #include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/maintenance/check_records.h"
+#include "server/maintenance/maintenance.h"
 #include "server/storage/rocksdb/database_files.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "server/storage/store_format.h"

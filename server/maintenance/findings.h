@@ -47,10 +47,10 @@ struct Findings {
   bool Has(Remedy remedy, absl::string_view id) const;
 };
 
-// Told what is being read now.
+// Called with what is being read now.
 using ProgressCallback = std::function<void(const std::string& what)>;
 
-// Of the message of a corrupt record at `key`, what is wrong with it.
+// What is wrong with the record at `key`, without what `status` says around it.
 std::string ReasonOf(const absl::Status& status, absl::string_view key);
 
 }  // namespace coppice::maintenance

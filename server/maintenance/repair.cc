@@ -1,5 +1,3 @@
-#include "server/maintenance/repair.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -16,7 +14,7 @@
 #include "server/curator/study/study_record.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
-#include "server/maintenance/check_store.h"
+#include "server/maintenance/maintenance.h"
 #include "server/maintenance/restore.h"
 #include "server/models/model_record.h"
 #include "server/storage/rocksdb/database_files.h"

@@ -40,7 +40,7 @@ std::string EncodeRestoreRecord(const storage::StoreBackup& backup, int64_t now)
   return record.SerializeAsString();
 }
 
-// What is in `data_dir`, a store that nobody knows of yet.
+// Checks and marks the store in `data_dir`, which nobody uses yet.
 absl::Status MarkRestored(const std::string& data_dir, int64_t now,
                           const ProgressCallback& progress, rocksdb::Env* env,
                           RestoreResult& result) {
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<std::string>> HoldLedgers(const storage::Store& store
         ledger::LoadHold(key, value, holds).IgnoreError();  // a check has told
         return absl::OkStatus();
       }));
-  // As far as each is sound; what is not gets closed by a repair.
+  // Each as far as it is sound; a repair closes the others.
   ledger::AccountBooks books;
   COPPICE_RETURN_IF_ERROR(
       store.Scan(ledger::kLedgerPrefix, [&](absl::string_view key, absl::string_view value) {

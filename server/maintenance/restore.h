@@ -1,10 +1,11 @@
-// `coppiced restore`: a data directory from a backup.
+// `coppiced restore`: makes a data directory from a backup.
 //
-// Whole      the store appears in its place when all of it is there. A restore that failed leaves
+// A backup does not know what was spent after it was made. So every dataset's ledger is put on
+// hold, in the batch that notes the restore: jobs are refused until an admin has confirmed its
+// head. docs/storage.md says what else an older copy forgets.
+//
+// Guarantee  the store appears in its place when all of it is there. A restore that failed leaves
 //            nothing, one that was cut short what the next one removes.
-// Ledgers    a backup does not know what was spent after it was made. So every dataset's ledger is
-//            put on hold, in the batch that notes the restoring: jobs are refused until an admin
-//            has confirmed its head. docs/storage.md says what else an older copy forgets.
 // Errors     FailedPrecondition: the data directory holds a store already, or a newer version made
 //            the backup. NotFound, DataLoss: there is no such backup, or it is damaged.
 

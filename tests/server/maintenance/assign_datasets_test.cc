@@ -1,5 +1,4 @@
-#include "server/maintenance/assign_datasets.h"
-
+#include "server/maintenance/maintenance.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/support/memory_store.h"
 

@@ -1,5 +1,7 @@
 // Checking, repairing and restoring a store that has some of everything.
 
+#include "server/maintenance/maintenance.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,8 +17,6 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/ledger/ledger_record.h"
 #include "server/maintenance/check_records.h"
-#include "server/maintenance/check_store.h"
-#include "server/maintenance/repair.h"
 #include "server/maintenance/restore.h"
 #include "server/models/endpoints.h"
 #include "server/models/model_record.h"

@@ -1,0 +1,65 @@
+// What `coppiced check`, `repair` and `assign-datasets` do to a data directory that no daemon uses.
+// restore.h has what `restore` does.
+//
+// Errors  FailedPrecondition: a daemon uses it, or a newer version made it. NotFound: there is no
+//         store. What is wrong with the store itself is a finding.
+
+#ifndef COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
+#define COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/maintenance/findings.h"
+#include "server/storage/store.h"
+
+namespace coppice::maintenance {
+
+// Verifies everything that can be verified of a data directory, and changes nothing. The folder is
+// locked meanwhile.
+absl::StatusOr<Findings> CheckStore(const std::string& data_dir, const ProgressCallback& progress);
+
+struct RepairStep {
+  std::string key;
+  std::string what;  // is done, and what is lost
+};
+
+// What RepairStore() would do, as far as can be seen now: damaged files may hide more.
+std::vector<RepairStep> PlanRepair(const Findings& findings);
+
+struct RepairResult {
+  std::vector<RepairStep> done;
+  Findings left;  // as a check finds it afterwards
+};
+
+// Makes a damaged data directory one that a daemon starts on, without inventing a report or giving
+// budget back. Copies the files as they were to `keep` first: FailedPrecondition if that exists. A
+// repair that was cut short is begun anew and comes to the same.
+//
+// A record that cannot be read or does not add up goes into quarantine, under quarantine/ and its
+// key: nothing is thrown away, and the daemon does not look there. The id of a study in quarantine
+// stays taken. A ledger that is damaged keeps its sound beginning and is closed: its dataset can be
+// deleted, and spends nothing more. A model that rests on reports that its study has lost stays,
+// and that is noted.
+//
+// Damaged files are worked on in a copy, which takes their place, whole, when it can be opened. The
+// last entries of any ledger may be lost then, so every ledger is put on hold until an admin has
+// confirmed its head.
+absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::string& keep,
+                                         int64_t now, const ProgressCallback& progress);
+
+// A part of RepairStore(), on an open store: does what `findings` ask for.
+absl::Status RepairRecords(storage::Store& store, const Findings& findings, int64_t now,
+                           std::vector<RepairStep>& done);
+
+// Gives `owner` every dataset that has none, in one batch, and returns their ids. InvalidArgument
+// without a name; DataLoss that names a record, and then changes nothing.
+absl::StatusOr<std::vector<std::string>> AssignDatasets(storage::Store& store,
+                                                        const std::string& owner);
+
+}  // namespace coppice::maintenance
+
+#endif  // COPPICE_SERVER_MAINTENANCE_MAINTENANCE_H_
