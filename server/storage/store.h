@@ -1,13 +1,4 @@
-// The embedded store that the curator needs, and no more: an ordered map of byte strings with
-// atomic, durable batches. One file an engine beside this one.
-//
-// Guarantee  Apply() is all or nothing, and when it returns OK the batch survives a crash of the
-//            process and of the machine (the log is synced). After an error nothing of the batch is
-//            visible; if the process crashes before the next Apply(), all of it may be afterwards,
-//            as with any log whose sync failed. Never a part.
-// Errors     ResourceExhausted: the disk is full. DataLoss: the store is corrupt. Unavailable:
-//            anything else from the disk; trying again may help.
-// Threads    safe to share.
+// The embedded store that the curator needs, and no more. Each engine has a folder below this one.
 
 #ifndef COPPICE_SERVER_STORAGE_STORE_H_
 #define COPPICE_SERVER_STORAGE_STORE_H_
@@ -51,7 +42,7 @@ class StoreBatch {
 
 struct BackupOptions {
   std::string folder;  // holds nothing but backups of this store; made if it is not there
-  uint32_t keep = 0;   // so many of the newest are kept, older ones removed; 0: all
+  uint32_t keep = 0;   // this many of the newest are kept, older ones removed; 0: all
   // Told of bytes written so far, now and then. False stops the backup.
   std::function<bool(uint64_t bytes)> progress{};
 };
@@ -64,6 +55,15 @@ struct StoreBackup {
   uint64_t files = 0;
 };
 
+// An ordered map of byte strings with atomic, durable batches.
+//
+// Guarantee  Apply() is all or nothing, and when it returns OK the batch survives a crash of the
+//            process and of the machine (the log is synced). After an error nothing of the batch is
+//            visible; if the process crashes before the next Apply(), all of it may be afterwards,
+//            as with any log whose sync failed. Never a part.
+// Errors     ResourceExhausted: the disk is full. DataLoss: the store is corrupt. Unavailable:
+//            anything else from the disk; trying again may help.
+// Threads    safe to share.
 class Store {
  public:
   virtual ~Store() = default;

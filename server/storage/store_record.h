@@ -1,4 +1,4 @@
-// Messages as values of a Store, for whoever keeps records in one.
+// Protobuf messages as values of a Store.
 //
 // Errors  DataLoss for a record that does not parse or is missing, naming its key. Nothing is
 //         repaired or skipped.

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A failure is one of the backup's folder, whatever it was that could not be read or written.
+// Names the backup's folder, whatever could not be read or written.
 absl::Status ToBackupStatus(const rocksdb::Status& status, const std::string& folder) {
   if (status.ok()) return absl::OkStatus();
   if (status.IsIncomplete()) return absl::CancelledError("the backup was stopped");
@@ -47,7 +47,7 @@ StoreBackup ToBackup(const rocksdb::BackupInfo& info) {
           .files = info.number_files};
 }
 
-// For looking only. NotFound if there is nothing to look at: opening would make the folder.
+// Reads backups. NotFound if there are none: opening would make the folder.
 class BackupReader {
  public:
   static absl::StatusOr<BackupReader> Open(const std::string& folder, rocksdb::Env* env = nullptr) {

@@ -1,13 +1,14 @@
 // Backups of a RocksDB store in a folder of their own: RocksDB's backup engine, incremental (files
 // that two backups have in common are kept once) and checksummed.
 //
-// Whole     a backup appears under its final name when all of it is on disk; what was cut short is
-//           removed by the next one.
-// Secret    a backup holds what the store holds, the ticket key and private rows too: the folder is
-//           made for its owner only, and one that is open to others is refused.
-// Errors    NotFound: no such backup. DataLoss: it is damaged. ResourceExhausted: the disk is full.
-//           Cancelled: progress said stop. FailedPrecondition: the folder is open to others.
-// Threads   one call at a time for one folder.
+// A backup holds what the store holds, the ticket key and private rows too: its folder is made for
+// its owner only, and one that is open to others is refused.
+//
+// Guarantee  a backup appears under its final name when all of it is on disk; the next one removes
+//            what was cut short.
+// Errors     NotFound: no such backup. DataLoss: it is damaged. ResourceExhausted: the disk is
+//            full. Cancelled: progress said stop. FailedPrecondition: the folder is open to others.
+// Threads    one call at a time for one folder.
 
 #ifndef COPPICE_SERVER_STORAGE_ROCKSDB_BACKUPS_H_
 #define COPPICE_SERVER_STORAGE_ROCKSDB_BACKUPS_H_
@@ -29,7 +30,7 @@ namespace coppice::storage {
 
 absl::StatusOr<StoreBackup> MakeBackup(rocksdb::DB& db, const BackupOptions& options);
 
-// Whole ones, oldest first; whether their files are sound is not looked at.
+// Lists whole backups, oldest first. Does not check whether their files are sound.
 absl::StatusOr<std::vector<StoreBackup>> ListBackups(const std::string& folder);
 
 // Reads every file of the backup and compares its checksum.

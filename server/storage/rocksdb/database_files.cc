@@ -17,7 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "server/storage/rocksdb/log_file.h"
 #include "server/storage/rocksdb/rocksdb_engine.h"
 
 namespace coppice::storage {
@@ -63,7 +62,7 @@ std::string StoreFolder(const std::string& data_dir) {
 
 absl::Status MakeFolder(const fs::path& folder) {
   std::error_code error;
-  // Not made first and closed after: somebody could open it in between.
+  // Made with its mode: somebody could open it before a chmod.
   if (mkdir(folder.c_str(), S_IRWXU) == 0 || fs::is_directory(folder, error)) {
     return absl::OkStatus();
   }

@@ -1,11 +1,9 @@
-// The files of a store, looked at and mended while no process uses it.
+// The files of a store, checked and salvaged while no process uses it.
 //
-// Checks     every block of a table has a checksum of RocksDB's; the log and the manifest are
-//            checked when the store is opened.
-// Log        RocksDB takes a record that is cut short at the log's end for what a crash leaves,
-//            and forgets it. A record whose length was damaged looks the same to it. It is not
-//            the same if anything sound follows: CheckLogs() tells them apart.
-// Errors     FailedPrecondition if another process uses the folder. NotFound if it holds no store.
+// Every block of a table has a checksum of RocksDB's; the log and the manifest are checked when the
+// store is opened.
+//
+// Errors  FailedPrecondition if another process uses the folder. NotFound if it holds no store.
 
 #ifndef COPPICE_SERVER_STORAGE_ROCKSDB_DATABASE_FILES_H_
 #define COPPICE_SERVER_STORAGE_ROCKSDB_DATABASE_FILES_H_
@@ -17,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace coppice::storage {
 
@@ -43,8 +42,14 @@ struct FileProblem {
 absl::StatusOr<std::vector<FileProblem>> CheckFiles(
     const std::string& database, const std::function<void(const std::string& file)>& progress);
 
-// DataLoss if a block of the table has not its checksum. OK if there is no such file.
+// DataLoss if a block of the table lacks its checksum. OK if there is no such file.
 absl::Status CheckTable(const std::string& file);
+
+// What is wrong with a log of these bytes, empty if nothing is: a record does not have its
+// checksum, or one is cut short though sound bytes follow. RocksDB cannot tell the second: it
+// forgets a record that is longer than what is left of the file, with all that follows. In its
+// strictest mode it refuses logs that a crash cut short (docs/storage.md#check).
+std::string DamageOfLog(absl::string_view bytes);
 
 // Makes the database in `database` one that opens, of what can still be read; the rest is lost.
 // What was deleted or replaced may be there again. Make a copy first.

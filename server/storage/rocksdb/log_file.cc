@@ -1,11 +1,19 @@
-#include "server/storage/rocksdb/log_file.h"
+// Reads RocksDB's write-ahead log, to tell a damaged log from one that a crash cut short.
+//
+// A log has blocks of 32 KiB, with records of CRC-32C (masked, of type and payload), length (two
+// bytes), type and payload, all little-endian. A record does not cross a block. Zeros fill up.
+//
+// Source  https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/storage/rocksdb/database_files.h"
 
 namespace coppice::storage {
 namespace {
@@ -65,7 +73,7 @@ bool SoundFollows(absl::string_view block, size_t at) {
   return false;
 }
 
-// Of the records in one block; `is_last` if the file ends in or with it.
+// What is wrong with the records in one block; `is_last` if the file ends in or with it.
 std::string DamageOfBlock(absl::string_view block, size_t offset, bool is_last) {
   size_t at = 0;
   while (at + kHeader <= block.size()) {

@@ -1,4 +1,4 @@
-// How RocksDB is set up here, and what its words become. For the files of this folder only.
+// RocksDB's options here, and its statuses as ours. For the files of this folder only.
 
 #ifndef COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
 #define COPPICE_SERVER_STORAGE_ROCKSDB_ROCKSDB_ENGINE_H_
@@ -35,7 +35,7 @@ absl::Status ToStatus(const rocksdb::Status& status, const std::string& folder);
 absl::Status ToOpenStatus(const rocksdb::Status& status, const std::string& folder);
 absl::Status FullDisk(const std::string& folder);
 
-// Keeps every other process from opening the database in a folder, for as long as it lives.
+// Keeps every other process from opening the database in a folder for as long as it lives.
 class FolderLock {
  public:
   // FailedPrecondition if another process has it open. A folder without a lock file has none.

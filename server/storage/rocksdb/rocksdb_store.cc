@@ -42,9 +42,9 @@ uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
   return sequence;
 }
 
-// How far the log was acknowledged. When it is read again after a failed write, what comes later is
-// passed over: a write whose sync failed may stand there whole, and its caller was told that it
-// failed.
+// Knows how far the log was acknowledged. When the log is read again after a failed write, it
+// passes over what comes later: a write whose sync failed may stand there whole, and its caller was
+// told that it failed.
 class AcknowledgedLogFilter final : public rocksdb::WalFilter {
  public:
   // Before the caller lets go of the database, so before anybody can open it again.
@@ -261,8 +261,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenRocksDbStore(const std::string& path,
   COPPICE_RETURN_IF_ERROR(MakeFolder(path));
   const std::string folder = StoreFolder(path);
   COPPICE_RETURN_IF_ERROR(MakePrivateFolder(folder));
-  // Else a store that lost its CURRENT file would be taken for a new one, and what is left of it
-  // removed.
+  // RocksDB would take a store that lost its CURRENT file for a new one, and remove what is left.
   COPPICE_ASSIGN_OR_RETURN(const bool holds_store, HoldsStore(folder));
   if (holds_store) COPPICE_RETURN_IF_ERROR(CheckCurrent(folder));
   COPPICE_ASSIGN_OR_RETURN(Database db,

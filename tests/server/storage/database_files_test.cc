@@ -11,7 +11,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/storage/rocksdb/log_file.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
