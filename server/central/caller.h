@@ -1,4 +1,4 @@
-// Who calls, as far as datasets and their jobs are concerned.
+// The caller of a request about datasets and jobs.
 
 #ifndef COPPICE_SERVER_CENTRAL_CALLER_H_
 #define COPPICE_SERVER_CENTRAL_CALLER_H_

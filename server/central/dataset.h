@@ -1,4 +1,4 @@
-// A dataset as its callers see it: what it is asked to be, and what there is of it.
+// A dataset as its callers see it: what it is asked to be, and what it is.
 
 #ifndef COPPICE_SERVER_CENTRAL_DATASET_H_
 #define COPPICE_SERVER_CENTRAL_DATASET_H_
@@ -35,7 +35,7 @@ struct DatasetInfo {
   std::string owner{};
 };
 
-// A dataset that can be trained on and, while this lives, not be deleted.
+// Lets a dataset be trained on, and keeps it from being deleted while this lives.
 struct DatasetUse {
   std::shared_ptr<const Schema> schema;
   Neighbours neighbours = Neighbours::kAddOrRemoveRow;

@@ -1,5 +1,5 @@
-// From what a job asks for to what it would do: the algorithm, its options, and every release that
-// it would make, with the cost. All of it follows from the schema, never from a row.
+// Turns what a job asks for into a plan: the algorithm, its options, and every release that it
+// would make, with the cost. All of it follows from the schema, never from a row.
 //
 // Errors  InvalidArgument that names the field.
 

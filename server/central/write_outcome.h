@@ -1,4 +1,4 @@
-// Whether a write that failed with `status` may have reached the disk all the same.
+// Tells whether a write that failed may have reached the disk all the same.
 
 #ifndef COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_
 #define COPPICE_SERVER_CENTRAL_WRITE_OUTCOME_H_

@@ -1,10 +1,4 @@
 // One dataset's ledger in memory: its entries in order, and what they come to.
-//
-// Guarantee  entries are only added, and only if they may come next: the cap first and once; of a
-//            job one reservation that fits the cap, then at most one end, by settling or by return.
-//            A loss is written off within the cap. So what is spent never passes the cap.
-// Errors     those of Ledger, in ledger.h.
-// Threads    one writer, who alone may call Check() while others read; see ledger.cc.
 
 #ifndef COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_
 #define COPPICE_SERVER_LEDGER_ACCOUNT_BOOK_H_
@@ -42,17 +36,22 @@ struct LedgerEntry {
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
-// What keeps a dataset's budget from being spent, and the ledger's head when that began.
-// Stable numbers: records hold them.
+// Why a dataset's budget cannot be spent. Stable numbers: records hold them.
 enum class HoldReason : uint8_t { kNone = 0, kUnconfirmed = 1, kClosed = 2 };
+// A hold on a ledger, and the ledger's head when it began.
 struct LedgerHold {
   HoldReason reason = HoldReason::kNone;
   int64_t unix_seconds = 0;
   Sha256Digest head{};  // zeros: it had no entry
-  // What the spending journal says was charged by entries that are lost; none: no journal told.
+  // What lost entries charged, by the spending journal; none: no journal knows.
   std::optional<Cost> lost{};
 };
 
+// Guarantee  entries are only added, and only if they may come next: the cap first and once; for a
+//            job one reservation that fits the cap, then at most one end, by settling or by return.
+//            A loss is written off within the cap. So what is spent never passes the cap.
+// Errors     those of Ledger, in ledger.h.
+// Threads    one writer, who alone may call Check() while others read; see ledger.h.
 class AccountBook {
  public:
   AccountBook() = default;
@@ -64,7 +63,7 @@ class AccountBook {
   const std::vector<LedgerEntry>& entries() const { return entries_; }
   // What was reserved and not returned, and what was written off.
   const Cost& spent() const { return spent_; }
-  // The same once `entry`, which Check() allowed, is added.
+  // What spent() will be once `entry`, which Check() allowed, is added.
   Cost SpentAfter(const LedgerEntry& entry) const;
   uint64_t next_sequence() const { return entries_.size(); }
   // The hash of the last entry; zeros if there is none.

@@ -5,11 +5,6 @@
 // Guarantee  costs are exact or rounded up, caps rounded down; no sum wraps around. While costs
 //            fit, all jobs together are (epsilon, delta)-DP for the cap's neighbours, each job
 //            chosen after seeing the others' results (docs/mechanisms.md#ledger).
-// Which      basic: epsilons and deltas add up. zcdp: rhos add up, which is far less for many small
-//            releases, and more for a few large ones: at (1, 1e-6) one release may have epsilon 1
-//            under basic and 0.22 under zcdp, but 200 of epsilon 0.0156 fit against 64. Advanced
-//            composition in its fully adaptive form is zcdp with the looser conversion
-//            epsilon = rho + 2 sqrt(rho ln(1/delta)), so it is not offered.
 // Threads    plain values.
 // Source     Bun, Steinke 2016 (zCDP); Canonne, Kamath, Steinke 2020, Proposition 12 (conversion);
 //            Feldman, Zrnic 2021 and Whitehouse et al. 2023 (adaptive costs under a fixed cap).
@@ -33,6 +28,12 @@ namespace coppice::ledger {
 absl::StatusOr<Neighbours> ParseNeighbours(absl::string_view name);
 
 // How the costs of jobs add up. Stable numbers: records hold them.
+//
+// Basic adds epsilons and deltas. Zero-concentrated adds rhos, which is far less for many small
+// releases and more for a few large ones: at (1, 1e-6) one release may have epsilon 1 under basic
+// and 0.22 under zcdp, but 200 of epsilon 0.0156 fit against 64. Advanced composition in its fully
+// adaptive form is zcdp with the looser conversion epsilon = rho + 2 sqrt(rho ln(1/delta)), so it
+// is not offered.
 enum class Composition : uint8_t { kBasic = 1, kZeroConcentrated = 2 };
 absl::string_view CompositionName(Composition composition);  // "basic", "zcdp"
 absl::StatusOr<Composition> ParseComposition(absl::string_view name);
@@ -60,22 +61,22 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-// One amount less another, held at 0.
+// Saturates at 0.
 inline uint64_t SaturatingSubtract(uint64_t whole, uint64_t part) {
   return whole > part ? whole - part : 0;
 }
 
-// Field by field, held at UINT64_MAX.
+// Field by field, saturating at UINT64_MAX.
 Cost Plus(const Cost& a, const Cost& b);
 // Field by field.
 Cost Max(const Cost& a, const Cost& b);
 
-// Releases of all records add up; of the parts only the most expensive counts, which may be one in
-// epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
+// Releases of all records add up; among the parts only the most expensive counts, which may be one
+// in epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
 // InvalidArgument if epsilon or delta passes 64 bits.
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
 
-// What to charge for releases that are known by their sums alone. Under zcdp they cost no more than
+// What to charge for releases of which only the sums are known. Under zcdp they cost no more than
 // one release of all their epsilon, since squares of parts add up to less than that of the whole;
 // InvalidArgument for a delta there.
 absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto);
@@ -94,7 +95,7 @@ absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more
 // Whether a job that reserved `reserved` may have made releases that cost `made`.
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made);
 
-// What may still be spent, for people.
+// What may still be spent, as people are told.
 struct RemainingBudget {
   uint64_t epsilon_nanos = 0;  // the largest single release that fits
   uint64_t delta_atto = 0;     // basic only

@@ -29,7 +29,7 @@ absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
                  : absl::OkStatus();
 }
 
-// Not the head: whoever confirms must have noted it.
+// Does not show the head: the admin who confirms must have noted it.
 absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
   if (hold.reason == HoldReason::kClosed) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -49,7 +49,7 @@ absl::Status HoldError(absl::string_view dataset, const LedgerHold& hold) {
       "confirm the head that was noted last, before that, or write off what was lost"));
 }
 
-// One text for all heads: it must not help to guess.
+// The same text for all heads: it must not help to guess.
 absl::Status WrongHeadError(absl::string_view dataset) {
   return absl::FailedPreconditionError(absl::StrCat(
       "head: the ledger of dataset \"", dataset,

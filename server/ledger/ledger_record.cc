@@ -88,7 +88,7 @@ absl::StatusOr<v1::LedgerRecord> Parse(absl::string_view key, absl::string_view 
   return record;
 }
 
-// Of the record that `value` holds, whose hash has been checked.
+// `record` is what `value` holds, whose hash has been checked.
 LedgerEntry ToEntry(const v1::LedgerRecord& record, absl::string_view value) {
   LedgerEntry entry{.sequence = record.sequence(),
                     .kind = static_cast<EntryKind>(record.kind()),

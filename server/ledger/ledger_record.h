@@ -1,10 +1,11 @@
-// How ledger entries are stored, and read back. docs/storage.md has the format.
+// How ledger entries and holds are stored, and read back. docs/storage.md has the format.
 //
-// Key        ledger/DATASET/NNNNNNNNNNNNNNNN, the entry's place in decimal.
-// Value      the SHA-256 of the rest, then a serialized LedgerRecord, which holds the dataset, the
-//            place and the hash of the entry before: the hash is of the very bytes that are stored.
-// Holds      hold/DATASET/, a HoldRecord; see ledger.h.
-// Errors     DataLoss for anything that was not written so, naming the key.
+// The key of an entry is ledger/DATASET/NNNNNNNNNNNNNNNN, with the entry's place in decimal. Its
+// value is the SHA-256 of the rest, then a serialized LedgerRecord, which holds the dataset, the
+// place and the hash of the entry before: the hash is of the very bytes that are stored. A hold is
+// a HoldRecord under hold/DATASET/.
+//
+// Errors  DataLoss for anything that was not written so, naming the key.
 
 #ifndef COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
 #define COPPICE_SERVER_LEDGER_LEDGER_RECORD_H_
@@ -24,7 +25,7 @@ namespace coppice::ledger {
 inline constexpr absl::string_view kLedgerPrefix = "ledger/";
 std::string LedgerKey(absl::string_view dataset, uint64_t sequence);
 
-// `entry` as the next of `book`, its hash apart.
+// `entry` as the next of `book`. Its hash is not part of the record.
 std::string EncodeEntry(const AccountBook& book, const LedgerEntry& entry);
 
 // Adds the entry stored as (key, value) to the book of its dataset, which is made if there is none.

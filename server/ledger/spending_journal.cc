@@ -115,7 +115,7 @@ class FileSpendingJournal final : public SpendingJournal {
     if (!is_new) COPPICE_RETURN_IF_ERROR(Parse(bytes));
     if (is_new) COPPICE_RETURN_IF_ERROR(Write(kHeader));
     if (ftruncate(file_, size_) != 0 || fsync(file_) != 0) return Failed("cannot be cut");
-    // Each time while it has no line: a crash may have come before the folder knew the file.
+    // A crash may have come before the folder knew the file.
     return lines_.empty() ? SyncFolder() : absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 // How an endpoint is stored, and read back. docs/storage.md has the format.
 //
-// Key     endpoint/ID/, a coppice.v1.Endpoint.
+// An endpoint is a coppice.v1.Endpoint under endpoint/ID/.
+//
 // Errors  DataLoss for what was not written so, naming the key.
 
 #ifndef COPPICE_SERVER_MODELS_ENDPOINT_RECORD_H_

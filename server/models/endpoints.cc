@@ -67,14 +67,14 @@ absl::Status Endpoints::Load() {
   return store_.Scan(kEndpointPrefix, [&](absl::string_view key, absl::string_view bytes) {
     COPPICE_ASSIGN_OR_RETURN(EndpointInfo info, DecodeEndpoint(key, bytes));
     const EndpointVersion& last = info.versions.back();
-    absl::StatusOr<Models::PinnedModel> held = Pin(last.model, info.id);
-    if (!held.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
+    absl::StatusOr<Models::PinnedModel> pinned = Pin(last.model, info.id);
+    if (!pinned.ok()) return storage::CorruptRecord(key, "serves a model that is not there");
     auto serving = std::make_shared<const ServedModel>(
-        ServedModel{.model = std::move(held->model), .version = last.number});
+        ServedModel{.model = std::move(pinned->model), .version = last.number});
     const MutexLock lock(mutex_);
     State& state = endpoints_[info.id];
     state = {
-        .info = std::move(info), .serving = std::move(serving), .held = std::move(held->claim)};
+        .info = std::move(info), .serving = std::move(serving), .pin = std::move(pinned->claim)};
     return absl::OkStatus();
   });
 }
@@ -97,11 +97,11 @@ absl::StatusOr<EndpointInfo> Endpoints::Set(absl::string_view id, absl::string_v
   }
   COPPICE_RETURN_IF_ERROR(
       CheckExpected(id, before == nullptr ? 0 : before->serving->version, options));
-  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel held, Pin(model, id));
+  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(model, id));
   EndpointInfo next =
       before == nullptr ? EndpointInfo{.id = std::string(id), .versions = {}} : before->info;
   Append(next, {.model = std::string(model), .created_unix_seconds = clock_()});
-  return Change(before, std::move(next), std::move(held), options);
+  return Change(before, std::move(next), std::move(pinned), options);
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t to,
@@ -112,8 +112,8 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   COPPICE_RETURN_IF_ERROR(CheckExpected(id, before->serving->version, options));
   EndpointInfo next = before->info;
   COPPICE_ASSIGN_OR_RETURN(const EndpointVersion restored, VersionToRestore(next, to));
-  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel held, Pin(restored.model, id));
-  if (held.model.created_unix_seconds > restored.created_unix_seconds) {
+  COPPICE_ASSIGN_OR_RETURN(Models::PinnedModel pinned, Pin(restored.model, id));
+  if (pinned.model.created_unix_seconds > restored.created_unix_seconds) {
     return absl::NotFoundError(
         absl::StrCat("the model of version ", restored.number, " was deleted; ", restored.model,
                      " is another one now, made since. If that is the one you want, set it"));
@@ -121,7 +121,7 @@ absl::StatusOr<EndpointInfo> Endpoints::RollBack(absl::string_view id, uint64_t 
   Append(
       next,
       {.model = restored.model, .created_unix_seconds = clock_(), .restored = OriginOf(restored)});
-  return Change(before, std::move(next), std::move(held), options);
+  return Change(before, std::move(next), std::move(pinned), options);
 }
 
 absl::StatusOr<Models::PinnedModel> Endpoints::Pin(absl::string_view model, absl::string_view id) {
@@ -129,11 +129,11 @@ absl::StatusOr<Models::PinnedModel> Endpoints::Pin(absl::string_view model, absl
 }
 
 absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo next,
-                                               Models::PinnedModel held,
+                                               Models::PinnedModel pinned,
                                                const ChangeOptions& options) {
   const EndpointVersion& version = next.versions.back();
   if (before != nullptr && !options.allow_schema_change &&
-      before->serving->model.model->schema() != held.model.model->schema()) {
+      before->serving->model.model->schema() != pinned.model.model->schema()) {
     return absl::FailedPreconditionError(
         absl::StrCat("model ", version.model, " has another schema than model ",
                      before->serving->model.id, ", which endpoint ", next.id,
@@ -144,10 +144,10 @@ absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo
   batch.Put(EndpointKey(next.id), ToProto(next).SerializeAsString());
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
   auto serving = std::make_shared<const ServedModel>(
-      ServedModel{.model = std::move(held.model), .version = version.number});
+      ServedModel{.model = std::move(pinned.model), .version = version.number});
   const MutexLock lock(mutex_);
   endpoints_[next.id] = {
-      .info = next, .serving = std::move(serving), .held = std::move(held.claim)};
+      .info = next, .serving = std::move(serving), .pin = std::move(pinned.claim)};
   return next;
 }
 

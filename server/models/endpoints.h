@@ -1,19 +1,5 @@
 // Endpoints: names under which models are served, one model at a time, switched and rolled back
 // while predictions go on.
-//
-// Versions   every change appends one, numbered 1, 2, 3, ...; the last is served. A rollback is a
-//            change too: it brings back the model of an earlier version. The newest kMaxVersions
-//            are kept.
-// Guarantee  a change is durable, in one record, before anybody sees it. Serving() gives a
-//            snapshot: a call that holds it is answered by one model from beginning to end,
-//            whatever is switched meanwhile. What is served is not deleted (models.h).
-// Retries    Set() with what is served already changes nothing.
-// Errors     NotFound: the endpoint, the version or the model, also where another model has got a
-//            deleted one's id since. FailedPrecondition: another version is served than was
-//            expected; another schema; no version to go back to.
-//            ResourceExhausted: too many endpoints. Open(): DataLoss. What the Store returns
-//            otherwise; then nothing has changed, unless the process ends before the next change.
-// Threads    safe to share. Reading waits for no disk.
 
 #ifndef COPPICE_SERVER_MODELS_ENDPOINTS_H_
 #define COPPICE_SERVER_MODELS_ENDPOINTS_H_
@@ -46,6 +32,21 @@ struct ChangeOptions {
   bool allow_schema_change = false;
 };
 
+// Switches the model behind each endpoint, and keeps what was served before.
+//
+// Every change appends a version, numbered 1, 2, 3, ...; the last is served. A rollback is a change
+// too: it brings back the model of an earlier version. The newest kMaxVersions are kept. Set() with
+// what is served already changes nothing, so it may be tried again.
+//
+// Guarantee  a change is durable, in one record, before anybody sees it. Serving() gives a
+//            snapshot: a call that holds it is answered by one model from beginning to end,
+//            whatever is switched meanwhile. What is served is not deleted (models.h).
+// Errors     NotFound: the endpoint, the version or the model, also where another model has got a
+//            deleted one's id since. FailedPrecondition: another version is served than was
+//            expected; another schema; no version to go back to.
+//            ResourceExhausted: too many endpoints. Open(): DataLoss. What the Store returns
+//            otherwise; then nothing has changed, unless the process ends before the next change.
+// Threads    safe to share. Reading waits for no disk.
 class Endpoints {
  public:
   static constexpr size_t kMaxVersions = 100;
@@ -67,7 +68,7 @@ class Endpoints {
   absl::Status Delete(absl::string_view id);
 
   absl::StatusOr<EndpointInfo> Get(absl::string_view id) const;
-  // Each with its last version only.
+  // Lists each endpoint with its last version only.
   std::vector<EndpointInfo> List(const Page& page) const;
   absl::StatusOr<std::shared_ptr<const ServedModel>> Serving(absl::string_view id) const;
 
@@ -75,7 +76,7 @@ class Endpoints {
   struct State {
     EndpointInfo info;
     std::shared_ptr<const ServedModel> serving;
-    ModelClaim held;  // keeps the model from being deleted
+    ModelClaim pin;  // keeps the model from being deleted
   };
 
   Endpoints(storage::Store& store, Models& models, std::function<int64_t()> clock)
@@ -85,11 +86,12 @@ class Endpoints {
   // What is served now, null if there is no such endpoint. Only a change moves it.
   const State* Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status CheckRoom() const;
-  // For endpoint `id`.
+  // Pins `model` for endpoint `id`.
   absl::StatusOr<Models::PinnedModel> Pin(absl::string_view model, absl::string_view id);
-  // Stores and shows `next`, whose last version serves the model that is held.
+  // Stores and shows `next`, whose last version serves the pinned model.
   absl::StatusOr<EndpointInfo> Change(const State* before, EndpointInfo next,
-                                      Models::PinnedModel held, const ChangeOptions& options);
+                                      Models::PinnedModel pinned, const ChangeOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   storage::Store& store_;
   Models& models_;

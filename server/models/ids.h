@@ -1,4 +1,4 @@
-// Ids of what callers make: studies, datasets, models and jobs; and of their requests.
+// Ids of what callers make (studies, datasets, models, jobs) and of their requests.
 //
 // Errors  InvalidArgument that names the field. IdOrRandom(): Unavailable if the system's random
 //         source fails.
@@ -17,10 +17,10 @@ namespace coppice::models {
 
 inline constexpr size_t kMaxRequestIdBytes = 128;
 
-// Of a request that must not make a thing twice when it is sent twice.
+// Checks the id of a request, which must not make a thing twice when it is sent twice.
 absl::Status CheckRequestId(absl::string_view request_id);
 
-// An empty id is one of the curator's making.
+// OK for an empty id too: it stands for one that the curator makes.
 absl::Status CheckNewId(absl::string_view field, absl::string_view id);
 
 // `id`; if it is empty, 12 random characters of a-z 0-9: an id that nobody guesses or uses twice.

@@ -1,7 +1,8 @@
 // How a model is stored, and read back. docs/storage.md has the format.
 //
-// Key     model/STUDY/MODEL of a study's, trained/JOB/MODEL of a job's: whoever deletes a study
-//         deletes its models with it.
+// The key of a study's model is model/STUDY/MODEL, of a job's trained/JOB/MODEL: to delete a study
+// is to delete its models with it.
+//
 // Errors  DataLoss for what was not written so, naming the key.
 
 #ifndef COPPICE_SERVER_MODELS_MODEL_RECORD_H_
@@ -26,7 +27,7 @@ inline std::string StudyModelsPrefix(absl::string_view study) {
 // `source` is "studies/ID" or "jobs/ID".
 std::string ModelKey(absl::string_view source, absl::string_view model);
 
-// The message, complete but for the model itself; and with it.
+// SetModelRecord() sets all of the message but the model itself, ToProto() all of it.
 void SetModelRecord(const ModelInfo& info, v1::Model& proto);
 v1::Model ToProto(const ModelInfo& info);
 

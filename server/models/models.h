@@ -1,16 +1,4 @@
 // All models, of studies and of jobs, in memory and in the store.
-//
-// Ids      one name space. Whoever is going to make a model claims its id first: until the claim
-//          ends no other can be made under it, and then the id is taken if the model was published.
-// Batches  a model may have to become durable with records of somebody else. So storing takes two
-//          steps: Put() into the batch, and Publish() once the batch was applied. Save() is both
-//          for a model that comes alone.
-// Deleting a model that is served is refused: whoever serves one holds it, whoever deletes the
-//          models of a source claims that first.
-// Errors   Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
-//          Delete(), ClaimRemovalOf(): FailedPrecondition, naming who holds which model.
-//          Save(), Delete(): what the Store returns; then nothing has changed.
-// Threads  safe to share; Load() before that.
 
 #ifndef COPPICE_SERVER_MODELS_MODELS_H_
 #define COPPICE_SERVER_MODELS_MODELS_H_
@@ -34,8 +22,8 @@
 
 namespace coppice::models {
 
-// Holds something of Models for as long as it lives: an id for one who is going to make a model, a
-// model for one who serves it, a source for one who deletes its models.
+// Keeps something of Models for as long as it lives: the id of a model that is being made, a model
+// that is served, or a source whose models are being deleted.
 class ModelClaim {
  public:
   ModelClaim() = default;
@@ -53,6 +41,21 @@ class ModelClaim {
   std::function<void()> end_;
 };
 
+// Gives models their ids, stores them, and keeps those that are served from being deleted.
+//
+// Ids are one name space. The maker of a model claims its id first: until the claim ends no other
+// model can be made under it, and then the id is taken if the model was published.
+//
+// A model may have to become durable with other records. So storing takes two steps: Put() into the
+// batch, and Publish() once the batch was applied. Save() is both for a model that comes alone.
+//
+// A model that is served is not deleted: its endpoint pins it, and to delete the models of a source
+// is to claim their removal first.
+//
+// Errors     Load(): DataLoss. Get(): NotFound. Claim(): AlreadyExists. Pin(), Delete(): NotFound.
+//            Delete(), ClaimRemovalOf(): FailedPrecondition, naming who serves which model.
+//            Save(), Delete(): what the Store returns; then nothing has changed.
+// Threads    safe to share; Load() before that.
 class Models {
  public:
   absl::Status Load(const storage::Store& store);
@@ -63,15 +66,15 @@ class Models {
   void Publish(ModelInfo info);
   absl::Status Save(storage::Store& store, ModelInfo info);
 
-  // The model, and what keeps it from being deleted. `holder` names who asks, for the error that
-  // says why it cannot be: "endpoints/ID".
+  // The model, and what keeps it from being deleted.
   struct PinnedModel {
     ModelInfo model;
     ModelClaim claim;
   };
+  // `holder` names who asks, "endpoints/ID", for the error that says why the model is not deleted.
   absl::StatusOr<PinnedModel> Pin(absl::string_view id, absl::string_view holder);
 
-  // Its id is free then. Whoever has the model already may use it to the end.
+  // Frees its id. A caller that has the model already may use it to the end.
   absl::Status Delete(storage::Store& store, absl::string_view id);
 
   // Until the claim ends no model of the source can be held.
@@ -80,12 +83,12 @@ class Models {
   void RemoveOf(absl::string_view source);
 
   absl::StatusOr<ModelInfo> Get(absl::string_view id) const;
-  // Of one source, or of all if it is empty.
+  // The models of one source, or of all if it is empty.
   std::vector<ModelInfo> List(absl::string_view source, const Page& page) const;
 
  private:
   using ById = absl::btree_map<std::string, ModelInfo>;
-  // The model, if it is not on its way out.
+  // The model, unless its removal is claimed.
   ById::const_iterator Find(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `what` as in removals_.
   ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -95,7 +98,7 @@ class Models {
   absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);
   // Model and holder.
   absl::btree_multiset<std::pair<std::string, std::string>> pins_ ABSL_GUARDED_BY(mutex_);
-  // "models/ID", or a source: all models of it.
+  // "models/ID", or a source for all its models.
   absl::btree_set<std::string> removals_ ABSL_GUARDED_BY(mutex_);
 };
 
