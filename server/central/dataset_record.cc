@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
@@ -63,7 +64,22 @@ absl::StatusOr<DatasetEntry> DecodeDataset(absl::string_view key, absl::string_v
                       .owner = record.owner()};
 }
 
-std::string EncodeChunk(const Table& rows) { return RowsToProto(rows).SerializeAsString(); }
+std::string EncodeChunk(const Table& rows) {
+  std::string bytes;
+  bytes.reserve(rows.num_rows() * (rows.schema().num_features() + 1) * sizeof(double));
+  // Messages one after the other are one message. This way one column is copied at a time.
+  v1::RowBlock part;
+  for (size_t f = 0; f < rows.schema().num_features(); ++f) {
+    const absl::Span<const double> column = rows.column(f);
+    part.add_columns()->mutable_values()->Add(column.begin(), column.end());
+    part.AppendToString(&bytes);
+    part.Clear();
+  }
+  part.mutable_labels()->Add(rows.labels().begin(), rows.labels().end());
+  part.mutable_targets()->Add(rows.targets().begin(), rows.targets().end());
+  part.AppendToString(&bytes);
+  return bytes;
+}
 
 absl::Status ReadChunk(const storage::Store& store, absl::string_view id, uint64_t chunk,
                        Table& rows) {

@@ -1,20 +1,14 @@
 #include "server/central/row_block.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
 
 namespace coppice::central {
 namespace {
-
-void CopyRow(const v1::RowBlock& block, size_t row, Row& out) {
-  for (size_t f = 0; f < out.size(); ++f) {
-    out[f] = block.columns(static_cast<int>(f)).values(static_cast<int>(row));
-  }
-}
 
 // The number of rows: each feature has a column, and each column one value per row.
 absl::StatusOr<size_t> CheckShape(const v1::RowBlock& block, const Schema& schema) {
@@ -74,9 +68,11 @@ absl::Status AppendRows(const v1::RowBlock& block, Table& rows) {
   const Schema& schema = rows.schema();
   COPPICE_ASSIGN_OR_RETURN(const size_t added, CheckShape(block, schema));
   if (rows.num_rows() == 0) rows.Reserve(added);
+  std::vector<const double*> columns;
+  for (const v1::ColumnValues& column : block.columns()) columns.push_back(column.values().data());
   Row row(schema.num_features());
   for (size_t r = 0; r < added; ++r) {
-    CopyRow(block, r, row);
+    for (size_t f = 0; f < row.size(); ++f) row[f] = columns[f][r];
     const absl::Status fits = schema.Validate(row);
     if (!fits.ok()) return InField(absl::StrCat("rows: row ", r, " of the block"), fits);
     const int at = static_cast<int>(r);
@@ -88,18 +84,6 @@ absl::Status AppendRows(const v1::RowBlock& block, Table& rows) {
     }
   }
   return absl::OkStatus();
-}
-
-v1::RowBlock RowsToProto(const Table& rows) {
-  v1::RowBlock block;
-  if (rows.num_rows() == 0) return block;
-  for (size_t f = 0; f < rows.schema().num_features(); ++f) {
-    const absl::Span<const double> column = rows.column(f);
-    block.add_columns()->mutable_values()->Add(column.begin(), column.end());
-  }
-  block.mutable_labels()->Add(rows.labels().begin(), rows.labels().end());
-  block.mutable_targets()->Add(rows.targets().begin(), rows.targets().end());
-  return block;
 }
 
 }  // namespace coppice::central

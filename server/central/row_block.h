@@ -26,8 +26,6 @@ absl::StatusOr<Table> RowsFromProto(const v1::RowBlock& block,
 // Adds them to `rows`, which holds some of them after an error.
 absl::Status AppendRows(const v1::RowBlock& block, Table& rows);
 
-v1::RowBlock RowsToProto(const Table& rows);
-
 }  // namespace coppice::central
 
 #endif  // COPPICE_SERVER_CENTRAL_ROW_BLOCK_H_
