@@ -58,7 +58,7 @@ absl::StatusOr<DatasetInfo> Datasets::Create(const DatasetSpec& spec) {
                            FindByRequest(spec.request_id, hash, spec.owner));
   if (made.has_value()) return Get(*made);
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(spec.id));
-  COPPICE_RETURN_IF_ERROR(CheckUnused(id));
+  COPPICE_RETURN_IF_ERROR(CheckIdUnused(id));
   DatasetEntry entry{.created_unix_seconds = clock_(),
                      .schema = spec.schema,
                      .request_id = spec.request_id,
@@ -85,7 +85,7 @@ absl::StatusOr<DatasetInfo> Datasets::Upload(absl::string_view id, uint64_t firs
   }
   const MutexLock change(change_mutex_);
   COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, EntryOf(id));
-  COPPICE_RETURN_IF_ERROR(CheckPlace(id, entry, first_row));
+  COPPICE_RETURN_IF_ERROR(CheckTakesRowsAt(id, entry, first_row));
   if (entry.state == DatasetState::kReady) {
     if (rows.num_rows() == 0) return Get(id);
     return absl::FailedPreconditionError(
@@ -171,7 +171,7 @@ absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return NoDataset(id);
   const Dataset& dataset = it->second;
-  COPPICE_RETURN_IF_ERROR(CheckThere(id, dataset));
+  COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, dataset));
   if (dataset.entry.state == DatasetState::kUploading) {
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
@@ -203,7 +203,7 @@ absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id
   return rows;
 }
 
-absl::Status Datasets::CheckThere(absl::string_view id, const Dataset& dataset) {
+absl::Status Datasets::CheckNotDeleted(absl::string_view id, const Dataset& dataset) {
   if (dataset.entry.state == DatasetState::kDeleted) {
     return absl::FailedPreconditionError(absl::StrCat("the dataset ", id, " was deleted"));
   }
@@ -248,7 +248,7 @@ absl::StatusOr<std::optional<std::string>> Datasets::FindByRequest(const std::st
   return made->second;
 }
 
-absl::Status Datasets::CheckUnused(const std::string& id) const {
+absl::Status Datasets::CheckIdUnused(const std::string& id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);
   if (it == datasets_.end()) return absl::OkStatus();
@@ -265,8 +265,7 @@ absl::Status Datasets::ResolveUnresolvedCreations() {
     const std::string key = DatasetKey(creation.id);
     COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store_.Get(key));
     if (bytes.has_value()) {
-      // The account came with it, so this opens none; it makes the ledger
-      // look.
+      // The account came with it, so this opens none; it makes the ledger look.
       const absl::Status opened = ledger_.OpenAccount(creation.id, creation.cap, {});
       if (!absl::IsAlreadyExists(opened)) return opened;
       COPPICE_ASSIGN_OR_RETURN(DatasetEntry entry, DecodeDataset(key, *bytes));
@@ -277,11 +276,11 @@ absl::Status Datasets::ResolveUnresolvedCreations() {
   return absl::OkStatus();
 }
 
-absl::Status Datasets::CheckPlace(absl::string_view id, const DatasetEntry& entry,
-                                  uint64_t first_row) const {
+absl::Status Datasets::CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
+                                        uint64_t first_row) const {
   {
     const MutexLock lock(mutex_);
-    COPPICE_RETURN_IF_ERROR(CheckThere(id, datasets_.find(id)->second));
+    COPPICE_RETURN_IF_ERROR(CheckNotDeleted(id, datasets_.find(id)->second));
   }
   if (first_row == entry.rows) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("first_row: the dataset ", id, " has ",

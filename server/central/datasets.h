@@ -118,19 +118,19 @@ class Datasets {
 
   absl::Status LoadAll();
 
-  static absl::Status CheckThere(absl::string_view id, const Dataset& dataset);
+  static absl::Status CheckNotDeleted(absl::string_view id, const Dataset& dataset);
   absl::StatusOr<DatasetEntry> EntryOf(absl::string_view id) const;
   void Show(const std::string& id, DatasetEntry entry);
   // The id of the dataset that request `request_id` made, none if it made none.
   absl::StatusOr<std::optional<std::string>> FindByRequest(const std::string& request_id,
                                                            const std::string& hash,
                                                            const std::string& owner) const;
-  absl::Status CheckUnused(const std::string& id) const;
+  absl::Status CheckIdUnused(const std::string& id) const;
   // A creation that failed may be found in the store once that works again: it then counts.
   absl::Status ResolveUnresolvedCreations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
-  absl::Status CheckPlace(absl::string_view id, const DatasetEntry& entry,
-                          uint64_t first_row) const;
+  absl::Status CheckTakesRowsAt(absl::string_view id, const DatasetEntry& entry,
+                                uint64_t first_row) const;
   absl::Status AddChunk(absl::string_view id, const Table& rows, DatasetEntry& entry,
                         storage::StoreBatch& batch) const;
 

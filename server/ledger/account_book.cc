@@ -67,7 +67,7 @@ Cost AccountBook::SpentAfter(const LedgerEntry& entry) const {
     return Plus(spent_, entry.cost);
   }
   if (entry.kind != EntryKind::kReturn) return spent_;
-  // Added up anew: a sum that was held at its limit cannot be taken back.
+  // Added up anew: nothing can be taken off a sum that saturated.
   Cost spent = written_off_;
   for (const auto& [name, job] : jobs_) {
     if (job.last != EntryKind::kReturn && name != entry.job) spent = Plus(spent, job.reserved);

@@ -32,14 +32,14 @@ std::string Decimal(uint64_t amount, uint64_t unit) {
 
 // The rho of the releases, by the rule of TotalCost().
 uint64_t RhoOf(absl::Span<const Release> releases) {
-  // Squares of epsilon, held where their rho passes 64 bits.
+  // Squares of epsilon, saturating where their rho passes 64 bits.
   constexpr uint128 kTooMuch = uint128(kSquaresPerRho) << 64;
   uint128 of_all = 0;
   std::map<absl::string_view, uint128> of_part;
   for (const Release& release : releases) {
     if (release.times == 0) continue;
     uint128& sum = release.part.empty() ? of_all : of_part[release.part];
-    // Only of pure epsilon-DP is a rho known.
+    // A rho is known for pure epsilon-DP alone.
     const uint128 square =
         release.delta_atto > 0 ? kTooMuch : uint128(release.epsilon_nanos) * release.epsilon_nanos;
     sum = square > kTooMuch / release.times ? kTooMuch

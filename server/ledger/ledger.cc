@@ -15,7 +15,7 @@ absl::Status NoAccount(absl::string_view dataset) {
   return absl::NotFoundError(absl::StrCat("dataset \"", dataset, "\" has no ledger"));
 }
 
-// The ledger is only added to, and by nobody else.
+// Entries are only added, and by the ledger alone.
 absl::Status CheckOtherWrites(const storage::StoreBatch& with) {
   bool touches = false;
   for (const absl::string_view ours : {kLedgerPrefix, kHoldPrefix}) {
@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(storage::Store& store,
       store.Scan(kHoldPrefix, [&holds](absl::string_view key, absl::string_view value) {
         return LoadHold(key, value, holds);
       }));
-  // A ledger of which nothing is left: its dataset is shown, can be deleted, and no more.
+  // Nothing is left of such a ledger: its dataset is shown and can be deleted, no more.
   for (const auto& [dataset, hold] : holds) {
     if (hold.reason == HoldReason::kClosed) {
       books.try_emplace(dataset, AccountBook(dataset, BudgetCap()));
@@ -294,7 +294,7 @@ absl::Status Ledger::Add(absl::string_view dataset, LedgerEntry entry, storage::
   const AccountBook* const book = FindBook(dataset);
   if (book == nullptr) return NoAccount(dataset);
   const LedgerHold hold = HoldOf(dataset);
-  // What ends is noted as ever. What is given back may have been spent in what is missing.
+  // An end is noted as ever. A refund may have been spent by an entry that is missing.
   if (hold.reason != HoldReason::kNone && entry.kind != EntryKind::kSettle) {
     return HoldError(dataset, hold);
   }

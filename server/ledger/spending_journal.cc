@@ -34,7 +34,7 @@ absl::string_view BytesOf(const Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-// All of the line but its check, with the space before that.
+// The line up to its check.
 std::string TextOf(const SpendingLine& line) {
   return absl::StrCat(line.dataset, " ", line.entries, " ", HexText(line.head), " ",
                       line.spent.epsilon_nanos, " ", line.spent.delta_atto, " ",
@@ -53,7 +53,7 @@ std::optional<Sha256Digest> ParseDigest(absl::string_view text) {
   return digest;
 }
 
-// A line without its end, whose check becomes `check`; none unless it is what follows `check`.
+// Parses a line without its end, and sets `check` to its check. None unless it follows `check`.
 std::optional<SpendingLine> ParseLine(absl::string_view text, Sha256Digest& check) {
   const std::vector<absl::string_view> fields = absl::StrSplit(text, ' ');
   if (fields.size() != 7) return std::nullopt;
@@ -79,8 +79,8 @@ bool IsIn(const AccountBook& book, const SpendingLine& line) {
          book.entries()[line.entries - 1].hash == line.head;
 }
 
-// All that these lines charged beyond `spent`. What one of them gave back is not taken off: the
-// ledger may have given it back too, on a way of its own, and cannot do so twice.
+// All that these lines charged beyond `spent`. What a line gave back is not taken off: the ledger
+// may have given it back too, on its own way, and cannot do so twice.
 Cost ChargedBy(absl::Span<const SpendingLine> lines, Cost spent) {
   Cost charged;
   for (const SpendingLine& line : lines) {

@@ -99,14 +99,14 @@ class CentralCheck {
       const std::string key = central::ChunkKey(id, chunk);
       Table found(entry.schema);
       const absl::Status sound = central::ReadChunk(store_, id, chunk, found);
-      if (!sound.ok()) return DamagedRows(key, ReasonOf(sound, key));
+      if (!sound.ok()) return AddDamagedRows(key, ReasonOf(sound, key));
       rows += found.num_rows();
     }
     if (rows != entry.rows)
-      DamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");
+      AddDamagedRows(central::DatasetKey(id), "does not have as many rows as its chunks");
   }
 
-  void DamagedRows(const std::string& key, const std::string& why) {
+  void AddDamagedRows(const std::string& key, const std::string& why) {
     findings_.Add({.key = key,
                    .what = absl::StrCat(why,
                                         ": no job can be run on the dataset. Nothing is spent "
@@ -146,7 +146,7 @@ class CentralCheck {
     });
   }
 
-  // A job's record and the ledger's entry of it come in one batch: neither is ahead.
+  // A job's record and its ledger entry come in one batch: neither is ahead.
   void CheckJob(absl::string_view key, const central::JobInfo& job) {
     const auto book = books_.find(job.spec.dataset);
     const bool charged = book != books_.end() && HasEntry(book->second, job.id);
@@ -174,7 +174,7 @@ class CentralCheck {
     return false;
   }
 
-  // After the last entry that there is: nothing of it has to be put aside.
+  // The key after the last entry, so that no entry goes into quarantine.
   std::string LastKey(const std::string& dataset) const {
     const auto book = books_.find(dataset);
     return ledger::LedgerKey(dataset, book == books_.end() ? 0 : book->second.next_sequence());

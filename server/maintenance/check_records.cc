@@ -153,7 +153,7 @@ void CheckTombstones(const storage::Store& store, Findings& findings) {
                });
 }
 
-// What repairs have noted of models.
+// The models that repairs have noted.
 curator::ModelsWithLostReports CheckLostReports(const storage::Store& store, Findings& findings) {
   curator::ModelsWithLostReports outlived;
   VisitRecords(
@@ -172,7 +172,7 @@ curator::ModelsWithLostReports CheckLostReports(const storage::Store& store, Fin
   return outlived;
 }
 
-// A model that is sound itself, of a study that is.
+// Compares a sound model with its sound study.
 void CheckReports(const std::string& key, const curator::ModelReports& model,
                   const curator::StudyReports& study, Findings& findings) {
   if (curator::ReconcileModel(model, study).ok()) return;

@@ -73,7 +73,7 @@ absl::Status QuarantineRecord(const storage::Store& store, const std::string& ke
   return absl::OkStatus();
 }
 
-// The request that made the study must not make another, if it can be told.
+// The request that made the study, which must not make another; empty if the record does not tell.
 std::string RequestOf(const storage::Store& store, const std::string& study) {
   const auto bytes = store.Get(curator::StudyKey(study));
   v1::StudyRecord record;
@@ -99,7 +99,7 @@ absl::Status QuarantineStudy(const storage::Store& store, const std::string& stu
 absl::Status NoteLostReports(const storage::Store& store, const Problem& problem, int64_t now,
                              storage::StoreBatch& batch) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(problem.key));
-  if (!bytes.has_value()) return absl::OkStatus();  // put aside meanwhile
+  if (!bytes.has_value()) return absl::OkStatus();  // in quarantine since
   COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo info, models::DecodeModel(problem.key, *bytes));
   const std::string counts_key = curator::CountsKey(problem.id);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> counted, store.Get(counts_key));
@@ -166,7 +166,7 @@ absl::Status HoldAllLedgers(const std::string& data_dir, int64_t now,
   return held.empty() ? absl::OkStatus() : store->Apply(batch);
 }
 
-// In a copy, so that nobody ever opens files that were mended and whose ledgers are not on hold.
+// Works in a copy, so that nobody ever opens salvaged files whose ledgers are not on hold.
 absl::Status Salvage(const std::string& data_dir, int64_t now, std::vector<RepairStep>& done) {
   const std::string staging = data_dir + "/repairing";
   std::error_code error;
@@ -222,7 +222,7 @@ absl::StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std:
   {
     COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                              storage::OpenRocksDbStore(data_dir));
-    // An older version would not heed what this writes. Without a format, nothing can be told.
+    // An older version would ignore what this writes. Fails for a store without a format.
     COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
     COPPICE_RETURN_IF_ERROR(RepairRecords(*store, found, now, result.done));
   }

@@ -46,7 +46,7 @@ absl::Status MarkRestored(const std::string& data_dir, int64_t now,
                           RestoreResult& result) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<storage::Store> store,
                            storage::OpenRocksDbStore(data_dir, env));
-  // An older version would not heed the holds, so it must not open what this leaves.
+  // An older version would ignore the holds, so it must not open what this leaves.
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));
   CheckRecords(*store, progress, result.findings);
   storage::StoreBatch batch;

@@ -109,7 +109,7 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   batch.Delete(ModelKey(info.source, info.id));
   COPPICE_RETURN_IF_ERROR(store.Apply(batch));
   const MutexLock lock(mutex_);
-  // Gone already, and perhaps made anew, if its source was deleted meanwhile.
+  // If its source was deleted meanwhile the model is gone, and perhaps made anew.
   const auto it = models_.find(id);
   if (it != models_.end() && it->second.model == info.model) models_.erase(it);
   return absl::OkStatus();

@@ -53,7 +53,7 @@ rocksdb::Options EngineOptions(rocksdb::Env* env) {
   options.max_open_files = 256;
   options.max_background_jobs = 2;
   options.info_log = std::make_shared<SilentLogger>();
-  // Nearly all of it is noise or small already, and does not compress.
+  // Nearly all values are noise or small already, and do not compress.
   options.compression = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
   table.cache_index_and_filter_blocks = true;

@@ -132,7 +132,7 @@ class RocksDbStore final : public Store {
   absl::Status Purge(absl::string_view prefix) override {
     const std::optional<std::string> end = EndOfPrefix(std::string(prefix));
     if (!end) return absl::InvalidArgumentError("a prefix to purge must have a byte below 255");
-    const MutexLock no_backup(files_mutex_);  // which holds on to old files
+    const MutexLock no_backup(files_mutex_);  // a backup holds on to old files
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     // Ends the log: the next one begins empty.
     COPPICE_RETURN_IF_ERROR(ToStatus(db->Flush(rocksdb::FlushOptions()), folder_));
@@ -141,7 +141,7 @@ class RocksDbStore final : public Store {
     const rocksdb::Slice first = ToSlice(prefix);
     const rocksdb::Slice last = ToSlice(*end);
     COPPICE_RETURN_IF_ERROR(ToStatus(db->CompactRange(all, &first, &last), folder_));
-    // Removes the files that this made superfluous now, and not some time later.
+    // Removes the files that this made superfluous now rather than later.
     return ToStatus(db->EnableFileDeletions(/*force=*/true), folder_);
   }
 
@@ -157,7 +157,7 @@ class RocksDbStore final : public Store {
     COPPICE_ASSIGN_OR_RETURN(const Database db, Acquire());
     BackupOptions ours = options;
     ours.progress = [&](uint64_t bytes) {
-      // A failed write waits for this copy of the handle to go, and with it all who write.
+      // A failed write, and every writer after it, waits for this copy of the handle to go.
       const bool current = IsCurrent(db);
       return current && (!options.progress || options.progress(bytes));
     };
