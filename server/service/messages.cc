@@ -95,8 +95,22 @@ static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OP
 static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-// A model of no report says only what the public rows say: that has to be asked for.
-constexpr uint64_t kDefaultMinReports = 1;
+// Clients of 0.1 put the settings beside the rest of the request. Ignoring them there would make a
+// study without what was asked of it.
+absl::Status CheckNoMovedSettings(const v1::CreateStudyRequest& request) {
+  constexpr int kFirstMoved = 11;
+  constexpr int kLastMoved = 14;
+  const google::protobuf::UnknownFieldSet& unknown =
+      request.GetReflection()->GetUnknownFields(request);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const int number = unknown.field(i).number();
+    if (number < kFirstMoved || number > kLastMoved) continue;
+    return FieldError("settings", absl::StrCat("field ", number,
+                                               " of the request is of version 0.1: update the "
+                                               "client, which sends the settings here"));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -109,14 +123,11 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   *proto.mutable_partition() = ToProto(info.partition);
   proto.set_public_rows(info.public_rows);
   proto.set_choice(info.choice);
-  proto.set_min_reports(info.min_reports);
-  proto.set_expires_unix_seconds(info.expires_unix_seconds);
+  *proto.mutable_settings() = ToProto(info.settings);
   proto.set_sealed_unix_seconds(info.sealed_unix_seconds);
   proto.set_expired(info.expired);
-  proto.set_retention_days(info.retention_days);
   proto.set_retired(info.retired);
   if (!info.final_model.empty()) proto.set_final_model(MakeName(kModels, info.final_model));
-  proto.set_require_submission_token(info.require_submission_token);
   SetCounts(info, proto);
   proto.set_received(info.received);
   proto.set_failed(info.failed);
@@ -151,23 +162,19 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(request.epsilon_nanos());
   if (!epsilon.ok()) return InField("epsilon_nanos", epsilon.status());
   COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> public_rows, PublicRowsOf(request));
-  if (request.expires_unix_seconds() < 0) {
-    return FieldError("expires_unix_seconds", "must be 0 or in the future");
-  }
-  return curator::StudySpec{
-      .id = request.study_id(),
-      .request_id = request.request_id(),
-      .public_rows = std::move(public_rows),
-      .partition = partition,
-      .choose_size = request.partition().choose_size(),
-      .epsilon = *epsilon,
-      .mechanism = mechanism,
-      .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
-      .expected_devices = request.expected_devices(),
-      .min_reports = request.has_min_reports() ? request.min_reports() : kDefaultMinReports,
-      .expires_unix_seconds = request.expires_unix_seconds(),
-      .retention_days = request.retention_days(),
-      .require_submission_token = request.require_submission_token()};
+  COPPICE_RETURN_IF_ERROR(CheckNoMovedSettings(request));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySettings settings,
+                           curator::FromProto(request.settings()));
+  return curator::StudySpec{.id = request.study_id(),
+                            .request_id = request.request_id(),
+                            .public_rows = std::move(public_rows),
+                            .partition = partition,
+                            .choose_size = request.partition().choose_size(),
+                            .epsilon = *epsilon,
+                            .mechanism = mechanism,
+                            .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
+                            .expected_devices = request.expected_devices(),
+                            .settings = settings};
 }
 
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "coppice/v1/storage.pb.h"
 #include "server/storage/store_record.h"
 
 namespace coppice::storage {
@@ -14,6 +15,29 @@ void SetFormat(uint32_t format, StoreBatch& batch) {
   batch.Put(std::string(kFormatKey), absl::StrCat(format));
 }
 
+template <typename Record>
+bool Parse(absl::string_view bytes, Record& record) {
+  return record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+// From 4 to 5. A record that does not parse stays as it is: whatever loads it names its key, and a
+// repair, which takes this step too, puts it into quarantine.
+absl::Status MoveStudySettings(const Store& store, StoreBatch& batch) {
+  return store.Scan("study/", [&](absl::string_view key, absl::string_view bytes) {
+    v1::StudyRecord record;
+    v1::StudySettingsOfFormat4 before;
+    if (!Parse(bytes, record) || !Parse(bytes, before)) return absl::OkStatus();
+    record.DiscardUnknownFields();  // where they were
+    v1::StudySettings& settings = *record.mutable_settings();
+    settings.set_min_reports(before.min_reports());
+    settings.set_expires_unix_seconds(before.expires_unix_seconds());
+    settings.set_retention_days(before.retention_days());
+    settings.set_require_submission_token(before.require_submission_token());
+    batch.Put(std::string(key), record.SerializeAsString());
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::Span<const FormatStep> FormatSteps() {
@@ -21,6 +45,7 @@ absl::Span<const FormatStep> FormatSteps() {
       {.what = "ledgers may wait for their owner's word, and records be in quarantine"},
       {.what = "spent tickets are kept by their serials, and tickets issued before are refused"},
       {.what = "datasets may belong to who made them, and ledgers hold amounts written off"},
+      {.what = "the settings of a study are one message", .change = MoveStudySettings},
   };
   return *steps;
 }

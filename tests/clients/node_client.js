@@ -101,7 +101,7 @@ function sampleStudy() {
     public_labels: values.map(value => value > 5 ? 1 : 0),
     partition: {rule: 'SPLIT_RULE_CART', criterion: 'CRITERION_GINI', max_depth: 2, min_leaf: 1,
       trees: 1, seed: 1},
-    epsilon_nanos: 2e9, mechanism: 'MECHANISM_OPTIMIZED_UNARY', min_reports: 1,
+    epsilon_nanos: 2e9, mechanism: 'MECHANISM_OPTIMIZED_UNARY', settings: {min_reports: 1},
   };
 }
 

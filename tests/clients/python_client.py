@@ -59,7 +59,8 @@ def main():
     assert client.healthy(), "the health service does not say SERVING"
     check_service_names(client)
 
-    created = client.call(STUDIES, "CreateStudy", **sample_study("from-python", min_reports=2))
+    study = sample_study("from-python", settings={"min_reports": 2})
+    created = client.call(STUDIES, "CreateStudy", **study)
     assert created.study.name == STUDY
 
     def build():

@@ -66,9 +66,9 @@ curator::StudySpec FleetStudy(const std::string& id, uint32_t slot) {
           .partition = {.max_depth = 3},
           .epsilon = *Budget::FromEpsilon(1),
           .mechanism = MechanismKind::kLaplaceJoint,
-          .min_reports = kMinReports,
-          .retention_days = slot == kTokenSlot ? 0 : slot + 1,
-          .require_submission_token = slot == kTokenSlot};
+          .settings = {.min_reports = kMinReports,
+                       .retention_days = slot == kTokenSlot ? 0 : slot + 1,
+                       .require_submission_token = slot == kTokenSlot}};
 }
 
 Fleet::Fleet(std::string folder, bool trusting)

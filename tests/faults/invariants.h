@@ -75,7 +75,7 @@ struct StudyTruth {
   Done sealed = Done::kNo;
   Done deleted = Done::kNo;
   int64_t expires = 0;                 // when it seals itself; 0: never
-  uint32_t retention_days = 0;         // as in StudySpec
+  uint32_t retention_days = 0;         // as in StudySettings
   int64_t latest = 0;                  // that the clock has said since it was sealed
   bool retired = false;                // was seen so
   uint64_t duplicates = 0;             // answered

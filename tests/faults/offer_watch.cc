@@ -8,8 +8,8 @@ namespace coppice::testing {
 
 std::string OfferWatch::CheckPromises(const Manifest& manifest, const curator::StudySpec& asked) {
   if (manifest.study != asked.id || manifest.epsilon != asked.epsilon ||
-      manifest.expires_unix_seconds != asked.expires_unix_seconds ||
-      manifest.min_reports != asked.min_reports) {
+      manifest.expires_unix_seconds != asked.settings.expires_unix_seconds ||
+      manifest.min_reports != asked.settings.min_reports) {
     return "a manifest says other things than its study was made with";
   }
   const auto [last, first_seen] = last_.try_emplace(asked.id, manifest);

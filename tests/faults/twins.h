@@ -107,7 +107,7 @@ class TwinStore final : public storage::Store {
           !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
         return visit(key, value);
       }
-      record.clear_min_reports();
+      record.mutable_settings()->set_min_reports(0);
       return visit(key, record.SerializeAsString());
     });
   }

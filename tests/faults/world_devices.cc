@@ -25,7 +25,7 @@ std::optional<curator::Studies::Offered> World::FetchOffer(const std::string& st
   const StudyTruth& truth = truths_[study];
   if (MayHaveExpired(truth)) Flow();  // the offer that finds it so seals the study
   std::vector<std::string> tokens;
-  const bool needs_token = spec->second.require_submission_token;
+  const bool needs_token = spec->second.settings.require_submission_token;
   if (needs_token) tokens.push_back(TokenOf(device));
   absl::StatusOr<curator::Studies::Offered> offer = studies().MakeOffer(study, 1, tokens);
   if (offer.ok()) {

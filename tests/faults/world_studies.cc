@@ -43,8 +43,8 @@ void World::MakeStudy(uint32_t slot) {
   if (truth.made == Done::kYes) return;
   if (slot == kExpiringSlot && truth.expires == 0) truth.expires = now_ + kLifetime;
   curator::StudySpec spec = FleetStudy(id, slot);
-  spec.expires_unix_seconds = truth.expires;
-  truth.retention_days = spec.retention_days;
+  spec.settings.expires_unix_seconds = truth.expires;
+  truth.retention_days = spec.settings.retention_days;
   truth.latest = now_;
   specs_.insert_or_assign(id, spec);
   const absl::StatusOr<curator::StudyInfo> made = studies().Create(spec);
@@ -102,7 +102,8 @@ void World::BuildModel(uint32_t slot) {
   const absl::StatusOr<models::ModelInfo> built =
       studies().BuildModel(id, absl::StrCat("model", models_built_++), options);
   if (disk_.stopped() || !books.ok()) return;
-  const bool has_sums = books->accepted >= FleetStudy(id, slot).min_reports && !books->retired;
+  const bool has_sums =
+      books->accepted >= FleetStudy(id, slot).settings.min_reports && !books->retired;
   if (built.ok()) {
     if (!has_sums) Violation("a model of a study that is retired, or has too few reports");
     return CheckModel(id, *books, *built->model, options);

@@ -12,6 +12,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "client/cli/terminal/study_settings.h"
 #include "client/cli/terminal/write_file.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
@@ -29,14 +30,11 @@ struct CreateFlags {
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
-  std::optional<uint64_t> min_reports;
-  int64_t expires_unix_seconds = 0;
-  uint32_t retention_days = 0;
+  v1::StudySettings settings;
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
   bool without_labels = false;
-  bool require_token = false;
   uint64_t seed = 1;
   bool strict = false;
 };
@@ -87,10 +85,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
     request.set_mechanism(flags.mechanism);
   }
   request.set_expected_devices(flags.devices);
-  if (flags.min_reports.has_value()) request.set_min_reports(*flags.min_reports);
-  request.set_expires_unix_seconds(flags.expires_unix_seconds);
-  request.set_retention_days(flags.retention_days);
-  request.set_require_submission_token(flags.require_token);
+  *request.mutable_settings() = flags.settings;
   return request;
 }
 
@@ -140,27 +135,6 @@ void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
       ->capture_default_str();
 }
 
-void AddAdmissionFlags(CLI::App& verb, CreateFlags& flags) {
-  verb.add_option("--min-reports", flags.min_reports,
-                  "Fewest accepted reports that a model is built from (default 1; 0: public rows "
-                  "alone will do)");
-  verb.add_option_function<std::string>(
-          "--expires",
-          [&flags](const std::string& text) { flags.expires_unix_seconds = *ParseTimeText(text); },
-          "When collection ends by itself, such as 2030-01-31T12:00:00Z (default: never)")
-      ->type_name("TIME")
-      ->check([](const std::string& text) {
-        return ParseTimeText(text).has_value() ? "" : "wants a time such as 2030-01-31T12:00:00Z";
-      });
-}
-
-void AddRetentionFlag(CLI::App& verb, CreateFlags& flags) {
-  verb.add_option("--retention-days", flags.retention_days,
-                  "Days after sealing until the study's sums, public rows and spent tickets are "
-                  "deleted; its models stay (default 0: never)")
-      ->type_name("DAYS");
-}
-
 void AddCreate(CLI::App& noun, Action& action) {
   const auto flags = std::make_shared<CreateFlags>();
   CLI::App* verb =
@@ -185,11 +159,7 @@ void AddCreate(CLI::App& noun, Action& action) {
                    "For auto: most bytes that a report's payload may have (default: no limit)");
   verb->add_option("--devices", flags->devices,
                    "About how many devices will answer; sizes a partition without labels");
-  verb->add_flag("--require-submission-token", flags->require_token,
-                 "Count each submission token once (see `coppice study tokens`); devices without "
-                 "one get no ticket");
-  AddAdmissionFlags(*verb, *flags);
-  AddRetentionFlag(*verb, *flags);
+  AddSettingsFlags(*verb, flags->settings);
   AddPartitionFlags(*verb, *flags);
   AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);

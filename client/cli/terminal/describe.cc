@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/terminal/study_settings.h"
 
 namespace coppice::cli {
 namespace {
@@ -54,10 +55,7 @@ void AddTerms(const v1::Study& study, Json& json) {
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
   if (!study.choice().empty()) json["choice"] = study.choice();
-  if (study.require_submission_token()) json["submission_tokens"] = "required";
-  json["min_reports"] = study.min_reports();
-  if (study.expires_unix_seconds() != 0) json["expires"] = TimeText(study.expires_unix_seconds());
-  if (study.retention_days() != 0) json["retention_days"] = study.retention_days();
+  DescribeSettings(study.settings(), json);
 }
 
 void AddLife(const v1::Study& study, Json& json) {

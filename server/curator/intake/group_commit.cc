@@ -116,7 +116,7 @@ class Group {
   }
 
   static StudyLife ExpiredLife(const Study& study) {
-    return Expired(study.Life(), study.definition().expires_unix_seconds);
+    return Expired(study.Life(), study.definition().settings.expires_unix_seconds);
   }
 
   // Null if the store has them.

@@ -25,17 +25,17 @@ bool GoesByPublicLabels(const EstimatorOptions& options) {
 
 absl::Status CheckNotRetired(const Study& study) {
   if (!study.Life().retired) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the study ", study.id(), " gives no further model: its sums were deleted ",
-                   study.definition().retention_days, " days after sealing; its models are there"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the study ", study.id(), " gives no further model: its sums were deleted ",
+      study.definition().settings.retention_days, " days after sealing; its models are there"));
 }
 
 absl::Status CheckEnoughReports(const StudyInfo& info) {
   const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
-  if (reports >= info.min_reports) return absl::OkStatus();
+  if (reports >= info.settings.min_reports) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "the study ", info.id, " has ", reports, " accepted reports, and gives no model below ",
-      info.min_reports, " (min_reports): ",
+      info.settings.min_reports, " (min_reports): ",
       info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
 }
 

@@ -36,8 +36,8 @@ Manifest ManifestOf(const StudyDefinition& definition) {
           .fingerprint = definition.fingerprint,
           .epsilon = definition.terms->epsilon,
           .mechanism = definition.terms->mechanism,
-          .expires_unix_seconds = definition.expires_unix_seconds,
-          .min_reports = definition.min_reports,
+          .expires_unix_seconds = definition.settings.expires_unix_seconds,
+          .min_reports = definition.settings.min_reports,
           .sequence = 1,
           .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds)};
 }
@@ -69,7 +69,7 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(cancel());  // the lock may have been long in coming
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
     if (study != nullptr) return study->Info();
-    COPPICE_RETURN_IF_ERROR(CheckExpiry(spec, clock_()));
+    COPPICE_RETURN_IF_ERROR(CheckSettings(spec.settings, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                              MakeStudyFacts(spec, id, clock_(), cancel));
@@ -131,7 +131,7 @@ class StoredStudies final : public Studies {
     const StudyDefinition& definition = study->definition();
     COPPICE_RETURN_IF_ERROR(CheckTokenCount(definition, count, submission_tokens.size()));
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
-                             definition.require_submission_token
+                             definition.settings.require_submission_token
                                  ? authority_.IssueFor(definition.fingerprint, submission_tokens)
                                  : authority_.Issue(definition.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
@@ -230,7 +230,7 @@ class StoredStudies final : public Studies {
 
   static absl::Status CheckTokenCount(const StudyDefinition& definition, size_t tickets,
                                       size_t tokens) {
-    const size_t wanted = definition.require_submission_token ? tickets : 0;
+    const size_t wanted = definition.settings.require_submission_token ? tickets : 0;
     if (tokens == wanted) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("submission_tokens: the study ", definition.terms->study,
@@ -245,7 +245,8 @@ class StoredStudies final : public Studies {
       return absl::OkStatus();
     }
     return intake_.RunOnCommitter([&] {
-      return StoreLife(study, Expired(study.Life(), study.definition().expires_unix_seconds));
+      return StoreLife(study,
+                       Expired(study.Life(), study.definition().settings.expires_unix_seconds));
     });
   }
 

@@ -23,15 +23,6 @@ absl::Status ValidateRequest(const StudySpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds) {
-  if (spec.expires_unix_seconds == 0 || spec.expires_unix_seconds > now_unix_seconds) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("expires_unix_seconds: must be 0 or in the future, is ",
-                   spec.expires_unix_seconds, ", and now is ", now_unix_seconds));
-}
-
 std::string HashRequest(const StudySpec& spec) {
   const PartitionOptions& partition = spec.partition;
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
@@ -43,8 +34,7 @@ std::string HashRequest(const StudySpec& spec) {
       spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
-      " ", spec.choose_size, " ", spec.min_reports, " ", spec.expires_unix_seconds, " ",
-      spec.retention_days, spec.require_submission_token ? " tokens" : "");
+      " ", spec.choose_size, " ", CanonicalText(spec.settings));
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -113,10 +103,7 @@ absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std:
   definition.partition = partition;
   definition.choice = chosen.why;
   definition.public_rows = spec.public_rows->num_rows();
-  definition.min_reports = spec.min_reports;
-  definition.expires_unix_seconds = spec.expires_unix_seconds;
-  definition.retention_days = spec.retention_days;
-  definition.require_submission_token = spec.require_submission_token;
+  definition.settings = spec.settings;
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);
   return definition;

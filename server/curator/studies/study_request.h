@@ -16,13 +16,12 @@ namespace coppice::curator {
 
 // InvalidArgument unless the ids are well-formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
-// InvalidArgument unless a study made now would be open. Not for a request that made one already.
-absl::Status CheckExpiry(const StudySpec& spec, int64_t now_unix_seconds);
 
 // SHA-256 of all that `spec` asks for, its id included and its request id not.
 std::string HashRequest(const StudySpec& spec);
 
-// Grows the partition, asking `cancel` before each cell, and makes the study's definition under `id`.
+// Grows the partition, asking `cancel` before each cell, and makes the study's definition under
+// `id`.
 absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std::string& id,
                                                int64_t created_unix_seconds,
                                                const CancelCheck& cancel = {});

@@ -6,7 +6,7 @@
 namespace coppice::curator {
 namespace {
 
-v1::SplitRule ToProto(SplitRule rule) {
+v1::SplitRule RuleToProto(SplitRule rule) {
   switch (rule) {
     case SplitRule::kMaxEdge:
       return v1::SPLIT_RULE_MAX_EDGE;
@@ -20,7 +20,7 @@ v1::SplitRule ToProto(SplitRule rule) {
   return v1::SPLIT_RULE_UNSPECIFIED;
 }
 
-absl::StatusOr<SplitRule> FromProto(v1::SplitRule proto) {
+absl::StatusOr<SplitRule> RuleFromProto(v1::SplitRule proto) {
   switch (proto) {
     case v1::SPLIT_RULE_MAX_EDGE:
       return SplitRule::kMaxEdge;
@@ -35,11 +35,11 @@ absl::StatusOr<SplitRule> FromProto(v1::SplitRule proto) {
   }
 }
 
-v1::Criterion ToProto(Criterion criterion) {
+v1::Criterion CriterionToProto(Criterion criterion) {
   return criterion == Criterion::kGini ? v1::CRITERION_GINI : v1::CRITERION_ENTROPY;
 }
 
-absl::StatusOr<Criterion> FromProto(v1::Criterion proto) {
+absl::StatusOr<Criterion> CriterionFromProto(v1::Criterion proto) {
   switch (proto) {
     case v1::CRITERION_GINI:
       return Criterion::kGini;
@@ -54,8 +54,8 @@ absl::StatusOr<Criterion> FromProto(v1::Criterion proto) {
 
 v1::PartitionOptions ToProto(const PartitionOptions& options) {
   v1::PartitionOptions proto;
-  proto.set_rule(ToProto(options.rule));
-  proto.set_criterion(ToProto(options.criterion));
+  proto.set_rule(RuleToProto(options.rule));
+  proto.set_criterion(CriterionToProto(options.criterion));
   proto.set_max_depth(options.max_depth);
   proto.set_min_leaf(options.min_leaf);
   proto.set_trees(options.trees);
@@ -66,8 +66,8 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
 }
 
 absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
-  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, FromProto(proto.rule()));
-  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, FromProto(proto.criterion()));
+  COPPICE_ASSIGN_OR_RETURN(const SplitRule rule, RuleFromProto(proto.rule()));
+  COPPICE_ASSIGN_OR_RETURN(const Criterion criterion, CriterionFromProto(proto.criterion()));
   return PartitionOptions{.rule = rule,
                           .criterion = criterion,
                           .max_depth = proto.max_depth(),

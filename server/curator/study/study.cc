@@ -65,15 +65,16 @@ ReportOutcome Study::AdmissionOutcome() const {
 }
 
 bool Study::IsOver(int64_t now_unix_seconds) const {
-  return definition_.expires_unix_seconds != 0 &&
-         now_unix_seconds >= definition_.expires_unix_seconds;
+  return definition_.settings.expires_unix_seconds != 0 &&
+         now_unix_seconds >= definition_.settings.expires_unix_seconds;
 }
 
 bool Study::IsToRetire(int64_t now_unix_seconds) const {
   constexpr int64_t kDay = 24 * 60 * 60;
   const StudyLife life = Life();
-  return definition_.retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
-         now_unix_seconds - life.sealed_unix_seconds >= kDay * definition_.retention_days;
+  const uint32_t retention_days = definition_.settings.retention_days;
+  return retention_days > 0 && life.state != StudyState::kOpen && !life.retired &&
+         now_unix_seconds - life.sealed_unix_seconds >= kDay * retention_days;
 }
 
 StudyLife Study::Life() const {
@@ -105,10 +106,7 @@ StudyInfo Study::Info() const {
                  .choice = definition_.choice,
                  .terms = definition_.terms,
                  .forest = definition_.forest};
-  info.min_reports = definition_.min_reports;
-  info.expires_unix_seconds = definition_.expires_unix_seconds;
-  info.retention_days = definition_.retention_days;
-  info.require_submission_token = definition_.require_submission_token;
+  info.settings = definition_.settings;
   const MutexLock lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;
@@ -125,7 +123,7 @@ StudyInfo Study::Info() const {
 }
 
 std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
-  if (progress.counts.of(ReportOutcome::kAccepted) < definition_.min_reports) return {};
+  if (progress.counts.of(ReportOutcome::kAccepted) < definition_.settings.min_reports) return {};
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
     trees.push_back({definition_.mechanisms[tree].get(), progress.sums[tree].get()});

@@ -39,10 +39,7 @@ struct StudyDefinition {
   PartitionOptions partition;
   std::string choice;  // see StudyInfo
   uint64_t public_rows = 0;
-  uint64_t min_reports = 0;          // see StudySpec
-  int64_t expires_unix_seconds = 0;  // likewise
-  uint32_t retention_days = 0;       // likewise
-  bool require_submission_token = false;
+  StudySettings settings{};
   std::string request_id;
   std::string request_hash;  // SHA-256 of what the request asked for
 };

@@ -1,4 +1,5 @@
-// A study as its callers see it: what it is asked to be, how far it is, and what becomes of a report.
+// A study as its callers see it: what it is asked to be, how far it is, and what becomes of a
+// report.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
@@ -17,6 +18,7 @@
 #include "common/study/terms.h"
 #include "server/curator/estimation/alarms.h"
 #include "server/curator/partition/partition.h"
+#include "server/curator/study/study_settings.h"
 
 namespace coppice::curator {
 
@@ -45,10 +47,7 @@ struct StudySpec {
   std::optional<MechanismKind> mechanism;  // chosen if unset; see mechanism_choice.h
   size_t max_payload_bytes = 0;            // of what is chosen; 0: no limit
   uint64_t expected_devices = 0;           // 0: not known
-  uint64_t min_reports = 0;                // fewest accepted reports that a model is built from
-  int64_t expires_unix_seconds = 0;        // when it seals itself; 0: never
-  uint32_t retention_days = 0;             // from sealing to the deletion of its sums; 0: never
-  bool require_submission_token = false;   // tickets for submission tokens only
+  StudySettings settings{};
 };
 
 struct StudyInfo {
@@ -68,18 +67,15 @@ struct StudyInfo {
   std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
   // As Sweep() found them; null before the first look.
   std::shared_ptr<const std::vector<Alarm>> alarms_at_last_look{};
-  uint64_t min_reports = 0;
-  int64_t expires_unix_seconds = 0;
+  StudySettings settings{};
   int64_t sealed_unix_seconds = 0;  // 0 while it is open
   bool expired = false;             // sealed because its time was over
   std::string final_model{};        // its id; empty unless built
-  uint32_t retention_days = 0;
-  bool retired = false;  // its sums, public rows and spent tickets are deleted
-  bool require_submission_token = false;
+  bool retired = false;             // its sums, public rows and spent tickets are deleted
 };
 
-// Called once, with one outcome per report in the order of the batch. An error means that nothing is
-// known to be counted: the caller retries the same bytes.
+// Called once, with one outcome per report in the order of the batch. An error means that nothing
+// is known to be counted: the caller retries the same bytes.
 using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
 
 }  // namespace coppice::curator

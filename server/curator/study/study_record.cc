@@ -39,10 +39,9 @@ absl::StatusOr<StudyDefinition> DecodeFacts(absl::string_view id, v1::StudyRecor
   definition->request_id = record.request_id();
   definition->request_hash = record.request_hash();
   definition->choice = record.choice();
-  definition->min_reports = record.min_reports();
-  definition->expires_unix_seconds = record.expires_unix_seconds();
-  definition->retention_days = record.retention_days();
-  definition->require_submission_token = record.require_submission_token();
+  const absl::StatusOr<StudySettings> settings = FromProto(record.settings());
+  if (!settings.ok()) return storage::CorruptRecord(key, settings.status().message());
+  definition->settings = *settings;
   return definition;
 }
 
@@ -188,14 +187,11 @@ std::string EncodeStudy(const StudyDefinition& definition, const StudyLife& life
   record.set_request_id(definition.request_id);
   record.set_request_hash(definition.request_hash);
   record.set_choice(definition.choice);
-  record.set_min_reports(definition.min_reports);
-  record.set_expires_unix_seconds(definition.expires_unix_seconds);
+  *record.mutable_settings() = ToProto(definition.settings);
   record.set_sealed_unix_seconds(life.sealed_unix_seconds);
   record.set_expired(life.expired);
   record.set_final_model(life.final_model);
-  record.set_retention_days(definition.retention_days);
   record.set_retired(life.retired);
-  record.set_require_submission_token(definition.require_submission_token);
   return record.SerializeAsString();
 }
 

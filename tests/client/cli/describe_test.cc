@@ -44,14 +44,14 @@ TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
 
 TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
   v1::Study study = SampleStudy();
-  study.set_min_reports(100);
+  study.mutable_settings()->set_min_reports(100);
   Json json = DescribeStudy(study);
   EXPECT_EQ(json["min_reports"], 100);
   for (const char* absent : {"expires", "sealed", "expired", "final_model"}) {
     EXPECT_FALSE(json.contains(absent)) << absent;
   }
   study.set_state(v1::STUDY_STATE_BUILT);
-  study.set_expires_unix_seconds(2 * 86400);
+  study.mutable_settings()->set_expires_unix_seconds(2 * 86400);
   study.set_sealed_unix_seconds(2 * 86400);
   study.set_expired(true);
   study.set_final_model("models/last");

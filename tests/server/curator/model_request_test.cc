@@ -36,7 +36,7 @@ std::unique_ptr<Study> StudyThatIgnoresLabels() {
 
 StudySpec WantsThree() {
   StudySpec spec = Spec("one");
-  spec.min_reports = 3;
+  spec.settings.min_reports = 3;
   return spec;
 }
 

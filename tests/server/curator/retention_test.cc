@@ -31,7 +31,7 @@ class RetentionTest : public ::testing::Test {
   // A study of five reports with a model, sealed.
   void MakeStudy(uint32_t retention_days) {
     StudySpec spec = Spec("one", /*trees=*/2);
-    spec.retention_days = retention_days;
+    spec.settings.retention_days = retention_days;
     ASSERT_OK_AND_ASSIGN(study_, studies_->Create(spec));
     reports_ = HonestReports(*studies_, study_, 5);
     ASSERT_OK(SendAndWait(*studies_, study_, reports_));
@@ -101,7 +101,7 @@ TEST_F(RetentionTest, NothingGoesBeforeItsTimeOrWithoutOne) {
   ASSERT_OK(studies_->Create(for_ever));
   ASSERT_OK(studies_->Seal("two"));
   StudySpec open = Spec("three");
-  open.retention_days = 1;
+  open.settings.retention_days = 1;
   ASSERT_OK(studies_->Create(open));
   now_ = kSealed + 100'000 * kDay;
   ASSERT_OK(studies_->Sweep());
@@ -113,8 +113,8 @@ TEST_F(RetentionTest, NothingGoesBeforeItsTimeOrWithoutOne) {
 
 TEST_F(RetentionTest, RetentionOfAnExpiredStudyBeginsWhenItExpired) {
   StudySpec spec = Spec("one");
-  spec.expires_unix_seconds = kSealed + 10;
-  spec.retention_days = 1;
+  spec.settings.expires_unix_seconds = kSealed + 10;
+  spec.settings.retention_days = 1;
   ASSERT_OK(studies_->Create(spec));
   now_ = kSealed + 10 + kDay;  // nobody looked meanwhile
   ASSERT_OK(studies_->Sweep());

@@ -239,7 +239,7 @@ TEST_F(StudiesTest, SweepsLookForAlarmsAsReportsGrowAndOnceMoreAtTheEnd) {
 // They tell the mean label of so few devices that no model may.
 TEST_F(StudiesTest, NoAlarmsBelowTheMinimumOfReports) {
   StudySpec spec = Spec("one");
-  spec.min_reports = 3;
+  spec.settings.min_reports = 3;
   ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 2)));
   EXPECT_TRUE(studies_->Get("one")->alarms.empty());
@@ -270,7 +270,7 @@ class TokenStudyTest : public StudiesTest {
   void SetUp() override {
     StudiesTest::SetUp();
     StudySpec spec = Spec("one", /*trees=*/8);
-    spec.require_submission_token = true;
+    spec.settings.require_submission_token = true;
     ASSERT_OK_AND_ASSIGN(study_, studies_->Create(spec));
   }
 
@@ -327,7 +327,7 @@ TEST_F(TokenStudyTest, ATicketFromBeforeDoesNotHelp) {
 
 TEST_F(TokenStudyTest, KnowsAfterReopeningThatItAsksForTokens) {
   Reopen();
-  EXPECT_TRUE(studies_->Get("one")->require_submission_token);
+  EXPECT_TRUE(studies_->Get("one")->settings.require_submission_token);
   EXPECT_FALSE(OfferError(1, {}).ok());
 }
 

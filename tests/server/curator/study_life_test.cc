@@ -63,8 +63,8 @@ class StudyLifeTest : public ::testing::Test {
 
   StudyInfo Create(uint64_t min_reports, int64_t expires) {
     StudySpec spec = Spec("one");
-    spec.min_reports = min_reports;
-    spec.expires_unix_seconds = expires;
+    spec.settings.min_reports = min_reports;
+    spec.settings.expires_unix_seconds = expires;
     const auto made = studies_->Create(spec);
     EXPECT_OK(made);
     return made.value_or(StudyInfo());
@@ -110,7 +110,7 @@ TEST_F(StudyLifeTest, MinimumHoldsAfterReopeningAndSealing) {
   Create(/*min_reports=*/1, /*expires=*/0);
   ASSERT_OK(studies_->Seal("one"));
   Reopen(store_);
-  EXPECT_EQ(Now().min_reports, 1u);
+  EXPECT_EQ(Now().settings.min_reports, 1u);
   EXPECT_THAT(studies_->BuildModel("one", "model", {}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("there will be none")));
   EXPECT_EQ(Now().state, StudyState::kSealed);
@@ -123,10 +123,10 @@ TEST_F(StudyLifeTest, StudyWithoutAMinimumGivesAModelOfPublicRowsAlone) {
 
 TEST_F(StudyLifeTest, ExpiryMustLieAheadButARepeatedRequestMayComeLater) {
   StudySpec spec = Spec("one");
-  spec.expires_unix_seconds = kStart;
+  spec.settings.expires_unix_seconds = kStart;
   EXPECT_THAT(studies_->Create(spec),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expires_unix_seconds")));
-  spec.expires_unix_seconds = kEnd;
+  spec.settings.expires_unix_seconds = kEnd;
   ASSERT_OK(studies_->Create(spec));
   now_ = kEnd + 1;
   EXPECT_OK(studies_->Create(spec));

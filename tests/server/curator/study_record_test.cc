@@ -129,6 +129,33 @@ TEST_F(StudyRecordTest, TicketsOfAnOlderVersionAreAsManyAsItsReports) {
   ExpectDataLoss(old_key, "ends inside a ticket");
 }
 
+TEST_F(StudyRecordTest, AStudyOfFormat4HasTheSettingsThatItWasMadeWith) {
+  v1::StudySettingsOfFormat4 before;
+  before.set_min_reports(7);
+  before.set_expires_unix_seconds(5000);
+  before.set_retention_days(30);
+  before.set_require_submission_token(true);
+  auto record = Stored<v1::StudyRecord>(StudyKey("one"));
+  record.clear_settings();
+  Put(StudyKey("one"), record.SerializeAsString() + before.SerializeAsString());
+  Put("meta/format", "4");
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
+  EXPECT_EQ(studies->List({})[0].settings, (StudySettings{.min_reports = 7,
+                                                          .expires_unix_seconds = 5000,
+                                                          .retention_days = 30,
+                                                          .require_submission_token = true}));
+  const auto now = Stored<v1::StudyRecord>(StudyKey("one"));
+  EXPECT_TRUE(now.GetReflection()->GetUnknownFields(now).empty());
+}
+
+TEST_F(StudyRecordTest, ASettingThatIsNotKnownIsDataLoss) {
+  auto record = Stored<v1::StudyRecord>(StudyKey("one"));
+  v1::StudySettings& settings = *record.mutable_settings();
+  settings.GetReflection()->MutableUnknownFields(&settings)->AddVarint(1000, 1);
+  Put(StudyKey("one"), record.SerializeAsString());
+  ExpectDataLoss(StudyKey("one"), "does not know");
+}
+
 TEST_F(StudyRecordTest, SumsOfAnotherShapeAreDataLoss) {
   const auto sums = Stored<v1::SumsRecord>(SumsKey("one", 0));
   auto shorter = sums;

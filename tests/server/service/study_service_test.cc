@@ -57,34 +57,55 @@ class StudyServiceTest : public ServiceTest {
 
 TEST_F(StudyServiceTest, WithoutAMinimumAModelNeedsOneReportAndNoneOnlyIfThatIsSaid) {
   ASSERT_THAT(Create(), IsGrpcOk());
-  EXPECT_EQ(studies_.created()->min_reports, 1u);
-  EXPECT_EQ(studies_.created()->expires_unix_seconds, 0);
+  EXPECT_EQ(studies_.created()->settings.min_reports, 1u);
+  EXPECT_EQ(studies_.created()->settings.expires_unix_seconds, 0);
   for (const uint64_t reports : {0, 100}) {
-    create_.set_min_reports(reports);
-    create_.set_expires_unix_seconds(5000);
-    create_.set_retention_days(30);
+    create_.mutable_settings()->set_min_reports(reports);
+    create_.mutable_settings()->set_expires_unix_seconds(5000);
+    create_.mutable_settings()->set_retention_days(30);
     grpc::ClientContext context;
     ASSERT_THAT(stub_->CreateStudy(&context, create_, &created_), IsGrpcOk());
-    EXPECT_EQ(studies_.created()->min_reports, reports);
-    EXPECT_EQ(studies_.created()->expires_unix_seconds, 5000);
-    EXPECT_EQ(studies_.created()->retention_days, 30u);
+    EXPECT_EQ(studies_.created()->settings.min_reports, reports);
+    EXPECT_EQ(studies_.created()->settings.expires_unix_seconds, 5000);
+    EXPECT_EQ(studies_.created()->settings.retention_days, 30u);
   }
 }
 
 TEST_F(StudyServiceTest, ExpiryBeforeTheEpochIsRefused) {
-  create_.set_expires_unix_seconds(-1);
-  ExpectRefused("expires_unix_seconds");
+  create_.mutable_settings()->set_expires_unix_seconds(-1);
+  ExpectRefused("settings.expires_unix_seconds");
+}
+
+// A client of 0.1 put them beside the rest of the request.
+TEST_F(StudyServiceTest, SettingsWhereTheyWereAreRefusedAndNotIgnored) {
+  for (const int number : {11, 12, 13, 14}) {
+    google::protobuf::UnknownFieldSet& unknown =
+        *create_.GetReflection()->MutableUnknownFields(&create_);
+    unknown.Clear();
+    unknown.AddVarint(number, 1);
+    grpc::ClientContext context;
+    EXPECT_THAT(stub_->CreateStudy(&context, create_, &created_),
+                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("update the client")))
+        << number;
+  }
+  EXPECT_EQ(studies_.created(), nullptr);
+}
+
+TEST_F(StudyServiceTest, ASettingOfALaterVersionIsRefusedAndNotIgnored) {
+  v1::StudySettings& settings = *create_.mutable_settings();
+  settings.GetReflection()->MutableUnknownFields(&settings)->AddVarint(1000, 1);
+  ExpectRefused("settings: has a setting that this version does not know");
 }
 
 TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
   curator::StudyInfo info = MakeStudy("s2");
   info.state = curator::StudyState::kBuilt;
-  info.min_reports = 3;
-  info.expires_unix_seconds = 5000;
+  info.settings.min_reports = 3;
+  info.settings.expires_unix_seconds = 5000;
   info.sealed_unix_seconds = 5000;
   info.expired = true;
   info.final_model = "last";
-  info.retention_days = 30;
+  info.settings.retention_days = 30;
   info.retired = true;
   info.received = 9;
   info.failed = 2;
@@ -96,12 +117,12 @@ TEST_F(StudyServiceTest, StudySaysWhatItAdmitsHowFarItHasComeAndWhatItCounted) {
   ASSERT_THAT(stub_->GetStudy(&context_, request, &response), IsGrpcOk());
   const v1::Study& study = response.study();
   EXPECT_EQ(study.state(), v1::STUDY_STATE_BUILT);
-  EXPECT_EQ(study.min_reports(), 3u);
-  EXPECT_EQ(study.expires_unix_seconds(), 5000);
+  EXPECT_EQ(study.settings().min_reports(), 3u);
+  EXPECT_EQ(study.settings().expires_unix_seconds(), 5000);
   EXPECT_EQ(study.sealed_unix_seconds(), 5000);
   EXPECT_TRUE(study.expired());
   EXPECT_EQ(study.final_model(), "models/last");
-  EXPECT_EQ(study.retention_days(), 30u);
+  EXPECT_EQ(study.settings().retention_days(), 30u);
   EXPECT_TRUE(study.retired());
   EXPECT_EQ(study.received(), 9u);
   EXPECT_EQ(study.failed(), 2u);
@@ -415,9 +436,9 @@ TEST_F(StudyServiceTest, SubmissionTokensAreIssuedAsManyAsAskedFor) {
 }
 
 TEST_F(StudyServiceTest, AStudyCanAskForSubmissionTokens) {
-  create_.set_require_submission_token(true);
+  create_.mutable_settings()->set_require_submission_token(true);
   ASSERT_THAT(Create(), IsGrpcOk());
-  EXPECT_TRUE(studies_.created()->require_submission_token);
+  EXPECT_TRUE(studies_.created()->settings.require_submission_token);
 }
 
 TEST_F(GetOfferTest, TermsThatChangedAreSent) {

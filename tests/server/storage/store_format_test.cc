@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "tests/support/crashing_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/status_matchers.h"
@@ -120,6 +121,42 @@ TEST(StoreFormatTest, RecordsWithoutAVersionAreDataLoss) {
     MustPut(store, "meta/format", text);
     EXPECT_THAT(OpenFormat(store), StatusIs(absl::StatusCode::kDataLoss, ::testing::_)) << text;
   }
+}
+
+// StudyRecords, as format 4 wrote them and as format 5 does: with every field set, and with as few
+// as can be, where the minimum of reports was 0 for being absent and now says so.
+struct StudyRecords {
+  absl::string_view format_4;
+  absl::string_view format_5;
+};
+constexpr StudyRecords kStudyRecords[] = {
+    {"0a057465726d73100318e8072208080318022001280128403207726571756573743a046861736842047472"
+     "65654a0377687950ac0258d00f60dc0b680172056d6f64656c781e800101880101",
+     "0a057465726d73100318e8072208080318022001280128403207726571756573743a046861736842047472"
+     "65654a0377687960dc0b680172056d6f64656c80010192010a08ac0210d00f181e2001"},
+    {"0a057465726d731001", "0a057465726d7310019201020800"},
+};
+
+TEST(StoreFormatTest, TheSettingsOfAStudyBecomeOneMessage) {
+  for (const StudyRecords& records : kStudyRecords) {
+    MemoryStore store;
+    MustPut(store, "meta/format", "4");
+    MustPut(store, "study/one/", absl::HexStringToBytes(records.format_4));
+    ASSERT_OK(OpenFormat(store));
+    EXPECT_EQ(absl::BytesToHexString(store.Get("study/one/")->value()), records.format_5);
+    EXPECT_THAT(*store.Get("meta/format"), Optional(Eq("5")));
+  }
+}
+
+// A repair brings a store to this version before it puts such a record aside.
+TEST(StoreFormatTest, AStudyThatDoesNotParseStaysAsItIs) {
+  MemoryStore store;
+  MustPut(store, "meta/format", "4");
+  MustPut(store, "study/one/", "\xff\xff");
+  MustPut(store, "study/two/", absl::HexStringToBytes(kStudyRecords[0].format_4));
+  ASSERT_OK(OpenFormat(store));
+  EXPECT_THAT(*store.Get("study/one/"), Optional(Eq("\xff\xff")));
+  EXPECT_EQ(absl::BytesToHexString(store.Get("study/two/")->value()), kStudyRecords[0].format_5);
 }
 
 TEST(StoreFormatTest, AStoreOfTheFirstVersionIsTaken) {

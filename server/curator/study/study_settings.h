@@ -1,0 +1,47 @@
+// What an operator asks of a study besides its terms and its partition.
+//
+// To add a setting: a field here, in study_settings.cc and in StudySettings of study.proto, a line
+// in client/cli/terminal/study_settings.cc, and the place that acts on it. Requests, records and
+// answers carry the settings whole, so nothing else names them.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
+#define COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace coppice::v1 {
+class StudySettings;
+}
+
+namespace coppice::curator {
+
+struct StudySettings {
+  uint64_t min_reports = 0;               // fewest accepted reports that a model is built from
+  int64_t expires_unix_seconds = 0;       // when the study seals itself; 0: never
+  uint32_t retention_days = 0;            // from sealing to the deletion of its sums; 0: never
+  bool require_submission_token = false;  // tickets are given for submission tokens only
+
+  bool operator==(const StudySettings&) const = default;
+};
+
+v1::StudySettings ToProto(const StudySettings& settings);
+
+// InvalidArgument for a value that no study can have, or a setting that this version does not know:
+// a study is never made without something that was asked of it.
+absl::StatusOr<StudySettings> FromProto(const v1::StudySettings& proto);
+
+// InvalidArgument unless a study made now would be open. A request that has made its study already
+// is not checked again.
+absl::Status CheckSettings(const StudySettings& settings, int64_t now_unix_seconds);
+
+// The settings as part of what a request asked for, whose hash is stored. A setting that was added
+// later must not show while it has its default, or requests made before would no longer match.
+std::string CanonicalText(const StudySettings& settings);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_STUDY_SETTINGS_H_
