@@ -98,7 +98,7 @@ class Group {
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {
-        writes.Put(StudyKey(study->id()), EncodeStudy(study->definition(), ExpiredLife(*study)));
+        writes.Put(StudyKey(study->id()), EncodeStudy(study->definition(), study->LifeOnceOver()));
       }
       for (uint32_t tree = 0; tree < tally.trees.size(); ++tree) {
         const SharedSums sums = SumsToWrite(*study, tally, tree);
@@ -115,10 +115,6 @@ class Group {
                0;
   }
 
-  static StudyLife ExpiredLife(const Study& study) {
-    return Expired(study.Life(), study.definition().settings.expires_unix_seconds);
-  }
-
   // Null if the store has them.
   static SharedSums SumsToWrite(const Study& study, const Tally& tally, uint32_t tree) {
     if (tally.trees[tree].sums != nullptr) return tally.trees[tree].sums;
@@ -132,7 +128,7 @@ class Group {
       std::vector<SharedSums> sums;
       for (Tally::Tree& tree : tally.trees) sums.push_back(std::move(tree.sums));
       study->Publish(std::move(sums), tally.counts);
-      if (tally.expires) study->Advance(ExpiredLife(*study));
+      if (tally.expires) study->Advance(study->LifeOnceOver());
     }
   }
 

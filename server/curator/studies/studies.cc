@@ -198,7 +198,7 @@ class StoredStudies final : public Studies {
     for (const std::shared_ptr<Study>& study : catalog_.All()) {
       status.Update(SealIfOver(*study));
       study->LookForAlarms();
-      if (study->IsToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
+      if (study->IsDueToRetire(clock_())) status.Update(RetireUnlessBusy(*study));
     }
     status.Update(intake_.RunOnCommitter([this] { return StoreCounts(); }));
     return status;
@@ -244,10 +244,7 @@ class StoredStudies final : public Studies {
     if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
       return absl::OkStatus();
     }
-    return intake_.RunOnCommitter([&] {
-      return StoreLife(study,
-                       Expired(study.Life(), study.definition().settings.expires_unix_seconds));
-    });
+    return intake_.RunOnCommitter([&] { return StoreLife(study, study.LifeOnceOver()); });
   }
 
   // On the committer's thread. Writes nothing if the study has been deleted.

@@ -69,7 +69,7 @@ bool Study::IsOver(int64_t now_unix_seconds) const {
          now_unix_seconds >= definition_.settings.expires_unix_seconds;
 }
 
-bool Study::IsToRetire(int64_t now_unix_seconds) const {
+bool Study::IsDueToRetire(int64_t now_unix_seconds) const {
   constexpr int64_t kDay = 24 * 60 * 60;
   const StudyLife life = Life();
   const uint32_t retention_days = definition_.settings.retention_days;
@@ -80,6 +80,10 @@ bool Study::IsToRetire(int64_t now_unix_seconds) const {
 StudyLife Study::Life() const {
   const MutexLock lock(mutex_);
   return progress_.life;
+}
+
+StudyLife Study::LifeOnceOver() const {
+  return Expired(Life(), definition_.settings.expires_unix_seconds);
 }
 
 SharedSums Study::SumsOf(uint32_t tree) const {

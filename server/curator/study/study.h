@@ -1,13 +1,11 @@
 // One study in memory: what is fixed when it is made, and what its reports have come to.
-//
-// Guarantee  what one call of Progress() returns belongs together: it is the state after some group
-//            of reports was committed, and before the next.
-// Threads    safe to share. Only the committer changes it (see intake.h).
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_H_
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,19 +20,19 @@
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/partition/partition.h"
-#include "server/curator/study/report_rate.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_life.h"
 
 namespace coppice::curator {
 
+// What is fixed when a study is made.
 struct StudyDefinition {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const std::string> terms_bytes;
   std::shared_ptr<const Forest> forest;
-  std::shared_ptr<const PackedForest> packed_forest;  // as devices get it
+  std::shared_ptr<const PackedForest> packed_forest;  // as devices fetch it
   Fingerprint fingerprint{};
-  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one a tree
+  std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one per tree
   int64_t created_unix_seconds = 0;
   PartitionOptions partition;
   std::string choice;  // see StudyInfo
@@ -44,22 +42,22 @@ struct StudyDefinition {
   std::string request_hash;  // SHA-256 of what the request asked for
 };
 
-// The definition that follows from the terms' bytes and the forest; the rest is left to fill in.
-// InvalidArgument if they are no valid terms, or their sums would take more than kMaxSums integers;
-// DataLoss if the forest is another one than the terms'.
+// Makes the definition that follows from the terms' bytes and the forest; the caller fills in the
+// rest. InvalidArgument if the terms are not valid or need more than kMaxSums sums; DataLoss if the
+// forest is not the one that the terms stand for.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 
-// How many reports were answered, by two counts that must agree, and how many were not.
+// How many reports were answered, by two counts that must agree, and how many failed.
 struct Counts {
-  Outcomes outcomes{};    // by ReportOutcome, one at a time
-  uint64_t answered = 0;  // by the sizes of the batches they came in
-  uint64_t failed = 0;    // their batch failed as a whole, so none of them counts; not stored
+  Outcomes outcomes{};    // by ReportOutcome, counted one by one
+  uint64_t answered = 0;  // counted by the sizes of their batches
+  uint64_t failed = 0;    // in batches that failed as a whole and count nowhere else; not stored
 
   uint64_t of(ReportOutcome outcome) const { return outcomes[static_cast<size_t>(outcome)]; }
-  uint64_t Sum() const;  // of all outcomes
+  uint64_t Sum() const;  // over all outcomes
   Counts operator+(const Counts& more) const;
 };
 using SharedSums = std::shared_ptr<const TreeSums>;
@@ -67,13 +65,40 @@ using SharedSums = std::shared_ptr<const TreeSums>;
 struct StudyProgress {
   StudyLife life;
   bool deleted = false;
-  std::vector<SharedSums> sums;  // one a tree
+  std::vector<SharedSums> sums;  // one per tree
   Counts counts;
 };
 
-// Of a study that has had no report yet.
+// The progress of a study that has received no report.
 StudyProgress NoProgress(const StudyDefinition& definition);
 
+// Limits the reports of a study per second of the clock.
+//
+// Threads  safe to share.
+class ReportRate {
+ public:
+  // Takes all of `reports`, or none. A second that comes again because the clock was set back
+  // starts from zero, as every second does.
+  bool Take(uint64_t reports, uint64_t limit, int64_t unix_seconds) {
+    const MutexLock lock(mutex_);
+    if (unix_seconds != second_) taken_ = 0;
+    second_ = unix_seconds;
+    if (reports > limit || taken_ > limit - reports) return false;
+    taken_ += reports;
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  int64_t second_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// A study: its definition, its progress, and the tickets that it has counted.
+//
+// Guarantee  What one call of Progress() returns belongs together: it is the state after one group
+//            of reports was committed and before the next.
+// Threads    safe to share. Only the committer changes it (intake.h).
 class Study {
  public:
   Study(StudyDefinition definition, StudyProgress progress, SpentTickets spent = {});
@@ -82,43 +107,46 @@ class Study {
   const std::string& id() const { return definition_.terms->study; }
   uint32_t num_trees() const { return static_cast<uint32_t>(definition_.mechanisms.size()); }
 
-  // What speaks against every report of this study by its state; kAccepted if nothing does. Its
-  // time may be over all the same: once that is noticed, it is to be sealed before anybody hears of
-  // it, lest a clock that is set back opens it again.
+  // Returns kAccepted if the study takes reports, else the reason for rejection. It does not look
+  // at the clock: a study that IsOver() must be sealed durably before anyone hears that it is, so
+  // that setting the clock back cannot reopen it.
   ReportOutcome AdmissionOutcome() const;
+  // Whether the time that the study was given is over.
   bool IsOver(int64_t now_unix_seconds) const;
-  bool IsToRetire(int64_t now_unix_seconds) const;
+  // Whether its retention is over, and what was retained is still there.
+  bool IsDueToRetire(int64_t now_unix_seconds) const;
   StudyLife Life() const;
+  // The life that follows once IsOver().
+  StudyLife LifeOnceOver() const;
   SharedSums SumsOf(uint32_t tree) const;
   Counts CountsSoFar() const;
   StudyProgress Progress() const;
   StudyInfo Info() const;
-  // Of the sums as they are now, if there are enough reports; see alarms.h for what it costs. Holds
-  // no lock while it computes.
+  // Computes the alarms of the current sums; none below the minimum of reports. Costs as much as an
+  // estimate (alarms.h), and holds no lock meanwhile.
   std::vector<Alarm> Alarms() const;
-  // Computes them if a look is due (studies.h), and shows them in Info() from then on. One at a
-  // time.
+  // Computes them if a look is due (studies.h), and shows them in Info() from then on. One thread
+  // at a time.
   void LookForAlarms();
 
-  // At the entrance: that so many reports were taken in. All else is counted when they are
-  // answered.
+  // Counts reports as they are taken in; everything else is counted when they are answered.
   void AddReceived(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
   ReportRate& rate() { return rate_; }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
-  // Replaces the sums of the trees where `sums` is not null, and adds to the counts.
+  // Replaces the sums of each tree where `sums` is not null, and adds to the counts.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
-  // To the next life (study_life.h), once that is stored. One that is sealed keeps no spent
-  // tickets, one that is retired no sums.
+  // Goes on to the next life once that is stored. A sealed study drops its spent tickets, a retired
+  // one its sums.
   void Advance(StudyLife life);
   void MarkDeleted();
 
-  // The tickets counted so far. For the committer only, as is the next.
+  // The next three belong to the committer alone. The tickets counted so far:
   SpentTickets& spent() { return spent_; }
-  // A group failed to be stored, and the store may hold a part of its effects that memory does not:
-  // the next group must write everything of this study again.
+  // A group could not be stored, and the store may hold some of its effects that memory does not:
+  // the next group must write everything about this study again.
   bool store_is_behind = false;
-  // Rejections were counted that are not in the store.
+  // Some rejections are counted here and not in the store.
   bool counts_are_behind = false;
 
  private:
@@ -128,7 +156,7 @@ class Study {
   mutable Mutex mutex_;
   StudyProgress progress_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const std::vector<Alarm>> last_alarms_ ABSL_GUARDED_BY(mutex_);
-  // Of LookForAlarms() alone: what the last look saw.
+  // What the last look saw; for LookForAlarms() alone.
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;

@@ -1,5 +1,4 @@
-// A study as its callers see it: what it is asked to be, how far it is, and what becomes of a
-// report.
+// A study as its callers see it: what was asked for, how far it is, and what becomes of a report.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_INFO_H_
@@ -22,34 +21,37 @@
 
 namespace coppice::curator {
 
-// Stable numbers: the wire and the metrics use them. See docs/protocol.md for the retry rules.
+// What became of a report. The numbers are stable: the wire and the metrics use them. The retry
+// rules are in docs/protocol.md.
 enum class ReportOutcome : uint8_t {
   kAccepted = 1,   // counted, and on disk
-  kDuplicate = 2,  // this ticket was counted before; a success to the device
+  kDuplicate = 2,  // its ticket was counted before; a success to the device
   kUnknownStudy = 3,
   kStudySealed = 4,
-  kStaleFingerprint = 5,  // made for other terms than this study's
-  kBadTicket = 6,         // not issued by this curator for these terms
+  kStaleFingerprint = 5,  // made for terms that are not this study's
+  kBadTicket = 6,         // its ticket was not issued by this curator for these terms
   kBadPayload = 7,        // wrong length, or values that no honest device sends
-  kStudyExpired = 8,      // sealed because its time was over
+  kStudyExpired = 8,      // the study was sealed because its time was over
 };
 inline constexpr size_t kNumReportOutcomes = 9;  // index by the number; 0 is unused
 
 enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
 
+// What a request for a study asks for.
 struct StudySpec {
   std::string id;          // empty: the curator makes one
   std::string request_id;  // chosen by the caller; repeating it returns the study it made
   std::shared_ptr<const Table> public_rows;
   PartitionOptions partition;
-  bool choose_size = false;  // the partition's, from the public rows; see forest_size.h
+  bool choose_size = false;  // choose the partition's size from the public rows (forest_size.h)
   Budget epsilon;
-  std::optional<MechanismKind> mechanism;  // chosen if unset; see mechanism_choice.h
-  size_t max_payload_bytes = 0;            // of what is chosen; 0: no limit
-  uint64_t expected_devices = 0;           // 0: not known
+  std::optional<MechanismKind> mechanism;  // chosen if unset (mechanism_choice.h)
+  size_t max_payload_bytes = 0;            // if the mechanism is chosen; 0: no limit
+  uint64_t expected_devices = 0;           // 0: unknown
   StudySettings settings{};
 };
 
+// A study as it is now.
 struct StudyInfo {
   std::string id;
   StudyState state = StudyState::kOpen;
@@ -65,7 +67,7 @@ struct StudyInfo {
   uint64_t failed = 0;
   uint64_t in_sums = 0;
   std::vector<Alarm> alarms{};  // filled in by Studies::Get() alone
-  // As Sweep() found them; null before the first look.
+  // As the last Sweep() that looked found them; null before the first.
   std::shared_ptr<const std::vector<Alarm>> alarms_at_last_look{};
   StudySettings settings{};
   int64_t sealed_unix_seconds = 0;  // 0 while it is open
@@ -74,8 +76,8 @@ struct StudyInfo {
   bool retired = false;             // its sums, public rows and spent tickets are deleted
 };
 
-// Called once, with one outcome per report in the order of the batch. An error means that nothing
-// is known to be counted: the caller retries the same bytes.
+// Called once, with one outcome per report in the order of the batch. After an error the caller
+// retries the same bytes, since nothing is known to be counted.
 using SubmitDone = std::function<void(absl::StatusOr<std::vector<ReportOutcome>>)>;
 
 }  // namespace coppice::curator

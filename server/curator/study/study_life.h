@@ -1,7 +1,4 @@
-// How far a study has come: open -> sealed -> built, one way.
-//
-// Guarantee  a step forward is the only way to make another life of one, and a step that was taken
-//            is not taken again: each function returns what it got if it does not apply.
+// The life of a study, and its steps.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_STUDY_LIFE_H_
 #define COPPICE_SERVER_CURATOR_STUDY_STUDY_LIFE_H_
@@ -14,6 +11,10 @@
 
 namespace coppice::curator {
 
+// How far a study has come: open -> sealed -> built, one way.
+//
+// Guarantee  The functions below are the only steps, and none is taken twice: each returns the life
+//            that it was given if its step does not apply.
 struct StudyLife {
   StudyState state = StudyState::kOpen;
   int64_t sealed_unix_seconds = 0;
@@ -24,7 +25,7 @@ struct StudyLife {
   bool operator==(const StudyLife&) const = default;
 };
 
-// By its operator.
+// The operator seals it.
 inline StudyLife Sealed(StudyLife life, int64_t unix_seconds) {
   if (life.state != StudyState::kOpen) return life;
   life.state = StudyState::kSealed;
@@ -32,7 +33,7 @@ inline StudyLife Sealed(StudyLife life, int64_t unix_seconds) {
   return life;
 }
 
-// By the clock. Whenever that was noticed, nothing was taken after `expires_unix_seconds`.
+// Its time is over. However late that is noticed, it is sealed as of `expires_unix_seconds`.
 inline StudyLife Expired(StudyLife life, int64_t expires_unix_seconds) {
   if (life.state != StudyState::kOpen) return life;
   life = Sealed(std::move(life), expires_unix_seconds);
@@ -40,7 +41,7 @@ inline StudyLife Expired(StudyLife life, int64_t expires_unix_seconds) {
   return life;
 }
 
-// By a model of all its reports.
+// A model of all its reports was built.
 inline StudyLife Built(StudyLife life, std::string model) {
   if (life.state != StudyState::kSealed) return life;
   life.state = StudyState::kBuilt;
@@ -48,7 +49,7 @@ inline StudyLife Built(StudyLife life, std::string model) {
   return life;
 }
 
-// By the end of its retention. It stays sealed or built.
+// Its retention is over. It stays sealed or built.
 inline StudyLife Retired(StudyLife life) {
   life.retired = life.state != StudyState::kOpen;
   return life;

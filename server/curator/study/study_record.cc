@@ -18,12 +18,12 @@
 namespace coppice::curator {
 namespace {
 
-// The states of the wire are ours.
+// A record holds a state by its number on the wire.
 static_assert(static_cast<int>(StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
-absl::StatusOr<StudyDefinition> DecodeFacts(absl::string_view id, v1::StudyRecord& record) {
+absl::StatusOr<StudyDefinition> DecodeDefinition(absl::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
   absl::StatusOr<StudyDefinition> definition =
       DefinitionFromTerms(std::move(*record.mutable_terms()),
@@ -65,7 +65,7 @@ absl::StatusOr<StudyLife> DecodeLife(absl::string_view key, const v1::StudyRecor
                    .retired = record.retired()};
 }
 
-// A tree's number is the last part of its key.
+// The tree's number is the last part of the key of its sums.
 absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, size_t num_trees) {
   uint32_t tree = 0;
   if (!absl::SimpleAtoi(absl::StripPrefix(key, SumsPrefix(id)), &tree) || tree >= num_trees) {
@@ -74,7 +74,7 @@ absl::StatusOr<uint32_t> TreeOfKey(absl::string_view id, absl::string_view key, 
   return tree;
 }
 
-// Replaces the sums that have a record: a tree without a report has none.
+// Replaces the sums that have a record; a tree without reports has none.
 absl::Status LoadSums(const storage::Store& store, absl::string_view id,
                       std::vector<SharedSums>& sums) {
   return store.Scan(SumsPrefix(id), [&](absl::string_view key, absl::string_view bytes) {
@@ -105,7 +105,7 @@ absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& r
     }
     counts.outcomes[rejected.outcome()] = rejected.reports();
   }
-  // Older records do not say.
+  // Older records do not say how many were answered.
   counts.answered = record.received() == 0 ? counts.Sum() : record.received();
   if (counts.answered != counts.Sum()) {
     return storage::CorruptRecord(
@@ -151,8 +151,8 @@ absl::Status DecodeSpent(absl::string_view key, absl::string_view bytes, SpentTi
   return absl::OkStatus();
 }
 
-// Before format 3 ids were kept, of tickets that this version no longer knows. It reads them as
-// serials: what matters is that they are as many as the reports.
+// Before format 3 a record held ids, of tickets that are refused now. They are read as if they were
+// serials, since only their number still matters: it must be that of the reports.
 absl::Status DecodeOldSpent(absl::string_view key, absl::string_view bytes, SpentTickets& spent) {
   if (bytes.size() % kTicketIdBytes != 0)
     return storage::CorruptRecord(key, "ends inside a ticket");
@@ -265,11 +265,11 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
   COPPICE_ASSIGN_OR_RETURN(v1::StudyRecord record,
                            storage::ParseRecord<v1::StudyRecord>(key, bytes));
   COPPICE_ASSIGN_OR_RETURN(StudyLife life, DecodeLife(key, record));
-  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition, DecodeFacts(id, record));
+  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition, DecodeDefinition(id, record));
   COPPICE_ASSIGN_OR_RETURN(StudyProgress progress,
                            LoadProgress(store, id, definition, std::move(life)));
   SpentTickets spent;
-  if (progress.life.state == StudyState::kOpen) {  // a sealed study looks none up
+  if (progress.life.state == StudyState::kOpen) {  // a sealed study looks up none
     COPPICE_ASSIGN_OR_RETURN(spent, LoadSpentTickets(store, id));
     if (spent.size() != progress.counts.of(ReportOutcome::kAccepted)) {
       return storage::CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");

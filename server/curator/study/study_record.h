@@ -1,4 +1,4 @@
-// What the curator stores of a study, and how it is read back. The format is in docs/storage.md.
+// The records of a study, written and read back. docs/storage.md has their format.
 //
 // Errors  DataLoss for a record that does not parse or does not fit the others, naming its key.
 //         Nothing is repaired or skipped.
@@ -28,16 +28,16 @@ std::string EncodeSums(const TreeSums& sums);
 std::string EncodeSpent(absl::Span<const TicketSerial> tickets);
 std::string EncodeTombstone(absl::string_view request_id, int64_t deleted_unix_seconds);
 
-// `key` is the record's.
+// `key` names the record in errors.
 absl::StatusOr<Counts> DecodeCounts(absl::string_view key, absl::string_view bytes);
 
-// The study whose StudyRecord is `bytes`, with its counts and sums from the store, and its spent
+// Loads the study whose StudyRecord is `bytes`, with its counts and sums, and with its spent
 // tickets if it is open.
 absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, absl::string_view id,
                                                  absl::string_view bytes);
-// Its public rows.
+// Loads the study's public rows.
 absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study);
-// The request id that a tombstone keeps.
+// Returns the request id that a tombstone keeps.
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes);
 
 }  // namespace coppice::curator
