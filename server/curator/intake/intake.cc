@@ -5,12 +5,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "server/curator/intake/group_commit.h"
 
 namespace coppice::curator {
 namespace {
 
-// Keeps the answer, drops the rest.
+// Keeps the callback and drops the rest.
 void Refuse(Submission& batch, absl::Status status) {
   SubmitDone done = std::move(batch.done);
   batch = Submission();
@@ -68,11 +67,11 @@ std::vector<Intake::IntakeCounts> Intake::CountsFor(
   for (const Item& item : queue_) {
     if (item.batch.refused.ok()) waiting[item.batch.study.get()] += item.batch.reports.size();
   }
-  std::vector<IntakeCounts> taken;
+  std::vector<IntakeCounts> counts;
   for (const std::shared_ptr<Study>& study : studies) {
-    taken.push_back({.received = study->received(), .waiting = waiting[study.get()]});
+    counts.push_back({.received = study->received(), .waiting = waiting[study.get()]});
   }
-  return taken;
+  return counts;
 }
 
 absl::Status Intake::RunOnCommitter(absl::FunctionRef<absl::Status()> change) {
@@ -144,7 +143,7 @@ void Intake::Complete(std::vector<Item> group) {
   } else {
     committed.status = CommitGroup(absl::MakeSpan(committed.batches), store_);
   }
-  // A change has nobody to answer, but is counted in its turn.
+  // A change answers nobody, but is counted in its turn.
   committed.answered = [this, bytes, items = group.size()] {
     const MutexLock lock(mutex_);
     queued_bytes_ -= bytes;

@@ -1,14 +1,4 @@
-// The queue of reports in front of the store, and the one thread that commits them.
-//
-// Guarantee  everything submitted is committed in the order it was submitted, and answered once,
-//            not before it is durable (dispatcher.h). Whatever waits is committed together: under
-//            load a group grows, and the cost of making it durable is shared.
-// Why one    thread: groups do not overlap, so memory follows the store without a lock across it,
-//            and a change that must not run beside them (sealing, deleting) takes its turn in the
-//            queue.
-// Bounds     Limits; a batch that does not fit is answered ResourceExhausted, in its turn.
-// Threads    safe to share. A `done` must not wait for anything that the committer does, or that
-//            other batches are answered; whoever submits holds no lock that a `done` takes.
+// The queue of reports in front of the store.
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_INTAKE_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_INTAKE_H_
@@ -31,47 +21,57 @@
 
 namespace coppice::curator {
 
+// The queue of reports in front of the store, and the one thread that commits them. One thread,
+// because then groups do not overlap: memory follows the store without a lock across it, and a
+// change that must not run beside a group (sealing, deleting) takes its turn in the queue.
+//
+// Guarantee  Everything submitted is committed in the order of submission and answered once, not
+//            before it is durable. Whatever waits is committed together: under load a group grows,
+//            and the cost of making it durable is shared.
+// Errors     A batch above the Limits is answered ResourceExhausted, in its turn.
+// Threads    safe to share. A `done` must not wait for the committer, nor for another batch to be
+//            answered; the caller of Submit() holds no lock that a `done` takes.
 class Intake {
  public:
   struct Limits {
-    // Waiting, being committed or being answered. A larger batch is taken when nothing is: to ask
-    // for it again later would be in vain.
+    // What waits, is being committed or is being answered. A batch above the limit is taken when
+    // the queue is empty, or it never could be.
     size_t queued_bytes = size_t{64} << 20;
-    size_t group_bytes = size_t{16} << 20;  // of one group; a larger batch is a group by itself
+    size_t group_bytes = size_t{16} << 20;  // per group; a larger batch is a group by itself
     size_t group_reports = 65536;
     bool answer_beside_commits = true;  // see StudiesLimits
   };
 
   Intake(storage::Store& store, const Limits& limits);
-  // Finishes what is queued.
+  // Finishes what is queued first.
   ~Intake();
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
   void Submit(Submission batch);
 
-  // Of each study: reports taken in ever, and those of them that wait. One moment for all of them,
-  // and nothing else is under way if it is called by a change (see below).
+  // Counts the reports of each study, all at one moment. Called by a change (see RunOnCommitter),
+  // it finds nothing under way besides what waits.
   struct IntakeCounts {
-    uint64_t received = 0;
-    uint64_t waiting = 0;
+    uint64_t received = 0;  // ever
+    uint64_t waiting = 0;   // of those
   };
   std::vector<IntakeCounts> CountsFor(absl::Span<const std::shared_ptr<Study>> studies) const;
 
   // Runs `change` on the committer's thread, after all that was submitted before and with no group
-  // under way; returns what it returned.
+  // under way, and returns its status.
   absl::Status RunOnCommitter(absl::FunctionRef<absl::Status()> change);
 
   size_t QueuedBytes() const;
 
-  // From now on batches are answered Unavailable. Returns when all submitted before are answered.
+  // From now on answers batches Unavailable. Returns when everything submitted before is answered.
   void Drain();
 
  private:
   struct Item {
     Submission batch;
     size_t bytes = 0;
-    std::function<void()> change;  // if set, there is no batch
+    std::function<void()> change;  // if set, the item has no batch
   };
 
   void Enqueue(Item item);

@@ -6,21 +6,22 @@
 namespace coppice::curator {
 namespace {
 
-// So many calls while a group was written come quickly enough to leave it to the next ones.
-constexpr size_t kManyCalls = 4;
-// For so long; a commit takes some milliseconds.
+// If at least this many calls came in while a group was written, the next group is left to calls
+// first,
+constexpr size_t kMinCallsToLeaveTo = 4;
+// for this long; a commit takes some milliseconds.
 constexpr absl::Duration kPatience = absl::Microseconds(400);
-// Batches that a call answers. Each answer lets its client call again, so a few are enough.
-constexpr size_t kBatchesOfACall = 8;
-// Batches that the dispatcher's own thread begins at once; calls may take those after them.
-constexpr size_t kBatchesAtOnce = 16;
+// How many batches a call answers. Each answer lets its client call again, so a few are enough.
+constexpr size_t kMaxBatchesPerCall = 8;
+// How many batches the dispatcher's own thread begins at once; calls may take those after them.
+constexpr size_t kMaxBatchesAtOnce = 16;
 
 void AnswerBatch(Submission batch, const absl::Status& of_group) {
-  const absl::Status& against = batch.refused.ok() ? of_group : batch.refused;
-  if (against.ok()) {
+  const absl::Status& status = batch.refused.ok() ? of_group : batch.refused;
+  if (status.ok()) {
     batch.done(std::move(batch.outcomes));
   } else {
-    batch.done(against);
+    batch.done(status);
   }
 }
 
@@ -45,7 +46,7 @@ void ReplyDispatcher::Post(CommittedGroup group) {
     const MutexLock lock(mutex_);
     waiting_ += group.batches.size();
     groups_.push_back({.group = std::move(group)});
-    leave_to_calls_ = calls_ >= kManyCalls;
+    leave_to_calls_ = calls_ >= kMinCallsToLeaveTo;
     calls_ = 0;
     EndGroups();  // one without batches
   }
@@ -55,7 +56,7 @@ void ReplyDispatcher::Post(CommittedGroup group) {
 void ReplyDispatcher::DrainOnCaller() {
   if (!mutex_.TryLock()) return;  // others are at it
   ++calls_;
-  if (waiting_ > 0) AnswerSome(kBatchesOfACall);
+  if (waiting_ > 0) AnswerSome(kMaxBatchesPerCall);
   mutex_.Unlock();
 }
 
@@ -64,7 +65,7 @@ void ReplyDispatcher::Run() {
   for (;;) {
     while (!stopping_ && waiting_ == 0) posted_.Wait(mutex_);
     if (leave_to_calls_) LeaveToCalls();
-    while (waiting_ > 0) AnswerSome(kBatchesAtOnce);
+    while (waiting_ > 0) AnswerSome(kMaxBatchesAtOnce);
     if (stopping_) return;
   }
 }
@@ -75,20 +76,21 @@ void ReplyDispatcher::LeaveToCalls() {
   }
 }
 
-void ReplyDispatcher::AnswerSome(size_t most) {
-  // It stays where it is until all of it is answered.
-  Posted& posted = *std::find_if(groups_.begin(), groups_.end(),
-                                 [](const Posted& p) { return p.begun < p.group.batches.size(); });
-  const size_t begin = posted.begun;
-  const size_t end = std::min(posted.group.batches.size(), begin + most);
-  posted.begun = end;
+void ReplyDispatcher::AnswerSome(size_t max_batches) {
+  // The group stays in the list until all of it is answered.
+  PendingGroup& pending = *std::find_if(groups_.begin(), groups_.end(), [](const PendingGroup& p) {
+    return p.begun < p.group.batches.size();
+  });
+  const size_t begin = pending.begun;
+  const size_t end = std::min(pending.group.batches.size(), begin + max_batches);
+  pending.begun = end;
   waiting_ -= end - begin;
   mutex_.Unlock();
   for (size_t i = begin; i < end; ++i) {
-    AnswerBatch(std::move(posted.group.batches[i]), posted.group.status);
+    AnswerBatch(std::move(pending.group.batches[i]), pending.group.status);
   }
   mutex_.Lock();
-  posted.answered += end - begin;
+  pending.answered += end - begin;
   EndGroups();
 }
 

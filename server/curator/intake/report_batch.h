@@ -1,5 +1,4 @@
-// Reports as they were received, in the order they came: all of a batch in one block of memory, so
-// that a report costs no allocation of its own.
+// The reports of one Submit().
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_REPORT_BATCH_H_
@@ -14,6 +13,8 @@
 
 namespace coppice::curator {
 
+// Reports as they were received, in their order: all of a batch in one block of memory, so that a
+// report costs no allocation of its own.
 class ReportBatch {
  public:
   // Where a value lies in the block.
@@ -23,7 +24,8 @@ class ReportBatch {
   };
 
   ReportBatch() = default;
-  // Takes over a block that holds reports already: a message as it came. AddSlices() says where.
+  // Takes over a block that holds reports already, such as a message as it came. AddSlices() says
+  // where they lie.
   explicit ReportBatch(std::string block) : bytes_(std::move(block)) {}
 
   void Reserve(size_t reports, size_t bytes) {

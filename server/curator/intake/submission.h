@@ -1,4 +1,4 @@
-// One Submit() on its way: its reports, and what is known of each so far.
+// A submission on its way: judged on the thread that received it, then committed with others.
 
 #ifndef COPPICE_SERVER_CURATOR_INTAKE_SUBMISSION_H_
 #define COPPICE_SERVER_CURATOR_INTAKE_SUBMISSION_H_
@@ -11,39 +11,52 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/study/study.h"
 #include "server/curator/study/study_info.h"
+#include "server/storage/store.h"
 
 namespace coppice::curator {
 
+// One Submit(): its reports, and what is known of each so far.
 struct Submission {
-  // A report that nothing speaks against but that its ticket may be spent, which the committer
-  // finds out.
+  // A report that passed every check except the duplicate check, which the committer makes.
   struct Candidate {
     uint32_t report = 0;  // position in `reports`
-    uint32_t tree = 0;    // that its ticket fixes
-    uint32_t column = 0;  // of the tree's mechanism, likewise
+    uint32_t tree = 0;    // drawn by its ticket
+    uint32_t column = 0;  // of the tree's mechanism, drawn likewise
     TicketSerial ticket = 0;
   };
 
-  std::shared_ptr<Study> study;  // null: there is none of that name
+  std::shared_ptr<Study> study;  // null: there is no study of that name
   ReportBatch reports;
-  std::vector<ReportOutcome> outcomes;  // one a report; kAccepted for candidates
+  std::vector<ReportOutcome> outcomes;  // one per report; kAccepted for candidates
   std::vector<Candidate> candidates;
   absl::Status refused;  // if not OK, the answer to the whole batch
   SubmitDone done;
 
-  // Memory that the batch holds while it waits.
+  // The memory that it holds while it waits.
   size_t Bytes() const;
 };
 
-// All checks that need the study's terms and the time only, payloads included, on the caller's
-// thread.
+// Makes every check that needs no more than the study's terms and the time, payloads included.
+//
+// Threads  safe to call from several at once.
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
                         int64_t now_unix_seconds);
+
+// Counts a group of submissions in one atomic batch of the store, and settles the outcome of every
+// report; uses up the candidates.
+//
+// Guarantee  A ticket is counted at most once: it must be new to the store and to the group, and it
+//            is stored with the sums. Memory changes only after the store said OK. A report that
+//            came too late seals its study in the same batch.
+// Errors     What the store returns; then nothing was counted, of any submission.
+// Threads    one group at a time.
+absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store);
 
 }  // namespace coppice::curator
 
