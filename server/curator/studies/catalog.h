@@ -1,6 +1,4 @@
-// Which studies there are, by id and by the request that made them, and which there were.
-//
-// Threads  safe to share.
+// The studies of one curator, by id.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_CATALOG_H_
@@ -22,6 +20,10 @@
 
 namespace coppice::curator {
 
+// The studies that there are, by id and by the request that made them, and the ids of those that
+// were deleted.
+//
+// Threads  safe to share.
 class Catalog {
  public:
   // Adds every study and tombstone of the store. DataLoss if one does not parse or add up.
@@ -38,8 +40,8 @@ class Catalog {
   std::vector<StudyInfo> List(const Page& page) const;
   std::vector<std::shared_ptr<Study>> All() const;
 
-  // The study that request `request_id` made, null if it made none. AlreadyExists if it asked for
-  // another study than `request_hash`, or if the study was deleted.
+  // The study that the request `request_id` made, null if it made none. AlreadyExists if that
+  // request was not the one of `request_hash`, or if the study was deleted.
   absl::StatusOr<std::shared_ptr<Study>> MadeBy(absl::string_view request_id,
                                                 absl::string_view request_hash) const;
   // AlreadyExists if a study has or had this id.
@@ -51,9 +53,9 @@ class Catalog {
 
   mutable Mutex mutex_;
   absl::btree_map<std::string, std::shared_ptr<Study>> studies_ ABSL_GUARDED_BY(mutex_);
-  // Deleted ones too.
+  // Request id to id, also of deleted studies.
   absl::flat_hash_map<std::string, std::string> study_of_request_ ABSL_GUARDED_BY(mutex_);
-  // Id to request id.
+  // Id to request id, of deleted studies.
   absl::btree_map<std::string, std::string> tombstones_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,12 +1,4 @@
-// Models of studies that rest on more reports than their study has left: a repair of damaged files
-// lost the others. The models are as good as they were, and stay; noted, each is no mismatch of
-// the study's counts any more.
-//
-// Guarantee  a note holds for one model of one study with the number of reports that the model
-//            names, so it hides nothing else.
-// Who        `coppiced repair` notes them; the curator reads the notes when it starts. They go with
-//            their study.
-// Errors     DataLoss for a record that does not parse, naming its key.
+// Notes of models that rest on more reports than their study has left.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_MODELS_WITH_LOST_REPORTS_H_
@@ -23,7 +15,7 @@
 
 namespace coppice::curator {
 
-// What a model of a study says of the reports that it rests on.
+// How many reports a model of a study says that it rests on.
 struct ModelReports {
   std::string study;
   std::string model;
@@ -40,16 +32,25 @@ inline std::string OutlivedKey(absl::string_view study, absl::string_view model)
 
 std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, int64_t unix_seconds);
 
+// Models of studies that rest on more reports than their study has left, since a repair of damaged
+// files lost the others. The models are as good as they were and stay; a note keeps them from
+// counting as a mismatch. `coppiced repair` writes the notes, the curator reads them when it
+// starts, and they are deleted with their study.
+//
+// Guarantee  A note holds for one model of one study and the number of reports that the model
+// names,
+//            so it hides nothing else.
+// Errors     DataLoss for a record that does not parse, naming its key.
 class ModelsWithLostReports {
  public:
   absl::Status Load(const storage::Store& store);
-  // One record more.
+  // Adds one record.
   absl::Status Add(absl::string_view key, absl::string_view bytes);
 
   bool Has(const ModelReports& model) const;
 
  private:
-  std::map<std::string, uint64_t> reports_;  // that the model names, by key
+  std::map<std::string, uint64_t> reports_;  // as the model names them, by key
 };
 
 }  // namespace coppice::curator

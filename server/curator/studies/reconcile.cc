@@ -15,8 +15,8 @@
 namespace coppice::curator {
 namespace {
 
-absl::Status Differ(absl::string_view study, absl::string_view one, uint64_t count,
-                    absl::string_view other, uint64_t other_count) {
+absl::Status DifferenceError(absl::string_view study, absl::string_view one, uint64_t count,
+                             absl::string_view other, uint64_t other_count) {
   return absl::InternalError(absl::StrCat("the counts of study ", study, " do not reconcile: ", one,
                                           " ", count, ", ", other, " ", other_count));
 }
@@ -28,7 +28,7 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
     const std::vector<models::ModelInfo> some = models.List("", page);
     for (const models::ModelInfo& info : some) {
       absl::StatusOr<std::string> study = ParseName(kStudies, info.source);
-      if (!study.ok()) continue;  // of a job
+      if (!study.ok()) continue;  // it is a job's model
       all.push_back({.study = *std::move(study),
                      .model = info.id,
                      .reports = info.model->certificate().reports});
@@ -41,19 +41,22 @@ std::vector<ModelReports> ReportsOfModels(const models::Models& models) {
 }  // namespace
 
 absl::Status ReconcileTotals(const StudyTotals& totals) {
-  const uint64_t gone = totals.answered + totals.failed + totals.waiting;
-  if (totals.received != gone) {
-    return Differ(totals.study, "received", totals.received, "answered, failed and waiting", gone);
+  const uint64_t accounted = totals.answered + totals.failed + totals.waiting;
+  if (totals.received != accounted) {
+    return DifferenceError(totals.study, "received", totals.received,
+                           "answered, failed and waiting", accounted);
   }
   if (totals.answered != totals.outcomes) {
-    return Differ(totals.study, "answered", totals.answered, "accepted, duplicate and rejected",
-                  totals.outcomes);
+    return DifferenceError(totals.study, "answered", totals.answered,
+                           "accepted, duplicate and rejected", totals.outcomes);
   }
   if (!totals.retired && totals.accepted != totals.in_sums) {
-    return Differ(totals.study, "accepted", totals.accepted, "in the sums", totals.in_sums);
+    return DifferenceError(totals.study, "accepted", totals.accepted, "in the sums",
+                           totals.in_sums);
   }
   if (totals.open && totals.accepted != totals.spent_tickets) {
-    return Differ(totals.study, "accepted", totals.accepted, "spent tickets", totals.spent_tickets);
+    return DifferenceError(totals.study, "accepted", totals.accepted, "spent tickets",
+                           totals.spent_tickets);
   }
   return absl::OkStatus();
 }
@@ -62,16 +65,16 @@ absl::Status ReconcileModel(const ModelReports& model, const StudyReports& study
   const bool is_final = model.model == study.final_model;
   const bool fits = is_final ? model.reports == study.accepted : model.reports <= study.accepted;
   if (fits) return absl::OkStatus();
-  return Differ(model.study, "accepted", study.accepted,
-                absl::StrCat(is_final ? "in its final model " : "in its model ", model.model),
-                model.reports);
+  return DifferenceError(
+      model.study, "accepted", study.accepted,
+      absl::StrCat(is_final ? "in its final model " : "in its model ", model.model), model.reports);
 }
 
 absl::Status ReconcileModels(
-    const models::Models& models, const ModelsWithLostReports& outlived,
+    const models::Models& models, const ModelsWithLostReports& lost,
     absl::FunctionRef<std::optional<StudyReports>(const std::string& study)> reports_of) {
   for (const ModelReports& model : ReportsOfModels(models)) {
-    if (outlived.Has(model)) continue;
+    if (lost.Has(model)) continue;
     const std::optional<StudyReports> study = reports_of(model.study);
     if (study.has_value()) COPPICE_RETURN_IF_ERROR(ReconcileModel(model, *study));
   }
@@ -82,12 +85,13 @@ absl::Status ReconcileStored(const storage::Store& store, absl::string_view stud
                              const Counts& counts) {
   const std::string key = CountsKey(study);
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
-  if (!bytes.has_value()) return Differ(study, "answered", counts.answered, "records of it", 0);
+  if (!bytes.has_value())
+    return DifferenceError(study, "answered", counts.answered, "records of it", 0);
   COPPICE_ASSIGN_OR_RETURN(const Counts stored, DecodeCounts(key, *bytes));
   for (size_t outcome = 0; outcome < counts.outcomes.size(); ++outcome) {
     if (stored.outcomes[outcome] == counts.outcomes[outcome]) continue;
-    return Differ(study, absl::StrCat("reports of outcome ", outcome), counts.outcomes[outcome],
-                  "in the store", stored.outcomes[outcome]);
+    return DifferenceError(study, absl::StrCat("reports of outcome ", outcome),
+                           counts.outcomes[outcome], "in the store", stored.outcomes[outcome]);
   }
   return absl::OkStatus();
 }

@@ -16,10 +16,9 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/keys/ticket_authority.h"
 #include "server/curator/studies/catalog.h"
-#include "server/curator/studies/estimate_model.h"
-#include "server/curator/studies/model_request.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
+#include "server/curator/studies/study_model.h"
 #include "server/curator/studies/study_request.h"
 #include "server/curator/study/study_life.h"
 #include "server/curator/study/study_record.h"
@@ -30,7 +29,7 @@
 namespace coppice::curator {
 namespace {
 
-// All of it was fixed when the study was made, so it is the first of its sequence.
+// Everything in a manifest is fixed when the study is made, so it is the first of its sequence.
 Manifest ManifestOf(const StudyDefinition& definition) {
   return {.study = definition.terms->study,
           .fingerprint = definition.fingerprint,
@@ -58,7 +57,7 @@ class StoredStudies final : public Studies {
 
   absl::Status Load() {
     COPPICE_RETURN_IF_ERROR(catalog_.Load(store_));
-    return outlived_.Load(store_);
+    return lost_reports_.Load(store_);
   }
 
   using Studies::Create;
@@ -66,13 +65,13 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(ValidateRequest(spec));
     const std::string hash = HashRequest(spec);
     const MutexLock lock(change_mutex_);
-    COPPICE_RETURN_IF_ERROR(cancel());  // the lock may have been long in coming
+    COPPICE_RETURN_IF_ERROR(cancel());  // the wait for the lock may have been long
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<Study> study, catalog_.MadeBy(spec.request_id, hash));
     if (study != nullptr) return study->Info();
     COPPICE_RETURN_IF_ERROR(CheckSettings(spec.settings, clock_()));
     COPPICE_ASSIGN_OR_RETURN(const std::string id, ChooseId(spec.id));
     COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
-                             MakeStudyFacts(spec, id, clock_(), cancel));
+                             MakeStudyDefinition(spec, id, clock_(), cancel));
     StudyProgress progress = NoProgress(definition);
     storage::StoreBatch batch;
     batch.Put(StudyKey(id), EncodeStudy(definition, progress.life));
@@ -159,7 +158,7 @@ class StoredStudies final : public Studies {
               SubmitDone done) override {
     const int64_t now = clock_();
     std::shared_ptr<Study> study = catalog_.Find(id);
-    if (study == nullptr) done = CountingUnknown(std::move(done));
+    if (study == nullptr) done = CountUnknown(std::move(done));
     Submission batch;
     if (study != nullptr && reports_per_second_ > 0 &&
         !study->rate().Take(reports.size(), reports_per_second_, now)) {
@@ -185,7 +184,7 @@ class StoredStudies final : public Studies {
     COPPICE_RETURN_IF_ERROR(cancel());
     const absl::StatusOr<models::ModelInfo> existing = models_.Get(model_id);
     if (existing.ok()) return SameModel(*existing, study_id, options);
-    // Deleted while this waited for its turn.
+    // The study may have been deleted while this waited for its turn.
     if (study->AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study_id).status();
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
@@ -206,7 +205,7 @@ class StoredStudies final : public Studies {
 
   absl::Status Reconcile() const override {
     COPPICE_RETURN_IF_ERROR(ReconcileModels(
-        models_, outlived_, [this](const std::string& id) { return ReportsOf(id); }));
+        models_, lost_reports_, [this](const std::string& id) { return ReportsOf(id); }));
     return intake_.RunOnCommitter([this] { return ReconcileStudies(); });
   }
 
@@ -216,12 +215,12 @@ class StoredStudies final : public Studies {
 
   void Drain() override {
     intake_.Drain();
-    // What it loses is rejections, and it is tried no more.
+    // A failure loses rejections only; nothing retries after this.
     intake_.RunOnCommitter([this] { return StoreCounts(); }).IgnoreError();
   }
 
  private:
-  SubmitDone CountingUnknown(SubmitDone done) {
+  SubmitDone CountUnknown(SubmitDone done) {
     return [this, done = std::move(done)](absl::StatusOr<std::vector<ReportOutcome>> outcomes) {
       if (outcomes.ok()) of_no_study_ += outcomes->size();
       done(std::move(outcomes));
@@ -239,7 +238,8 @@ class StoredStudies final : public Studies {
                      "; there are ", tokens));
   }
 
-  // Notices that a study's time is over, and makes that durable before anybody hears of it.
+  // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
+  // back cannot reopen it.
   absl::Status SealIfOver(Study& study) const {
     if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
       return absl::OkStatus();
@@ -247,9 +247,8 @@ class StoredStudies final : public Studies {
     return intake_.RunOnCommitter([&] { return StoreLife(study, study.LifeOnceOver()); });
   }
 
-  // On the committer's thread. Writes nothing if the study has been deleted.
-  absl::Status StoreLife(Study& study, const StudyLife& next,
-                         storage::StoreBatch batch = {}) const {
+  // Runs on the committer. Writes nothing if the study has been deleted.
+  absl::Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {}) const {
     if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study.id()).status();
     if (next != study.Life())
@@ -279,8 +278,8 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  // Between groups: the rejections that no group has taken along. While the store may hold more of
-  // a study than memory does, its counts are written with everything else or not at all.
+  // Runs on the committer. Writes the rejections that no group has written. While the store may
+  // hold more of a study than memory does, its counts are written with everything else, or not.
   absl::Status StoreCounts() const {
     storage::StoreBatch batch;
     std::vector<std::shared_ptr<Study>> studies = catalog_.All();
@@ -296,7 +295,7 @@ class StoredStudies final : public Studies {
     return absl::OkStatus();
   }
 
-  // Nothing of a study that was deleted meanwhile, or put aside by a repair.
+  // Nothing if the study has been deleted, or a repair has put it aside.
   std::optional<StudyReports> ReportsOf(const std::string& id) const {
     const std::shared_ptr<Study> study = catalog_.Find(id);
     if (study == nullptr) return std::nullopt;
@@ -304,25 +303,25 @@ class StoredStudies final : public Studies {
                         .final_model = study->Life().final_model};
   }
 
-  // Between groups.
+  // Runs on the committer.
   absl::Status ReconcileStudies() const {
     const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
-    const std::vector<Intake::IntakeCounts> taken = intake_.CountsFor(studies);
+    const std::vector<Intake::IntakeCounts> counts = intake_.CountsFor(studies);
     for (size_t i = 0; i < studies.size(); ++i) {
       Study& study = *studies[i];
-      COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, taken[i])));
+      COPPICE_RETURN_IF_ERROR(ReconcileTotals(TotalsOf(study, counts[i])));
       if (study.counts_are_behind || study.store_is_behind) continue;
       COPPICE_RETURN_IF_ERROR(ReconcileStored(store_, study.id(), study.CountsSoFar()));
     }
     return absl::OkStatus();
   }
 
-  static StudyTotals TotalsOf(Study& study, const Intake::IntakeCounts& taken) {
+  static StudyTotals TotalsOf(Study& study, const Intake::IntakeCounts& at_intake) {
     const StudyInfo info = study.Info();
     const Counts counts = study.CountsSoFar();
     return {.study = study.id(),
-            .received = taken.received,
-            .waiting = taken.waiting,
+            .received = at_intake.received,
+            .waiting = at_intake.waiting,
             .answered = counts.answered,
             .outcomes = counts.Sum(),
             .failed = counts.failed,
@@ -386,7 +385,7 @@ class StoredStudies final : public Studies {
     return info;
   }
 
-  // Made at the first model, and kept: it does not depend on reports.
+  // Made for the first model and kept, since it does not depend on reports.
   absl::StatusOr<std::shared_ptr<const SmoothBasis>> BasisOf(const Study& study,
                                                              const Table& rows) {
     if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
@@ -398,7 +397,7 @@ class StoredStudies final : public Studies {
     return basis;
   }
 
-  static constexpr size_t kMaxBases = 16;  // of up to some 30 megabytes
+  static constexpr size_t kMaxBases = 16;  // each takes up to some 30 megabytes
 
   storage::Store& store_;
   models::Models& models_;
@@ -407,11 +406,11 @@ class StoredStudies final : public Studies {
   const std::unique_ptr<ManifestAuthority> manifests_;
   const uint64_t reports_per_second_;  // 0: no limit
   Catalog catalog_;
-  ModelsWithLostReports
-      outlived_;  // as they were at the start; ids of studies are never used again
+  // As they were at the start, which is enough: ids of studies are never used again.
+  ModelsWithLostReports lost_reports_;
   absl::btree_map<std::string, std::shared_ptr<const SmoothBasis>> bases_;  // by study
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
-  // belongs to a study comes and goes, in one step. Never taken by the committer.
+  // belongs to a study comes and goes, in one step. The committer never takes it.
   Mutex change_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
   mutable Intake intake_;  // last: its thread ends before what it uses

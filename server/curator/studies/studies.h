@@ -1,25 +1,4 @@
-// The studies of one curator: their life cycle, their reports and their models, on a Store.
-//
-// States     open (takes reports) -> sealed (takes none) -> built (its final model, one that was
-//            built after sealing, is there). One way. A study seals itself when its time is over,
-//            and stays sealed if the clock is set back afterwards. Deleting removes everything of a
-//            study, its spent tickets and models too, and its id is never used again.
-// Retention  of days after sealing, if it has one: then sums, public rows and spent tickets are
-//            deleted. What keeps a report from counting twice, the state, stays, as do the models.
-// Guarantee  a report is answered "accepted" only when its ticket and the new sums are on disk, in
-//            one atomic batch; a ticket that was spent is answered "duplicate" and changes
-//            nothing. Many reports share one batch (group commit).
-// Counts     received = accepted + duplicate + rejected by reason + failed + under way, where
-//            received is counted where reports are taken in, and the others where they are
-//            answered. Accepted and duplicate are kept with the sums; rejections are written beside
-//            the next of these, at Sweep() and Drain(), so that a crash may forget rejections and
-//            nothing else. Failed: their call failed as a whole, since the process started.
-// Alarms     Sweep() looks at a study's sums when its reports have grown by half since the last
-//            look, and once more when it is sealed: so a study of a billion reports is looked at
-//            some fifty times, and no look is more likely to raise a false alarm than another.
-// Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; what the Store
-//            returns otherwise.
-// Threads    safe to share.
+// The studies of one curator.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDIES_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDIES_H_
@@ -50,12 +29,33 @@ namespace coppice::curator {
 
 struct StudiesLimits {
   size_t queued_bytes = size_t{64} << 20;  // of reports that wait to be committed
-  uint64_t reports_per_second = 0;         // of one study, at least 1000; 0: no limit
-  // Answers go out while the next reports are made durable. Without, one thing follows the other,
-  // as a simulation wants it that is to run the same way again.
+  uint64_t reports_per_second = 0;         // per study, at least 1000; 0: no limit
+  // Whether answers go out while the next reports are made durable. If not, one follows the other,
+  // as a simulation needs it to run the same way again.
   bool answer_beside_commits = true;
 };
 
+// The studies of one curator: their life cycle, their reports and their models, on a Store.
+//
+// A study goes one way: open (takes reports), sealed (takes none), built (its final model, which
+// was built after sealing, exists). It seals itself when its time is over, and stays sealed if the
+// clock is set back afterwards. If it has a retention, its sums, public rows and spent tickets are
+// deleted this many days after sealing; its models stay, and so does its state, which keeps a
+// report from counting twice. Deleting a study removes everything, also its spent tickets and
+// models, and its id is never used again.
+//
+// received = accepted + duplicate + rejected by reason + failed + under way. Received is counted
+// where reports are taken in, the others where they are answered. Accepted and duplicate are stored
+// with the sums; rejections beside the next of these, at Sweep() and at Drain(), so a crash can
+// lose rejections and nothing else. Failed reports, whose call failed as a whole, are counted since
+// the process started.
+//
+// Guarantee  A report is answered "accepted" only when its ticket and the new sums are on disk, in
+//            one atomic batch; a report with a spent ticket is answered "duplicate" and changes
+//            nothing. Many reports share one batch (group commit).
+// Errors     NotFound, AlreadyExists, FailedPrecondition, InvalidArgument as stated; otherwise what
+//            the Store returns.
+// Threads    safe to share.
 class Studies {
  public:
   // Loads what `store` holds. DataLoss if a record does not parse or add up. `models` take
@@ -68,21 +68,19 @@ class Studies {
                                                        const StudiesLimits& limits = {});
   virtual ~Studies() = default;
 
-  // Nothing is created if `cancel` stops it, which it asks while the partition grows.
+  // Asks `cancel` while the partition grows, and creates nothing if that stops it.
   virtual absl::StatusOr<StudyInfo> Create(const StudySpec& spec, const CancelCheck& cancel) = 0;
   absl::StatusOr<StudyInfo> Create(const StudySpec& spec) { return Create(spec, CancelCheck()); }
-  // With its alarms, so at the cost of an estimate. None below the study's minimum of reports: they
-  // tell of the mean label, as a model would.
+  // Includes the alarms, and so costs as much as an estimate. There are none below the study's
+  // minimum of reports, since they tell of the mean label as a model would. Seals a study whose
+  // time is over.
   virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
-  // FailedPrecondition while an endpoint serves a model of it (models.h).
+  // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
-  // What devices need: the terms and the trees as bytes, and `count` fresh tickets (1 to
-  // kMaxTicketsPerOffer). FailedPrecondition once the study is sealed. Where the study asks for
-  // submission tokens, the tickets are theirs, one each and always the same (ticket_authority.h):
-  // InvalidArgument if there are not `count`, or some where none are asked for; else as IssueFor().
+  // What devices need: the terms and the trees as bytes, and tickets.
   struct Offered {
     std::shared_ptr<const std::string> terms_bytes;
     Fingerprint fingerprint{};
@@ -91,6 +89,11 @@ class Studies {
     std::shared_ptr<const SignedManifest> manifest{};
   };
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
+  // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission
+  // tokens, the tickets are those of the tokens, one each and always the same (ticket_authority.h).
+  // FailedPrecondition once the study is sealed, which this does if its time is over.
+  // InvalidArgument unless there are `count` tokens, or none if the study requires none; else as
+  // IssueFor().
   virtual absl::StatusOr<Offered> MakeOffer(
       absl::string_view id, uint32_t count,
       absl::Span<const std::string> submission_tokens) const = 0;
@@ -98,27 +101,28 @@ class Studies {
     return MakeOffer(id, count, {});
   }
 
-  // 1 to kMaxTokensPerCall fresh submission tokens, for every study that asks for some.
+  // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, good for every study that
+  // requires them.
   static constexpr uint32_t kMaxTokensPerCall = 10'000;
   virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const = 0;
 
-  // What signs the manifests.
+  // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
-  // Its signature of a challenge, under kCuratorDomain.
+  // Signs a challenge with that key, under kCuratorDomain.
   virtual absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const = 0;
 
-  // Judges each report by itself and calls `done` once, with one outcome a report in the same
-  // order, after everything accepted is durable: on another thread, or on whichever is in Submit()
-  // just then. So whoever submits holds no lock that a `done` takes. Batches of one study are
-  // counted in the order they were submitted. An error (the store failed) means that nothing is
-  // known to be counted: the caller retries the same bytes. ResourceExhausted if too much is
-  // queued, or too many come in a second.
+  // Judges each report by itself and calls `done` once, with one outcome per report in the same
+  // order, after everything accepted is durable. `done` runs on another thread, or on any that is
+  // in Submit() then, so the caller must hold no lock that a `done` takes. The batches of a study
+  // are counted in the order of submission. After an error (the store failed) nothing is known to
+  // be counted, and the caller retries the same bytes. ResourceExhausted if too much is queued, or
+  // too many reports come in a second.
   virtual void Submit(absl::string_view id, absl::string_view fingerprint_bytes,
                       ReportBatch reports, SubmitDone done) = 0;
 
-  // Building is post-processing and may be repeated, also while the study is open. The first model
-  // of a sealed study is its final one, and stored in one step with that. FailedPrecondition below
-  // the study's minimum of reports. Nothing is built if `cancel` stops it.
+  // Builds a model, which is post-processing and may be repeated, also while the study is open. The
+  // first model of a sealed study is its final one; the model and that fact are stored in one step.
+  // FailedPrecondition below the study's minimum of reports. Builds nothing if `cancel` stops it.
   virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
                                                        absl::string_view model_id,
                                                        const EstimatorOptions& options,
@@ -128,21 +132,24 @@ class Studies {
     return BuildModel(study, model_id, options, CancelCheck());
   }
 
-  // Does what time alone brings about: seals studies whose time is over, retires those whose
-  // retention is, writes the rejections that were counted since the last time, and looks for
-  // alarms. To be called every second or so. The first error; what failed is tried again the next
-  // time.
+  // Does what is due by the clock: seals studies whose time is over, retires those whose retention
+  // is over, writes the rejections counted since the last sweep, and looks for alarms. Call it
+  // every second or so. Returns the first error; the next sweep retries what failed.
+  //
+  // It looks at a study's sums when its reports have grown by half since the last look, and once
+  // more when it is sealed: some fifty times for a billion reports, and no look is more likely to
+  // raise a false alarm than another.
   virtual absl::Status Sweep() = 0;
 
-  // Whether what was counted at different places agrees. Internal names the study and the numbers
-  // that do not. Waits for a turn between two groups of reports.
+  // Checks that what was counted at different places agrees (reconcile.h). Internal names the study
+  // and the numbers that differ. Waits for a turn between two groups of reports.
   virtual absl::Status Reconcile() const = 0;
 
-  // Reports that were answered "unknown study", since the process started. Of a study that was
-  // deleted while they waited they are not: those were the study's.
+  // How many reports named no study since the process started. Reports of a study that was deleted
+  // while they waited are not among them.
   virtual uint64_t ReportsOfNoStudy() const = 0;
 
-  // Memory of the reports that are queued or being stored.
+  // The memory of the reports that are queued or being stored.
   virtual size_t QueuedBytes() const = 0;
 
   // Refuses new reports with Unavailable and waits until what is queued is done. Idempotent.

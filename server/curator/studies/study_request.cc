@@ -27,7 +27,7 @@ std::string HashRequest(const StudySpec& spec) {
   const PartitionOptions& partition = spec.partition;
   const std::string schema = ToProto(spec.public_rows->schema()).SerializeAsString();
   const std::string rows = EncodeRows(*spec.public_rows);
-  // The sizes keep one part from passing for the end of another.
+  // The sizes keep the end of one part from passing for the start of the next.
   const std::string rest = absl::StrCat(
       schema.size(), " ", rows.size(), " ", spec.id, " ", spec.epsilon.nanos(), " ",
       spec.mechanism.has_value() ? static_cast<int>(*spec.mechanism) : 0, " ",
@@ -54,14 +54,16 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec,
                           ExpectedInformation(devices, spec.epsilon), cancel);
 }
 
-struct Chosen {
+// A study's mechanism, and why it and the forest's size were chosen: "local_hashing: ...; 64 trees
+// of about 41 leaves, ...". The reason is empty for what the request gave.
+struct MechanismDecision {
   MechanismKind mechanism;
-  std::string why;
+  std::string reason;
 };
 
-// "local_hashing: ...; 64 trees of 41 leaves: ..."
-absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOptions& partition,
-                                        const Forest& forest) {
+absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
+                                                  const PartitionOptions& partition,
+                                                  const Forest& forest) {
   size_t leaves = 0;
   for (const Tree& tree : forest) leaves += tree.num_leaves();
   std::string size;
@@ -70,38 +72,41 @@ absl::StatusOr<Chosen> ResolveMechanism(const StudySpec& spec, const PartitionOp
                         " leaves, at least ", partition.min_leaf, " of ",
                         spec.public_rows->num_rows(), " public rows in each");
   }
-  if (spec.mechanism.has_value()) return Chosen{.mechanism = *spec.mechanism, .why = size};
+  if (spec.mechanism.has_value())
+    return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
       ChooseMechanism(spec.epsilon, forest, spec.public_rows->schema().num_classes(),
                       spec.max_payload_bytes));
-  return Chosen{.mechanism = choice.cost.kind,
-                .why = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
+  return MechanismDecision{
+      .mechanism = choice.cost.kind,
+      .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
 }
 
 }  // namespace
 
-absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std::string& id,
-                                               int64_t created_unix_seconds,
-                                               const CancelCheck& cancel) {
+absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
+                                                    int64_t created_unix_seconds,
+                                                    const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
   COPPICE_ASSIGN_OR_RETURN(const Forest forest,
                            GrowPartition(*spec.public_rows, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
-  COPPICE_ASSIGN_OR_RETURN(const Chosen chosen, ResolveMechanism(spec, partition, forest));
+  COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
+                           DecideMechanism(spec, partition, forest));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
                     .trees = static_cast<uint32_t>(forest.size()),
                     .forest_root = packed.merkle.root,
                     .epsilon = spec.epsilon,
-                    .mechanism = chosen.mechanism};
+                    .mechanism = decision.mechanism};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                            DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));
   definition.created_unix_seconds = created_unix_seconds;
   definition.partition = partition;
-  definition.choice = chosen.why;
+  definition.choice = decision.reason;
   definition.public_rows = spec.public_rows->num_rows();
   definition.settings = spec.settings;
   definition.request_id = spec.request_id;

@@ -1,4 +1,4 @@
-// From what an operator asks for to a study: checks, the partition, the terms.
+// From a request for a study to its definition: checks, the partition, the terms.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
 #define COPPICE_SERVER_CURATOR_STUDIES_STUDY_REQUEST_H_
@@ -14,17 +14,16 @@
 
 namespace coppice::curator {
 
-// InvalidArgument unless the ids are well-formed and there is a public row.
+// InvalidArgument unless the ids are well formed and there is a public row.
 absl::Status ValidateRequest(const StudySpec& spec);
 
-// SHA-256 of all that `spec` asks for, its id included and its request id not.
+// SHA-256 of everything that `spec` asks for, including its id, without its request id.
 std::string HashRequest(const StudySpec& spec);
 
-// Grows the partition, asking `cancel` before each cell, and makes the study's definition under
-// `id`.
-absl::StatusOr<StudyDefinition> MakeStudyFacts(const StudySpec& spec, const std::string& id,
-                                               int64_t created_unix_seconds,
-                                               const CancelCheck& cancel = {});
+// Grows the partition and makes the study's definition under `id`. Asks `cancel` before each cell.
+absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
+                                                    int64_t created_unix_seconds,
+                                                    const CancelCheck& cancel = {});
 
 }  // namespace coppice::curator
 

@@ -1,9 +1,8 @@
-#include "server/curator/studies/estimate_model.h"
-
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "server/curator/studies/study_model.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/support/memory_store.h"
 

@@ -42,7 +42,7 @@ TEST(StudyLifeStepTest, StepsGoForwardAndEachOnce) {
 
 // Up to a gigabyte and more for ten million of them, for as long as the daemon runs.
 TEST(StudyLifeStepTest, ASealedStudyKeepsNoSpentTickets) {
-  absl::StatusOr<StudyDefinition> definition = MakeStudyFacts(Spec("one"), "one", 1000);
+  absl::StatusOr<StudyDefinition> definition = MakeStudyDefinition(Spec("one"), "one", 1000);
   ASSERT_OK(definition);
   StudyProgress progress = NoProgress(*definition);
   Study study(*std::move(definition), std::move(progress));

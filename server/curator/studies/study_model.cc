@@ -1,5 +1,6 @@
-#include "server/curator/studies/estimate_model.h"
+#include "server/curator/studies/study_model.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,10 +9,39 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/tree/collapse.h"
+#include "common/wire/convert.h"
 #include "server/curator/estimation/smooth.h"
 
 namespace coppice::curator {
 namespace {
+
+bool UsesPublicLabels(const EstimatorOptions& options) {
+  switch (options.kind) {
+    case EstimatorKind::kSmooth:
+      return options.evidence == Evidence::kPublic;
+    case EstimatorKind::kPrune:
+      return true;
+    case EstimatorKind::kWeighted:
+      return options.lambda > 0;
+  }
+  return true;
+}
+
+absl::Status CheckNotRetired(const Study& study) {
+  if (!study.Life().retired) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the study ", study.id(), " gives no further model: its sums were deleted ",
+      study.definition().settings.retention_days, " days after sealing; its models are there"));
+}
+
+absl::Status CheckEnoughReports(const StudyInfo& info) {
+  const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
+  if (reports >= info.settings.min_reports) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the study ", info.id, " has ", reports, " accepted reports, and gives no model below ",
+      info.settings.min_reports, " (min_reports): ",
+      info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
+}
 
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports) {
@@ -37,7 +67,7 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .diagnosis = ""};
 }
 
-// Each tree on its own sums, drawn together where pruning left equal leaves.
+// Estimates each tree from its own sums, and collapses it where pruning left equal leaves.
 absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                                     const StudyProgress& progress, const Table& public_rows,
                                     const EstimatorOptions& options, Certificate certificate,
@@ -61,7 +91,7 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                        std::move(certificate));
 }
 
-// The forest as one.
+// Estimates all trees of the forest together.
 absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
                                      const StudyProgress& progress, const Table& public_rows,
                                      const SmoothBasis& basis, const EstimatorOptions& options,
@@ -82,6 +112,34 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
 }
 
 }  // namespace
+
+absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
+  if (study.definition().partition.use_labels) return asked;
+  if (UsesPublicLabels(asked)) {
+    return absl::InvalidArgumentError(
+        "the study ignores its public labels, so a model of it goes by reports alone: take "
+        "smooth, or weighted with lambda 0");
+  }
+  asked.evidence = Evidence::kReports;
+  return asked;
+}
+
+absl::Status CheckGivesModel(const Study& study) {
+  COPPICE_RETURN_IF_ERROR(CheckNotRetired(study));
+  return CheckEnoughReports(study.Info());
+}
+
+absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
+                                            absl::string_view study,
+                                            const EstimatorOptions& options) {
+  const std::string& estimator = existing.model->certificate().estimator;
+  if (existing.source == MakeName(kStudies, study) && estimator == options.ToString()) {
+    return existing;
+  }
+  return absl::AlreadyExistsError(absl::StrCat("model_id: there is a model ", existing.id,
+                                               " already, of ", existing.source, " by estimator ",
+                                               estimator));
+}
 
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
                                     const SmoothBasis* basis, const EstimatorOptions& options,

@@ -1,4 +1,4 @@
-#include "server/curator/studies/model_request.h"
+#include "server/curator/studies/study_model.h"
 
 #include <limits>
 #include <memory>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::unique_ptr<Study> StudyOf(const StudySpec& spec, uint64_t accepted, const StudyLife& life) {
-  absl::StatusOr<StudyDefinition> definition = MakeStudyFacts(spec, spec.id, 1000);
+  absl::StatusOr<StudyDefinition> definition = MakeStudyDefinition(spec, spec.id, 1000);
   EXPECT_OK(definition);
   StudyProgress progress = NoProgress(*definition);
   progress.life = life;
@@ -40,20 +40,20 @@ StudySpec WantsThree() {
   return spec;
 }
 
-TEST(ModelRequestTest, AStudyOfTrustedLabelsTakesOptionsAsTheyAre) {
+TEST(StudyModelTest, AStudyOfTrustedLabelsTakesOptionsAsTheyAre) {
   const auto study = StudyOf(Spec("one"), 0, {});
   const EstimatorOptions asked{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic};
   EXPECT_EQ(OptionsFor(*study, asked)->evidence, Evidence::kPublic);
   EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kPrune}));
 }
 
-TEST(ModelRequestTest, OneThatIgnoresItsLabelsGoesByReportsAlone) {
+TEST(StudyModelTest, AStudyThatIgnoresItsLabelsUsesReportsAlone) {
   const auto study = StudyThatIgnoresLabels();
   EXPECT_EQ(OptionsFor(*study, {.kind = EstimatorKind::kSmooth})->evidence, Evidence::kReports);
   EXPECT_OK(OptionsFor(*study, {.kind = EstimatorKind::kWeighted, .lambda = 0}));
 }
 
-TEST(ModelRequestTest, AndRefusesWhatCannot) {
+TEST(StudyModelTest, AStudyThatIgnoresItsLabelsRefusesWhatNeedsThem) {
   const auto study = StudyThatIgnoresLabels();
   for (const EstimatorOptions& asked :
        {EstimatorOptions{.kind = EstimatorKind::kSmooth, .evidence = Evidence::kPublic},
@@ -67,7 +67,7 @@ TEST(ModelRequestTest, AndRefusesWhatCannot) {
   }
 }
 
-TEST(ModelRequestTest, NoModelBelowTheMinimumOfReports) {
+TEST(StudyModelTest, NoModelBelowTheMinimumOfReports) {
   const StudyLife sealed = Sealed({}, 1000);
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 2, {})),
               StatusIs(absl::StatusCode::kFailedPrecondition,
@@ -78,7 +78,7 @@ TEST(ModelRequestTest, NoModelBelowTheMinimumOfReports) {
   EXPECT_OK(CheckGivesModel(*StudyOf(WantsThree(), 3, sealed)));
 }
 
-TEST(ModelRequestTest, NoModelWithoutSums) {
+TEST(StudyModelTest, NoModelWithoutSums) {
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further model")));
 }

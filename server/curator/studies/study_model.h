@@ -1,0 +1,42 @@
+// A model of a study: which may be asked for, and how it is estimated.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
+#define COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/cancel_check.h"
+#include "common/data/table.h"
+#include "common/tree/model.h"
+#include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/study/study.h"
+#include "server/models/models.h"
+
+namespace coppice::curator {
+
+// Returns the options that `asked` comes to. A study that ignores its public labels is estimated
+// from its reports alone; InvalidArgument for an estimator that cannot be.
+absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
+
+// FailedPrecondition if the study gives no model now, because its sums were deleted or it has too
+// few accepted reports.
+absl::Status CheckGivesModel(const Study& study);
+
+// Returns `existing`, which has the id that was asked for, if the same request made it; else
+// AlreadyExists.
+absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
+                                            absl::string_view study,
+                                            const EstimatorOptions& options);
+
+// Estimates `study` from its current sums, with the certificate that says what the model cost and
+// assumed. Only kSmooth needs `basis`, that of the study's forest and public rows. Asks `cancel`
+// before each tree, and in between.
+absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
+                                    const SmoothBasis* basis, const EstimatorOptions& options,
+                                    const CancelCheck& cancel);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_STUDIES_STUDY_MODEL_H_
