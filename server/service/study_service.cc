@@ -32,7 +32,7 @@ absl::Status Create(curator::Studies& studies, const v1::CreateStudyRequest& req
   return absl::OkStatus();
 }
 
-absl::Status Get(const curator::Studies& studies, const v1::GetStudyRequest& request,
+absl::Status Get(curator::Studies& studies, const v1::GetStudyRequest& request,
                  v1::GetStudyResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Get(id));
@@ -76,8 +76,7 @@ bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
   return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-absl::Status IssueTokens(const curator::Studies& studies,
-                         const v1::IssueSubmissionTokensRequest& request,
+absl::Status IssueTokens(curator::Studies& studies, const v1::IssueSubmissionTokensRequest& request,
                          v1::IssueSubmissionTokensResponse& response) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
                            studies.IssueSubmissionTokens(request.count()));
@@ -105,7 +104,7 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
 }
 
 // A GetOfferResponse in pieces.
-absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const curator::Studies& studies,
+absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(curator::Studies& studies,
                                                    const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
@@ -125,7 +124,7 @@ absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(const curator::Studies& studi
   COPPICE_RETURN_IF_ERROR(CheckKnownManifest(request.known_manifest()));
   const std::vector<std::string> tokens(request.submission_tokens().begin(),
                                         request.submission_tokens().end());
-  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offered offered,
+  COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offered,
                            studies.MakeOffer(id, TicketsOf(request), tokens));
   v1::GetOfferResponse response;
   response.mutable_fingerprint()->assign(offered.fingerprint.begin(), offered.fingerprint.end());
@@ -178,7 +177,7 @@ absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& req
                    " ms, or for fewer at once"));
 }
 
-absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(const curator::Studies& studies,
+absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(curator::Studies& studies,
                                                      TicketLimiter& limiter,
                                                      const grpc::ByteBuffer& bytes,
                                                      grpc::CallbackServerContext& context) {

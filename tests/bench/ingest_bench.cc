@@ -162,7 +162,7 @@ std::shared_ptr<const Table> PublicRows() {
 }
 
 // Messages with fresh tickets, so that every report is new to the curator.
-std::vector<v1::StreamReportsRequest> MakeMessages(const curator::Studies& studies,
+std::vector<v1::StreamReportsRequest> MakeMessages(curator::Studies& studies,
                                                    const curator::StudyInfo& study,
                                                    const Flags& flags,
                                                    const std::vector<std::string>& payloads) {

@@ -50,7 +50,7 @@ uint32_t LeafOf(uint32_t device) { return device / kSlots % kLeaves; }
 uint32_t LabelOf(uint32_t device) { return device / kSlots / kLeaves; }
 LabelledRow RowOf(uint32_t device) { return {{LeafOf(device) + 0.5}, LabelOf(device)}; }
 
-absl::StatusOr<Privatizer> PrivatizerFor(const curator::Studies::Offered& offer) {
+absl::StatusOr<Privatizer> PrivatizerFor(const curator::Studies::Offer& offer) {
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
   COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
   return Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest)));
@@ -92,7 +92,7 @@ absl::Status Fleet::RestartGateway(uint32_t gateway) {
 }
 
 absl::Status Fleet::Admit(uint32_t device, const std::string& study,
-                          const curator::Studies::Offered& offer, const SignedManifest& manifest,
+                          const curator::Studies::Offer& offer, const SignedManifest& manifest,
                           int64_t now, bool always) {
   if (trusting_) return absl::OkStatus();
   const uint32_t gateway = GatewayOf(device);
@@ -103,7 +103,7 @@ absl::Status Fleet::Admit(uint32_t device, const std::string& study,
   return trust.Admit(kCurator, study, offer.fingerprint, &terms, sent, ParseManifest);
 }
 
-absl::Status Fleet::Answer(uint32_t device, const curator::Studies::Offered& offer) {
+absl::Status Fleet::Answer(uint32_t device, const curator::Studies::Offer& offer) {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
   return Responder(policy_, *journals_[GatewayOf(device)])
@@ -114,7 +114,7 @@ absl::Status Fleet::Answer(uint32_t device, const curator::Studies::Offered& off
 }
 
 absl::StatusOr<PrivateReport> Fleet::AnswerAnew(uint32_t device,
-                                                const curator::Studies::Offered& offer) const {
+                                                const curator::Studies::Offer& offer) const {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, PrivatizerFor(offer));
   NoNoise random;
   return privatizer.Privatize(RowOf(device), offer.tickets[0], random);

@@ -53,14 +53,14 @@ class Fleet {
   // Whether its gateway accepts an offer with this manifest. One that it has already is not sent
   // again, unless `always`.
   absl::Status Admit(uint32_t device, const std::string& study,
-                     const curator::Studies::Offered& offer, const SignedManifest& manifest,
+                     const curator::Studies::Offer& offer, const SignedManifest& manifest,
                      int64_t now, bool always = false);
 
   // Answers the study if the device has not yet: then its report is in the journal.
-  absl::Status Answer(uint32_t device, const curator::Studies::Offered& offer);
+  absl::Status Answer(uint32_t device, const curator::Studies::Offer& offer);
   // The same without a journal: what a device must not do.
   absl::StatusOr<PrivateReport> AnswerAnew(uint32_t device,
-                                           const curator::Studies::Offered& offer) const;
+                                           const curator::Studies::Offer& offer) const;
 
   std::optional<JournalEntry> Find(uint32_t device, const std::string& study) const;
   // The gateway's devices that have answered the study; or those of them that are not delivered.

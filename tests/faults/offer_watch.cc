@@ -20,7 +20,7 @@ std::string OfferWatch::CheckPromises(const Manifest& manifest, const curator::S
   return "";
 }
 
-std::string OfferWatch::FindWrong(const curator::Studies::Offered& offer,
+std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer,
                                   const curator::StudySpec& asked, const PublicKey& signer) {
   if (offer.manifest == nullptr) return "an offer without a manifest";
   const SignedManifest& said = *offer.manifest;
@@ -38,7 +38,7 @@ std::string OfferWatch::FindWrong(const curator::Studies::Offered& offer,
   return CheckPromises(*manifest, asked);
 }
 
-std::string OfferWatch::FindWrong(const curator::Studies::Offered& offer, const std::string& study,
+std::string OfferWatch::FindWrong(const curator::Studies::Offer& offer, const std::string& study,
                                   uint32_t device) {
   if (offer.tickets.size() != 1) return "an offer has another number of tickets than asked for";
   const std::string ticket = offer.tickets[0].ToBytes();

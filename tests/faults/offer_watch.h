@@ -21,10 +21,10 @@ namespace coppice::testing {
 class OfferWatch {
  public:
   // Empty, or what is wrong. `asked` is what the study was made from.
-  std::string FindWrong(const curator::Studies::Offered& offer, const curator::StudySpec& asked,
+  std::string FindWrong(const curator::Studies::Offer& offer, const curator::StudySpec& asked,
                         const PublicKey& signer);
   // Likewise of the ticket that the token of `device` was given.
-  std::string FindWrong(const curator::Studies::Offered& offer, const std::string& study,
+  std::string FindWrong(const curator::Studies::Offer& offer, const std::string& study,
                         uint32_t device);
 
  private:

@@ -17,7 +17,7 @@ const std::string& World::TokenOf(uint32_t device) {
   return token;
 }
 
-std::optional<curator::Studies::Offered> World::FetchOffer(const std::string& study,
+std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& study,
                                                            uint32_t device) {
   if (!up() || disk_.stopped()) return std::nullopt;
   const auto spec = specs_.find(study);
@@ -27,7 +27,7 @@ std::optional<curator::Studies::Offered> World::FetchOffer(const std::string& st
   std::vector<std::string> tokens;
   const bool needs_token = spec->second.settings.require_submission_token;
   if (needs_token) tokens.push_back(TokenOf(device));
-  absl::StatusOr<curator::Studies::Offered> offer = studies().MakeOffer(study, 1, tokens);
+  absl::StatusOr<curator::Studies::Offer> offer = studies().MakeOffer(study, 1, tokens);
   if (offer.ok()) {
     std::string wrong = watch_.FindWrong(*offer, spec->second, keys_.key(signer_));
     if (wrong.empty() && needs_token) wrong = watch_.FindWrong(*offer, study, device);
@@ -50,7 +50,7 @@ bool World::AcceptsNow(uint32_t gateway) {
 void World::Offer(uint32_t device) {
   const std::string study = StudyOf(SlotOf(device));
   MakeStudy(SlotOf(device));
-  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   const bool accepts = AcceptsNow(GatewayOf(device));
   const absl::Status admitted = fleet_.Admit(device, study, *offer, *offer->manifest, now_);
@@ -76,7 +76,7 @@ std::optional<Message> World::Pending(uint32_t device, bool heard) {
                   .reports = {entry->report},
                   .heard = heard};
   if (bug_ == Bug::kFreshAnswer && truths_[study].claims[device].submitted > 0) {
-    const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
+    const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
     if (offer.has_value()) message.reports = {*fleet_.AnswerAnew(device, *offer)};
   }
   return message;
@@ -143,7 +143,7 @@ void World::Resend(uint32_t gateway, uint32_t slot) {
 // Nobody can tell it from a device that lost its journal, or a liar: the token alone bounds it.
 void World::AnswerAnew(uint32_t device) {
   const std::string study = StudyOf(kTokenSlot);
-  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   Submit({.study = study,
           .fingerprint = offer->fingerprint,

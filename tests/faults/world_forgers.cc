@@ -21,7 +21,7 @@ void World::SendForged(uint32_t device, ReportForgery forgery) {
   ForgedReport forged = Forge(forgery, entry->report, *fingerprint, TokenOf(device));
   const std::string target = IsToOther(forgery) ? other : study;
   if (bug_ == Bug::kLaxTickets && forged.refusal == curator::ReportOutcome::kBadTicket) {
-    const std::optional<curator::Studies::Offered> offer = FetchOffer(target, device);
+    const std::optional<curator::Studies::Offer> offer = FetchOffer(target, device);
     if (offer.has_value()) forged.report.ticket = offer->tickets[0];
   }
   Submit({.study = target,
@@ -35,7 +35,7 @@ void World::SendForged(uint32_t device, ReportForgery forgery) {
 void World::AskWithBadToken(uint32_t device, TokenMistake mistake) {
   const uint32_t slot = mistake == TokenMistake::kUncalled ? 0 : kTokenSlot;
   const std::string study = StudyOf(slot);
-  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;  // so it takes no more reports, and says so
   const BadTokens bad = Make(mistake, TokenOf(device), offer->tickets[0]);
   const absl::Status asked = studies().MakeOffer(study, bad.tickets, bad.tokens).status();
@@ -46,7 +46,7 @@ void World::AskWithBadToken(uint32_t device, TokenMistake mistake) {
 void World::MeetImpostor(uint32_t device, ManifestForgery forgery) {
   const std::string study = StudyOf(SlotOf(device));
   if (!followers_[GatewayOf(device)].HasRoot()) return;
-  const std::optional<curator::Studies::Offered> offer = FetchOffer(study, device);
+  const std::optional<curator::Studies::Offer> offer = FetchOffer(study, device);
   if (!offer.has_value()) return;
   const SignedManifest forged = Forge(forgery, *offer->manifest, now_);
   const absl::Status admitted = fleet_.Admit(device, study, *offer, forged, now_, /*always=*/true);

@@ -98,7 +98,7 @@ class World {
 
   // ---- world_devices.cc
   const std::string& TokenOf(uint32_t device);
-  std::optional<curator::Studies::Offered> FetchOffer(const std::string& study, uint32_t device);
+  std::optional<curator::Studies::Offer> FetchOffer(const std::string& study, uint32_t device);
   void Offer(uint32_t device);
   bool AcceptsNow(uint32_t gateway);
   std::optional<Message> Pending(uint32_t device, bool heard);

@@ -83,7 +83,7 @@ class StoredStudies final : public Studies {
     return study->Info();
   }
 
-  absl::StatusOr<StudyInfo> Get(absl::string_view id) const override {
+  absl::StatusOr<StudyInfo> Get(absl::string_view id) override {
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
     StudyInfo info = study->Info();
@@ -112,9 +112,8 @@ class StoredStudies final : public Studies {
     return intake_.RunOnCommitter([&] { return Erase(*study); });
   }
 
-  absl::StatusOr<Offered> MakeOffer(
-      absl::string_view id, uint32_t count,
-      absl::Span<const std::string> submission_tokens) const override {
+  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
+                                  absl::Span<const std::string> submission_tokens) override {
     if (count < 1 || count > kMaxTicketsPerOffer) {
       return absl::InvalidArgumentError(
           absl::StrCat("tickets: must be 1 to ", kMaxTicketsPerOffer, ", is ", count));
@@ -135,18 +134,18 @@ class StoredStudies final : public Studies {
                                  : authority_.Issue(definition.fingerprint, count));
     COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const SignedManifest> manifest,
                              manifests_->Sign(ManifestOf(definition)));
-    return Offered{.terms_bytes = definition.terms_bytes,
-                   .fingerprint = definition.fingerprint,
-                   .forest = definition.packed_forest,
-                   .tickets = std::move(tickets),
-                   .manifest = std::move(manifest)};
+    return Offer{.terms_bytes = definition.terms_bytes,
+                 .fingerprint = definition.fingerprint,
+                 .forest = definition.packed_forest,
+                 .tickets = std::move(tickets),
+                 .manifest = std::move(manifest)};
   }
 
   CuratorKeys SigningKeysInUse() const override { return manifests_->keys(); }
   absl::StatusOr<Signature> ProveKey(absl::string_view challenge) const override {
     return manifests_->Prove(challenge);
   }
-  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
+  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     if (count < 1 || count > kMaxTokensPerCall) {
       return absl::InvalidArgumentError(
           absl::StrCat("count: must be 1 to ", kMaxTokensPerCall, ", is ", count));
@@ -203,7 +202,7 @@ class StoredStudies final : public Studies {
     return status;
   }
 
-  absl::Status Reconcile() const override {
+  absl::Status Reconcile() override {
     COPPICE_RETURN_IF_ERROR(ReconcileModels(
         models_, lost_reports_, [this](const std::string& id) { return ReportsOf(id); }));
     return intake_.RunOnCommitter([this] { return ReconcileStudies(); });
@@ -240,7 +239,7 @@ class StoredStudies final : public Studies {
 
   // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
   // back cannot reopen it.
-  absl::Status SealIfOver(Study& study) const {
+  absl::Status SealIfOver(Study& study) {
     if (study.AdmissionOutcome() != ReportOutcome::kAccepted || !study.IsOver(clock_())) {
       return absl::OkStatus();
     }
@@ -248,7 +247,7 @@ class StoredStudies final : public Studies {
   }
 
   // Runs on the committer. Writes nothing if the study has been deleted.
-  absl::Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {}) const {
+  absl::Status StoreLife(Study& study, const StudyLife& next, storage::StoreBatch batch = {}) {
     if (study.AdmissionOutcome() == ReportOutcome::kUnknownStudy)
       return catalog_.Get(study.id()).status();
     if (next != study.Life())
@@ -280,7 +279,7 @@ class StoredStudies final : public Studies {
 
   // Runs on the committer. Writes the rejections that no group has written. While the store may
   // hold more of a study than memory does, its counts are written with everything else, or not.
-  absl::Status StoreCounts() const {
+  absl::Status StoreCounts() {
     storage::StoreBatch batch;
     std::vector<std::shared_ptr<Study>> studies = catalog_.All();
     std::erase_if(studies, [](const std::shared_ptr<Study>& study) {
@@ -304,7 +303,7 @@ class StoredStudies final : public Studies {
   }
 
   // Runs on the committer.
-  absl::Status ReconcileStudies() const {
+  absl::Status ReconcileStudies() {
     const std::vector<std::shared_ptr<Study>> studies = catalog_.All();
     const std::vector<Intake::IntakeCounts> counts = intake_.CountsFor(studies);
     for (size_t i = 0; i < studies.size(); ++i) {
@@ -413,7 +412,7 @@ class StoredStudies final : public Studies {
   // belongs to a study comes and goes, in one step. The committer never takes it.
   Mutex change_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
-  mutable Intake intake_;  // last: its thread ends before what it uses
+  Intake intake_;  // last: its thread ends before what it uses
 };
 
 }  // namespace

@@ -74,14 +74,14 @@ class Studies {
   // Includes the alarms, and so costs as much as an estimate. There are none below the study's
   // minimum of reports, since they tell of the mean label as a model would. Seals a study whose
   // time is over.
-  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) const = 0;
+  virtual absl::StatusOr<StudyInfo> Get(absl::string_view id) = 0;
   virtual std::vector<StudyInfo> List(const Page& page) const = 0;
   virtual absl::StatusOr<StudyInfo> Seal(absl::string_view id) = 0;
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
   // What devices need: the terms and the trees as bytes, and tickets.
-  struct Offered {
+  struct Offer {
     std::shared_ptr<const std::string> terms_bytes;
     Fingerprint fingerprint{};
     std::shared_ptr<const PackedForest> forest;
@@ -94,17 +94,16 @@ class Studies {
   // FailedPrecondition once the study is sealed, which this does if its time is over.
   // InvalidArgument unless there are `count` tokens, or none if the study requires none; else as
   // IssueFor().
-  virtual absl::StatusOr<Offered> MakeOffer(
-      absl::string_view id, uint32_t count,
-      absl::Span<const std::string> submission_tokens) const = 0;
-  absl::StatusOr<Offered> MakeOffer(absl::string_view id, uint32_t count) const {
+  virtual absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
+                                          absl::Span<const std::string> submission_tokens) = 0;
+  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count) {
     return MakeOffer(id, count, {});
   }
 
   // Issues `count` fresh submission tokens, 1 to kMaxTokensPerCall, good for every study that
   // requires them.
   static constexpr uint32_t kMaxTokensPerCall = 10'000;
-  virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const = 0;
+  virtual absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) = 0;
 
   // The keys that sign the manifests.
   virtual CuratorKeys SigningKeysInUse() const = 0;
@@ -143,7 +142,7 @@ class Studies {
 
   // Checks that what was counted at different places agrees (reconcile.h). Internal names the study
   // and the numbers that differ. Waits for a turn between two groups of reports.
-  virtual absl::Status Reconcile() const = 0;
+  virtual absl::Status Reconcile() = 0;
 
   // How many reports named no study since the process started. Reports of a study that was deleted
   // while they waited are not among them.

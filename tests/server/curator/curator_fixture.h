@@ -75,7 +75,7 @@ inline curator::ReportBatch BatchOf(const std::vector<SubmittedReport>& reports)
 }
 
 // `count` reports by devices with the row (leaf 0, class 1), each with a fresh ticket.
-inline std::vector<SubmittedReport> HonestReports(const curator::Studies& studies,
+inline std::vector<SubmittedReport> HonestReports(curator::Studies& studies,
                                                   const curator::StudyInfo& study, uint32_t count) {
   const auto offer = studies.MakeOffer(study.id, count);
   EXPECT_OK(offer);

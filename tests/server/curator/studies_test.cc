@@ -249,7 +249,7 @@ TEST_F(StudiesTest, NoAlarmsBelowTheMinimumOfReports) {
 
 TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {
   ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(Spec("one")));
-  ASSERT_OK_AND_ASSIGN(const Studies::Offered offered, studies_->MakeOffer("one", 7));
+  ASSERT_OK_AND_ASSIGN(const Studies::Offer offered, studies_->MakeOffer("one", 7));
   EXPECT_EQ(offered.tickets.size(), 7u);
   EXPECT_EQ(offered.fingerprint, one.fingerprint);
   EXPECT_EQ(FingerprintOf(*offered.terms_bytes), one.fingerprint);

@@ -104,7 +104,7 @@ class FakeStudies final : public curator::Studies {
     return studies_.begin()->second;
   }
 
-  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id) const override {
+  absl::StatusOr<curator::StudyInfo> Get(absl::string_view id) override {
     const std::lock_guard lock(mutex_);
     return Find(studies_, id);
   }
@@ -129,19 +129,18 @@ class FakeStudies final : public curator::Studies {
   }
 
   using curator::Studies::MakeOffer;
-  absl::StatusOr<Offered> MakeOffer(
-      absl::string_view id, uint32_t count,
-      absl::Span<const std::string> submission_tokens) const override {
+  absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
+                                  absl::Span<const std::string> submission_tokens) override {
     const std::lock_guard lock(mutex_);
     shown_tokens_.assign(submission_tokens.begin(), submission_tokens.end());
     const absl::StatusOr<curator::StudyInfo> info = Find(studies_, id);
     if (!info.ok()) return info.status();
-    return Offered{.terms_bytes = std::make_shared<const std::string>("the terms"),
-                   .fingerprint = info->fingerprint,
-                   .forest = offered_forest_,
-                   .tickets = std::vector<Ticket>(count),
-                   .manifest = std::make_shared<const SignedManifest>(SignedManifest{
-                       .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}})};
+    return Offer{.terms_bytes = std::make_shared<const std::string>("the terms"),
+                 .fingerprint = info->fingerprint,
+                 .forest = offered_forest_,
+                 .tickets = std::vector<Ticket>(count),
+                 .manifest = std::make_shared<const SignedManifest>(SignedManifest{
+                     .bytes = "the manifest", .signature = {1}, .key = {2}, .endorsements = {}})};
   }
 
   curator::CuratorKeys SigningKeysInUse() const override {
@@ -152,7 +151,7 @@ class FakeStudies final : public curator::Studies {
     proof.fill(static_cast<uint8_t>(challenge[0]));
     return proof;
   }
-  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) const override {
+  absl::StatusOr<std::vector<std::string>> IssueSubmissionTokens(uint32_t count) override {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     return std::vector<std::string>(count, std::string(32, 't'));
@@ -193,7 +192,7 @@ class FakeStudies final : public curator::Studies {
     changed_.notify_all();
     return status_;
   }
-  absl::Status Reconcile() const override { return absl::OkStatus(); }
+  absl::Status Reconcile() override { return absl::OkStatus(); }
   uint64_t ReportsOfNoStudy() const override { return 3; }
   size_t QueuedBytes() const override { return 0; }
   void Drain() override {}
@@ -261,7 +260,7 @@ class FakeStudies final : public curator::Studies {
   absl::Status status_;
   std::map<std::string, curator::StudyInfo> studies_;
   std::map<std::string, models::ModelInfo> models_;
-  mutable std::vector<std::string> shown_tokens_;
+  std::vector<std::string> shown_tokens_;
   std::shared_ptr<const curator::StudySpec> created_;
   curator::EstimatorOptions built_with_;
   std::vector<SubmittedBatch> batches_;
