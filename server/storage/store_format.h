@@ -1,13 +1,15 @@
-// The version of what is stored, and the way from an older one to this one.
+// The format of what is stored, and the way from an older one to this one.
 //
-// Key        meta/format, the version in decimal; the first thing that is written to a new store.
-// Newer      a store of a newer version is refused, unread: FailedPrecondition.
-// Older      is brought up to this version step by step. A step is one atomic batch, which holds
-//            the new version too: a crash at any moment leaves a store of some version, and the
-//            next opening goes on from there.
-// Bump       for every change that an older version must not overlook, not only for what it could
-//            not read: a record that it would ignore and that keeps something from happening.
-// Errors     as stated; DataLoss if the version is missing or is none; what the Store returns.
+// The key meta/format holds the format's number in decimal; it is the first record of a new store.
+// An older store is brought up step by step. A step is one atomic batch that holds the new number
+// too, so a crash at any moment leaves a store of some format, and the next opening goes on from
+// there.
+//
+// Add a step for every change that an older version must not overlook: not only for what it cannot
+// read, but also for a record that it would ignore and that keeps something from happening.
+//
+// Errors  FailedPrecondition for a store of a newer format, which is not read. DataLoss if the
+//         number is missing or is no number. Otherwise what the Store returns.
 
 #ifndef COPPICE_SERVER_STORAGE_STORE_FORMAT_H_
 #define COPPICE_SERVER_STORAGE_STORE_FORMAT_H_
@@ -27,25 +29,25 @@ namespace coppice::storage {
 
 inline constexpr absl::string_view kFormatKey = "meta/format";
 
-// From one version to the next.
+// A step from one format to the next.
 struct FormatStep {
-  std::string what;
+  std::string what;  // for the log
   // Reads the store and puts the changed records into the batch. Null: no record changes.
   absl::Status (*change)(const Store& store, StoreBatch& batch) = nullptr;
 };
 
-// The first step leads from version 1 to 2, and so on: this version is one more than steps.
+// The first step leads from format 1 to 2, and so on: this version's format is one more than steps.
 absl::Span<const FormatStep> FormatSteps();
 inline uint32_t FormatOf(absl::Span<const FormatStep> steps) {
   return static_cast<uint32_t>(steps.size()) + 1;
 }
 
-// The version of a store, none if the store is empty.
+// The format of a store, none if the store is empty.
 absl::StatusOr<std::optional<uint32_t>> ReadFormat(
     const Store& store, absl::Span<const FormatStep> steps = FormatSteps());
 
-// Marks an empty store as one of this version, and brings an older one up to it. `begin` is told
-// of each step before it is done.
+// Marks an empty store as one of this format, and brings an older one up to it. Calls `begin`
+// before each step.
 absl::Status OpenFormat(Store& store,
                         absl::FunctionRef<void(uint32_t from, const FormatStep& step)> begin,
                         absl::Span<const FormatStep> steps = FormatSteps());

@@ -18,7 +18,7 @@ const std::string& World::TokenOf(uint32_t device) {
 }
 
 std::optional<curator::Studies::Offer> World::FetchOffer(const std::string& study,
-                                                           uint32_t device) {
+                                                         uint32_t device) {
   if (!up() || disk_.stopped()) return std::nullopt;
   const auto spec = specs_.find(study);
   if (spec == specs_.end()) return std::nullopt;  // nobody asked for it yet

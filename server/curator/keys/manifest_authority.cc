@@ -16,14 +16,14 @@
 namespace coppice::curator {
 namespace {
 
-// An endorsement counts from a day before it is made, so that devices whose clocks are behind
-// follow it too.
+// An endorsement counts from a day before it is made, so that devices whose clocks are slow follow
+// it too.
 constexpr int64_t kBackdatedSeconds = 24 * 60 * 60;
 
-// What the store knows: the key that signed last, whole if it is kept here.
+// The key that signed last, as the store knows it.
 struct StoredKey {
   PublicKey public_key{};
-  std::optional<SigningKey> key;
+  std::optional<SigningKey> key;  // unset if it is kept in a file
   KeyChain endorsements;
 };
 
@@ -107,7 +107,7 @@ absl::StatusOr<SigningKey> MakeKey() {
   return key;
 }
 
-// The first start.
+// The key of a first start, or of a broken chain.
 absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   if (given.key.has_value()) {
     return StoredKey{.public_key = given.key->public_key(), .key = {}, .endorsements = {}};
@@ -116,8 +116,8 @@ absl::StatusOr<StoredKey> FirstKey(const SigningKeys& given) {
   return StoredKey{.public_key = made.public_key(), .key = made, .endorsements = {}};
 }
 
-// The key whose public half is `stored`'s, from wherever it is kept.
-absl::StatusOr<SigningKey> HolderOf(const StoredKey& stored, const SigningKeys& given) {
+// The whole key of `stored`, from wherever it is kept.
+absl::StatusOr<SigningKey> WholeKeyOf(const StoredKey& stored, const SigningKeys& given) {
   if (given.key.has_value()) {
     if (given.key->public_key() == stored.public_key) return *given.key;
     return NotTheKeyBefore(stored.public_key, given.key->public_key());
@@ -126,7 +126,8 @@ absl::StatusOr<SigningKey> HolderOf(const StoredKey& stored, const SigningKeys& 
   return NoKey(stored.public_key);
 }
 
-// The old key is forgotten here, and the new one is never stored.
+// What the store knows after the rotation: neither the old key nor the new one, which stays in its
+// file.
 absl::StatusOr<StoredKey> Rotate(const StoredKey& stored, const SigningKey& old_key,
                                  const SigningKey& next, int64_t now) {
   StoredKey rotated{
@@ -149,8 +150,8 @@ absl::Status ManifestAuthority::CheckStored(const storage::Store& store) {
 absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
     storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds) {
   COPPICE_ASSIGN_OR_RETURN(std::optional<StoredKey> stored, LoadKey(store));
-  const auto opened = [](const SigningKey& key, const StoredKey& from) {
-    return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(key, from.endorsements));
+  const auto opened = [](const SigningKey& signer, const StoredKey& from) {
+    return std::unique_ptr<ManifestAuthority>(new ManifestAuthority(signer, from.endorsements));
   };
   if (stored.has_value() && given.next.has_value() &&
       given.next->public_key() == stored->public_key) {
@@ -165,9 +166,9 @@ absl::StatusOr<std::unique_ptr<ManifestAuthority>> ManifestAuthority::Open(
     COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
     if (breaks) COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
   }
-  COPPICE_ASSIGN_OR_RETURN(const SigningKey holder, HolderOf(*stored, given));
-  if (!given.next.has_value()) return opened(holder, *stored);
-  COPPICE_ASSIGN_OR_RETURN(stored, Rotate(*stored, holder, *given.next, now_unix_seconds));
+  COPPICE_ASSIGN_OR_RETURN(const SigningKey key, WholeKeyOf(*stored, given));
+  if (!given.next.has_value()) return opened(key, *stored);
+  COPPICE_ASSIGN_OR_RETURN(stored, Rotate(*stored, key, *given.next, now_unix_seconds));
   COPPICE_RETURN_IF_ERROR(SaveKey(store, *stored));
   COPPICE_RETURN_IF_ERROR(store.Purge(kManifestKeyKey));
   return opened(*given.next, *stored);

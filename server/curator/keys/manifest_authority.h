@@ -1,12 +1,4 @@
-// Signs what the curator says about its studies, and remembers how its key came to be the one.
-//
-// Key        an Ed25519 key, made at the first start and kept in the store, or given in a file and
-//            then never stored. It changes by an endorsement of the old key alone, or by the
-//            operator's word that the chain is broken, and then every device has to be told.
-// Guarantee  a study's manifest is the same bytes as long as nothing of it, nor the key, changes.
-// Errors     FailedPrecondition: the key that was given is not the one that signed before.
-//            DataLoss: the record does not parse or fit. Otherwise as the Store.
-// Threads    safe to share.
+// The key of a curator, and what it signs.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_MANIFEST_AUTHORITY_H_
 #define COPPICE_SERVER_CURATOR_KEYS_MANIFEST_AUTHORITY_H_
@@ -31,21 +23,31 @@ namespace coppice::curator {
 // The keys that an operator gives, all of them optional.
 struct SigningKeys {
   std::optional<SigningKey> key;   // signs; if unset, the one in the store does
-  std::optional<SigningKey> next;  // is endorsed by that one, and signs from then on
-  // `key` signs without an endorsement: devices refuse it until they are told.
+  std::optional<SigningKey> next;  // that key endorses this one, which signs from then on
+  // `key` signs without an endorsement, and devices refuse it until they are given it.
   bool break_chain = false;
 };
 
-// What devices need to know of them. Public.
+// The key that signs, and the endorsements that lead to it. Public.
 struct CuratorKeys {
   PublicKey key{};
   KeyChain endorsements;
 };
 
+// Signs the manifests of a curator's studies, and remembers the chain of keys that led to its own.
+//
+// The key is Ed25519. It is made at the first start and kept in the store, or given in a file and
+// then never stored. It changes by an endorsement of the old key, or by the operator's word that
+// the chain is broken, after which every device must be given the new key.
+//
+// Guarantee  A study's manifest is the same bytes until its content or the key changes.
+// Errors     FailedPrecondition: the key that was given is not the one that signed before.
+//            DataLoss: the record does not parse or fit. Otherwise what the Store returns.
+// Threads    safe to share.
 class ManifestAuthority {
  public:
-  // Finds the key in the store or among `given`, or makes one. A rotation that was done already is
-  // not done again, so the same keys may be given at every start.
+  // Finds the key in the store or among `given`, or makes one. A rotation is done once, so the same
+  // keys may be given at every start.
   static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(storage::Store& store,
                                                                  const SigningKeys& given,
                                                                  int64_t now_unix_seconds);
@@ -55,13 +57,13 @@ class ManifestAuthority {
 
   const CuratorKeys& keys() const { return keys_; }
 
-  // That this is who has the key, to whoever drew the challenge.
+  // Proves to the party that drew the challenge that this curator holds the key.
   absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
     return key_.Sign(kCuratorDomain, challenge);
   }
-  // `manifest`, with its key id filled in, signed. Kept, and made anew when it changes.
+  // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
-  // Of a study that is deleted.
+  // Drops the manifest of a study that is deleted.
   void Forget(absl::string_view study);
 
  private:
@@ -71,7 +73,9 @@ class ManifestAuthority {
   const SigningKey key_;
   const CuratorKeys keys_;
   Mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<const SignedManifest>> signed_;  // by study
+  // By study.
+  absl::flat_hash_map<std::string, std::shared_ptr<const SignedManifest>> signed_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice::curator

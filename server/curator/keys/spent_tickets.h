@@ -1,13 +1,4 @@
-// The tickets that a study has counted, by their serials: in memory while the study is open, and in
-// the store, one record a group of reports.
-//
-// Serials    tickets that were issued one after the other are mostly spent so, too: bits of one
-//            cache line. A set of ids misses the cache twice a look-up, and grows into memory that
-//            the system must clear first.
-// Memory     80 bytes for each 512 serials in a row of which any is spent, in a table that is half
-//            full at least: a quarter of a byte a ticket if all of them are, at most some 180 bytes
-//            a ticket.
-// Threads    one at a time.
+// The tickets that a study has counted.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_SPENT_TICKETS_H_
 #define COPPICE_SERVER_CURATOR_KEYS_SPENT_TICKETS_H_
@@ -21,6 +12,14 @@
 
 namespace coppice::curator {
 
+// The tickets that a study has counted, by their serials. Tickets that were issued one after the
+// other are mostly spent so, too: they are bits of one cache line, where a set of ids misses the
+// cache twice per look-up and grows into memory that the system must clear first.
+//
+// Threads  one at a time.
+// Units    80 bytes for each 512 consecutive serials of which any is spent, in a table at least
+//          half full: a quarter of a byte per ticket if all of them are spent, at most some 180
+//          bytes.
 class SpentTickets {
  public:
   // False if it was spent already.
@@ -33,7 +32,7 @@ class SpentTickets {
     return true;
   }
 
-  // It must be spent.
+  // The ticket must be spent.
   void Erase(TicketSerial ticket) {
     const auto row = rows_.find(ticket / kRow);
     row->second.reset(PlaceOf(ticket));
@@ -42,7 +41,7 @@ class SpentTickets {
   }
 
   size_t size() const { return size_; }
-  // How many rows of 512 there is memory for.
+  // How many rows of 512 the memory has room for.
   size_t capacity() const { return rows_.capacity(); }
 
  private:

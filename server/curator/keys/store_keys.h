@@ -32,8 +32,8 @@ inline std::string SumsKey(absl::string_view study, uint32_t tree) {
 inline std::string SpentPrefix(absl::string_view study) {
   return absl::StrCat("spent/", study, "/");
 }
-// Of the group that came when `accepted_before` reports were counted. Without the suffix: written
-// by an older version.
+// The record of the group that was counted after `accepted_before` reports. A key without the
+// suffix was written before format 3.
 inline constexpr absl::string_view kSerialsSuffix = "/serials";
 inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
   return absl::StrCat("spent/", study, "/", absl::Dec(accepted_before, absl::kZeroPad16),

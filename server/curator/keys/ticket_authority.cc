@@ -22,7 +22,7 @@
 namespace coppice::curator {
 namespace {
 
-// Each keeps its use of the curator's key apart from every other one.
+// Each prefix separates its use of the curator's key from every other use.
 constexpr absl::string_view kTicketPrefix = "coppice.v1.ticket";
 constexpr absl::string_view kSubmissionTokenPrefix = "coppice.v1.submission_token";
 
@@ -31,7 +31,7 @@ constexpr size_t kBlock = 16;  // of AES
 static_assert(kTicketIdBytes == kBlock && kTicketMacBytes == kBlock &&
               sizeof(TicketSerial) == kBlock);
 
-// The runs of tokens have it, those of tickets have not.
+// The bit that runs of tokens have and runs of tickets have not.
 constexpr uint64_t kTokenRun = uint64_t{1} << 63;
 
 absl::Status FillRandom(absl::Span<uint8_t> out) {
@@ -42,8 +42,8 @@ absl::Status FillRandom(absl::Span<uint8_t> out) {
 
 enum class Direction : int { kDecrypt = 0, kEncrypt = 1 };
 
-// AES-256 in one direction, block by block, under the key it was given last: to give it the same
-// one again would take longer than a report's block, so it is not done.
+// AES-256 in one direction, block by block. It keeps the last key, since setting the same one again
+// takes longer than a report's block.
 class BlockCipher {
  public:
   explicit BlockCipher(Direction direction) : direction_(direction) {}
@@ -98,7 +98,7 @@ TicketSerial ReadSerial(const uint8_t* block) {
   return absl::MakeUint128(be64toh(halves[0]), be64toh(halves[1]));
 }
 
-// As tickets have them, one after the other.
+// The ids of tickets, one after the other.
 std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
   std::vector<uint8_t> ids(tickets.size() * kBlock);
   for (size_t i = 0; i < tickets.size(); ++i) {
@@ -107,7 +107,8 @@ std::vector<uint8_t> IdsOf(absl::Span<const Ticket> tickets) {
   return ids;
 }
 
-// As the tickets that they are shaped like. InvalidArgument for another length, and for twins.
+// Parses tokens, which have the shape of tickets. InvalidArgument for a wrong length, and for
+// twins.
 absl::StatusOr<std::vector<Ticket>> ParseTokens(absl::Span<const std::string> tokens) {
   std::vector<Ticket> parsed;
   std::set<std::string> seen;
@@ -135,7 +136,7 @@ std::optional<TicketAuthority::Keys> TicketAuthority::DerivedKeys::Find(
 
 void TicketAuthority::DerivedKeys::Keep(const Fingerprint& fingerprint, const Keys& keys) {
   const WriterLock lock(mutex_);
-  if (keys_.size() >= kMost) keys_.clear();
+  if (keys_.size() >= kMaxKeys) keys_.clear();
   keys_.insert_or_assign(fingerprint, keys);
 }
 
@@ -159,7 +160,7 @@ absl::StatusOr<TicketAuthority> TicketAuthority::Open(storage::Store& store) {
   return TicketAuthority(key, run_number);
 }
 
-// HMAC-SHA-512 of prefix and terms.
+// The halves of HMAC-SHA-512 of prefix and terms.
 absl::StatusOr<TicketAuthority::Keys> TicketAuthority::Derive(
     absl::string_view prefix, absl::Span<const uint8_t> terms) const {
   std::string message(prefix);

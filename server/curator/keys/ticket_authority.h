@@ -1,32 +1,4 @@
-// Issues tickets and recognizes its own, keeping no state until one is spent; likewise the
-// submission tokens that tickets may be issued for.
-//
-// Tickets    a ticket is an id and its MAC, 16 bytes each. The id is a serial under AES-256: which
-//            run of the curator issued it (a number drawn from OpenSSL's private generator when it
-//            is opened) and which of that run's tickets it is. The MAC is the id under AES-256 with
-//            another key; the two keys are the halves of HMAC-SHA-512(curator's key,
-//            "coppice.v1.ticket" || fingerprint). So a ticket is valid for that study and those
-//            terms only, and to whoever lacks the key ids are random (AES is a pseudorandom
-//            permutation): they tell nobody how many there are, or which came after which.
-// MAC        one block of a block cipher is a MAC of messages of one block (CBC-MAC of fixed
-//            length): a forgery succeeds with probability 2^-128 a try. Comparison is in constant
-//            time.
-// Serials    are what the curator knows tickets by, since those that were issued together lie
-//            together (spent_tickets.h). No state is needed for no two tickets to have the same
-//            one, unless two runs drew the same number of 63 bits: also after a crash, or in a
-//            store that was restored from a backup.
-// Tokens     a submission token is made the same way under keys for tokens alone; it is of no
-//            study. Its serial is also that of its ticket in each study: no ticket that was issued
-//            without a token has it, since the runs of tokens are numbered from 2^63 on.
-// One each   a token has one ticket a study: asking again gives the same one, so nobody draws trees
-//            and columns until he likes them, and who has k tokens counts at most k times, since a
-//            ticket that was spent is a duplicate. That needs no memory of tokens: the spent
-//            tickets of the study are all there is. Whoever lacks the curator's key can neither
-//            choose a token by the tree that it leads to, nor tell whether two tickets, of two
-//            studies, came from one token. The curator can.
-// Why AES    a batch of tickets is one call into AES-NI, some nanoseconds each; HMAC takes half a
-//            microsecond, as much as all else that is done to a small report.
-// Threads    safe to share.
+// The tickets and the submission tokens of a curator.
 
 #ifndef COPPICE_SERVER_CURATOR_KEYS_TICKET_AUTHORITY_H_
 #define COPPICE_SERVER_CURATOR_KEYS_TICKET_AUTHORITY_H_
@@ -55,40 +27,66 @@ namespace coppice::curator {
 // The run that issued a ticket, and below it (64 bits) how many that run had issued before.
 using TicketSerial = absl::uint128;
 
+// Issues tickets and recognizes its own, without keeping state until one is spent; likewise the
+// submission tokens that tickets may be issued for.
+//
+// A ticket is an id and its MAC, 16 bytes each. The id is a serial under AES-256: which run of the
+// curator issued the ticket (a number drawn from OpenSSL's private generator at the start) and
+// which of that run's tickets it is. The MAC is the id under AES-256 with another key; the two keys
+// are the halves of HMAC-SHA-512(curator's key, "coppice.v1.ticket" || fingerprint), so a ticket is
+// valid for one study and its terms only. To everyone without the key, ids are random (AES is a
+// pseudorandom permutation): they tell neither how many there are nor their order. AES, because a
+// batch of tickets is one call into AES-NI, some nanoseconds each, and HMAC takes half a
+// microsecond, as much as everything else that is done to a small report.
+//
+// The curator knows tickets by their serials, since those that were issued together lie together
+// (spent_tickets.h). No two tickets have the same serial unless two runs drew the same number of 63
+// bits, also after a crash or in a store that was restored from a backup.
+//
+// A submission token is made the same way, under keys for tokens alone; it belongs to no study. Its
+// serial is that of its ticket in each study: runs of tokens are numbered from 2^63 on, so no
+// ticket issued without a token has it. A token has one ticket per study and asking again returns
+// the same one, so nobody draws trees and columns until he likes them, and with k tokens one is
+// counted at most k times. Without the curator's key nobody can choose a token by its tree, nor
+// tell whether two tickets of two studies came from one token. The curator can.
+//
+// Guarantee  One AES block is a MAC of one-block messages (CBC-MAC of fixed length): a forgery
+//            succeeds with probability 2^-128 per try. Comparison takes constant time.
+// Threads    safe to share.
 class TicketAuthority {
  public:
   // Loads the key from the store, or makes one and stores it.
   static absl::StatusOr<TicketAuthority> Open(storage::Store& store);
 
   absl::StatusOr<std::vector<Ticket>> Issue(const Fingerprint& fingerprint, size_t count) const;
-  // The ticket of each of `tokens`, in their order. InvalidArgument if one has another length or
-  // comes twice; PermissionDenied if one was not issued here. Messages number the token, from 1,
-  // and do not show it.
+  // The ticket of each of `tokens`, in their order. InvalidArgument if one has a wrong length or
+  // comes twice; PermissionDenied if one was not issued here. Messages give the number of the
+  // token, from 1, and do not show it.
   absl::StatusOr<std::vector<Ticket>> IssueFor(const Fingerprint& fingerprint,
                                                absl::Span<const std::string> tokens) const;
   // `count` fresh submission tokens, kTicketIdBytes + kTicketMacBytes bytes each.
   absl::StatusOr<std::vector<std::string>> IssueTokens(size_t count) const;
-  // The serials of `tickets`, in their order; none where this curator did not issue it for these
-  // terms.
+  // The serials of `tickets`, in their order; none for a ticket that this curator did not issue for
+  // these terms.
   absl::StatusOr<std::vector<std::optional<TicketSerial>>> Recognize(
       absl::Span<const Ticket> tickets, const Fingerprint& fingerprint) const;
 
  private:
   using Key = std::array<uint8_t, 32>;
-  // Of one kind of tickets.
+  // The keys of the tickets of one study, or of tokens.
   struct Keys {
     Key id;
     Key mac;
   };
-  // Keys of studies, so that a report in a call of its own need not derive them again: that takes
-  // longer than to recognize its ticket.
+  // Keeps the keys of studies, since deriving them for a report in a call of its own takes longer
+  // than recognizing its ticket.
   class DerivedKeys {
    public:
     std::optional<Keys> Find(const Fingerprint& fingerprint) const;
     void Keep(const Fingerprint& fingerprint, const Keys& keys);
 
    private:
-    static constexpr size_t kMost = 1024;  // then it begins anew
+    static constexpr size_t kMaxKeys = 1024;  // then it starts afresh
     mutable SharedMutex mutex_;
     absl::flat_hash_map<Fingerprint, Keys> keys_ ABSL_GUARDED_BY(mutex_);
   };

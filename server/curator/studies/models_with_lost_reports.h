@@ -38,8 +38,7 @@ std::string EncodeOutlived(const ModelReports& model, uint64_t left_in_study, in
 // starts, and they are deleted with their study.
 //
 // Guarantee  A note holds for one model of one study and the number of reports that the model
-// names,
-//            so it hides nothing else.
+//            names, so it hides nothing else.
 // Errors     DataLoss for a record that does not parse, naming its key.
 class ModelsWithLostReports {
  public:
