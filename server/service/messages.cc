@@ -76,7 +76,7 @@ void SetAlarms(const curator::StudyInfo& info, v1::Study& proto) {
   }
 }
 
-// Both enumerations are stable, and the same.
+// The numbers of both enumerations are stable and the same.
 constexpr bool SameOutcome(curator::ReportOutcome ours, v1::ReportOutcome theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
@@ -90,7 +90,7 @@ static_assert(SameOutcome(curator::ReportOutcome::kBadTicket, v1::REPORT_OUTCOME
 static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
 static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
 
-// So are these.
+// So are those of the states.
 static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
 static_assert(static_cast<int>(curator::StudyState::kSealed) == v1::STUDY_STATE_SEALED);
 static_assert(static_cast<int>(curator::StudyState::kBuilt) == v1::STUDY_STATE_BUILT);

@@ -1,5 +1,8 @@
-// Between the services' messages and the curator's values. As in common/wire: FromProto() treats
-// its input as hostile and returns InvalidArgument that names the field; ToProto() cannot fail.
+// Converts between the services' messages and the curator's values.
+//
+// Errors  InvalidArgument that names the field, from what reads a message, which may be hostile.
+// What
+//         writes one cannot fail.
 
 #ifndef COPPICE_SERVER_SERVICE_MESSAGES_H_
 #define COPPICE_SERVER_SERVICE_MESSAGES_H_
@@ -19,15 +22,16 @@
 
 namespace coppice::service {
 
-// The whole study, and what a list shows of it: all but its terms and forest.
+// The whole study.
 v1::Study ToProto(const curator::StudyInfo& info);
+// What a list shows of a study: everything except its terms, its forest and its alarms.
 v1::Study SummaryOf(const curator::StudyInfo& info);
 
 // What a list shows of a model: name, source, time and certificate.
 v1::Model SummaryOf(const models::ModelInfo& info);
 
 absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& request);
-// Of what a preview would create: ids, split rule, sizes and epsilon need not be set.
+// The study that a preview would create. Ids, split rule, sizes and epsilon need not be set.
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
                                                const Budget& epsilon);
 absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request);
