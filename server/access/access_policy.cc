@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/access/bearer_token.h"
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 
 namespace coppice::access {
 namespace {
@@ -87,7 +87,7 @@ absl::StatusOr<Identity> AccessPolicy::Identify(const Credentials& credentials,
 
 absl::Status AccessPolicy::Check(absl::string_view path, const Credentials& credentials,
                                  absl::Time now) const {
-  const MethodRoles* method = FindMethodRoles(path);
+  const Method* method = FindMethod(path);
   if (method != nullptr && method->open) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const Identity caller, Identify(credentials, now));
   if (method == nullptr) {

@@ -29,7 +29,7 @@ BOMB_MIB = 256          # decompressed
 MAX_BOMB_GROWTH_MIB = 64
 UNREAD_CONNECTIONS, UNREAD_CALLS = 12, 120  # a connection; each answer is above 2 MB
 MAX_UNREAD_GROWTH_MIB = 150
-UNREAD_SECONDS = 30     # server/access/method_roles.cc, for GetOffer
+UNREAD_SECONDS = 30     # server/access/method_table.cc, for GetOffer
 
 HOST, PORT = os.environ["COPPICE_SERVER"].rsplit(":", 1)
 DAEMON = os.environ["COPPICE_DAEMON_PID"]

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 #include "server/daemon/transport/access.h"
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"

@@ -17,7 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/access/bearer_token.h"
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/daemon/transport/server.h"
@@ -154,7 +154,7 @@ bool IsRefusal(grpc::StatusCode code) {
 
 TEST_F(AccessTest, EveryMethodIsForTheRolesOfItsLineAndForNoOther) {
   Serve(PolicyOfAllRoles(""));
-  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+  for (const access::Method& line : access::AllMethods()) {
     const std::string path(line.path);
     for (const access::Role role : access::kAllRoles) {
       const grpc::StatusCode code = CallAs(path, TokenOf(role));
@@ -170,7 +170,7 @@ TEST_F(AccessTest, EveryMethodIsForTheRolesOfItsLineAndForNoOther) {
 
 TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
   Serve(PolicyOfAllRoles("\"device\""));
-  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+  for (const access::Method& line : access::AllMethods()) {
     const bool allowed = line.open || line.roles.Has(access::Role::kDevice);
     const grpc::StatusCode code = CallAnonymously(std::string(line.path));
     EXPECT_EQ(code != grpc::StatusCode::UNAUTHENTICATED, allowed) << line.path;
@@ -181,7 +181,7 @@ TEST_F(AccessTest, AnonymousDevicesMayDoWhatDevicesMayAndNoMore) {
 TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   Serve(PolicyOfAllRoles(""));
   const std::string truncated = "\x0a\x05xx", no_utf8 = "\x0a\x02\xc3\x28";
-  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+  for (const access::Method& line : access::AllMethods()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
     const std::string path(line.path);
     const std::string admin = "Bearer " + TokenOf(access::Role::kAdmin);
@@ -198,7 +198,7 @@ TEST_F(AccessTest, WhatIsNoMessageIsInvalidWhateverTheMethod) {
   }
 }
 
-// If this fails, a method was added or renamed: give it a line in server/access/method_roles.cc.
+// If this fails, a method was added or renamed: give it a line in server/access/method_table.cc.
 TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   std::vector<std::string> files;
   auto* database = google::protobuf::DescriptorPool::internal_generated_database();
@@ -216,10 +216,10 @@ TEST_F(AccessTest, TheTableHasALineForEachMethodOfEachServiceAndNoOthers) {
   }
   EXPECT_GT(methods.size(), 20u);
   for (const std::string& method : methods) {
-    EXPECT_NE(access::FindMethodRoles(method), nullptr)
-        << method << " has no line in server/access/method_roles.cc, so nobody may call it";
+    EXPECT_NE(access::FindMethod(method), nullptr)
+        << method << " has no line in server/access/method_table.cc, so nobody may call it";
   }
-  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+  for (const access::Method& line : access::AllMethods()) {
     if (!absl::StartsWith(line.path, "/coppice.")) continue;
     EXPECT_EQ(methods.count(std::string(line.path)), 1u) << line.path << " is no method";
   }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "coppice/v1/study.grpc.pb.h"
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 
 namespace coppice::daemon {
 namespace {
@@ -32,7 +32,7 @@ TEST(AnswerLoadTest, TakesWhatFitsAndAnyAnswerAlone) {
 }
 
 TEST(DeadlineOfTest, EveryMethodOfOneRequestHasOne) {
-  for (const access::MethodRoles& line : access::AllMethodRoles()) {
+  for (const access::Method& line : access::AllMethods()) {
     const bool stream = line.path.find("/Stream") != absl::string_view::npos ||
                         line.path.find("Watch") != absl::string_view::npos ||
                         line.path.find("/UploadRows") != absl::string_view::npos ||

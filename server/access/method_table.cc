@@ -1,4 +1,4 @@
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ constexpr absl::Duration kPreview = absl::Minutes(5);
 constexpr absl::Duration kBuild = absl::Hours(1);
 constexpr absl::Duration kStream = absl::InfiniteDuration();
 
-constexpr MethodRoles kTable[] = {
+constexpr Method kTable[] = {
     {"/coppice.v1.AdminService/Backup", kAdmins, /*open=*/false, kStream},
     {"/coppice.v1.DatasetService/ConfirmLedger", kAdmins},
     {"/coppice.v1.DatasetService/CreateDataset", kTrainers, /*open=*/false, kMinute},
@@ -64,23 +64,22 @@ constexpr MethodRoles kTable[] = {
      kStream},
 };
 
-constexpr bool ByPath(const MethodRoles& a, const MethodRoles& b) { return a.path < b.path; }
+constexpr bool ByPath(const Method& a, const Method& b) { return a.path < b.path; }
 static_assert(std::is_sorted(std::begin(kTable), std::end(kTable), ByPath));
 
 }  // namespace
 
-absl::Span<const MethodRoles> AllMethodRoles() { return kTable; }
+absl::Span<const Method> AllMethods() { return kTable; }
 
-const MethodRoles* FindMethodRoles(absl::string_view path) {
+const Method* FindMethod(absl::string_view path) {
   const auto* const end = std::end(kTable);
-  const auto* const found =
-      std::lower_bound(std::begin(kTable), end, MethodRoles{path, {}}, ByPath);
+  const auto* const found = std::lower_bound(std::begin(kTable), end, Method{path, {}}, ByPath);
   return found != end && found->path == path ? found : nullptr;
 }
 
 absl::Duration DeadlineOf(absl::string_view path) {
-  const MethodRoles* const method = FindMethodRoles(path);
-  return method != nullptr ? method->deadline : MethodRoles{}.deadline;
+  const Method* const method = FindMethod(path);
+  return method != nullptr ? method->deadline : Method{}.deadline;
 }
 
 }  // namespace coppice::access

@@ -4,8 +4,8 @@
 //            somebody decides; a test compares the table with what the daemon serves. An admin may
 //            call everything that is in the table.
 
-#ifndef COPPICE_SERVER_ACCESS_METHOD_ROLES_H_
-#define COPPICE_SERVER_ACCESS_METHOD_ROLES_H_
+#ifndef COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
+#define COPPICE_SERVER_ACCESS_METHOD_TABLE_H_
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -14,7 +14,7 @@
 
 namespace coppice::access {
 
-struct MethodRoles {
+struct Method {
   absl::string_view path;  // "/package.Service/Method", as gRPC's :path has it
   RoleSet roles;
   bool open = false;  // to everybody, whatever the policy says
@@ -23,14 +23,14 @@ struct MethodRoles {
 };
 
 // Sorted by path.
-absl::Span<const MethodRoles> AllMethodRoles();
+absl::Span<const Method> AllMethods();
 
 // The line of `path`; null if it has none.
-const MethodRoles* FindMethodRoles(absl::string_view path);
+const Method* FindMethod(absl::string_view path);
 
 // That of its line; without one the default, for there is no such method.
 absl::Duration DeadlineOf(absl::string_view path);
 
 }  // namespace coppice::access
 
-#endif  // COPPICE_SERVER_ACCESS_METHOD_ROLES_H_
+#endif  // COPPICE_SERVER_ACCESS_METHOD_TABLE_H_

@@ -1,4 +1,4 @@
-#include "server/access/method_roles.h"
+#include "server/access/method_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,39 +6,39 @@
 namespace coppice::access {
 namespace {
 
-TEST(MethodRolesTest, FindsEveryLineAndNothingElse) {
-  for (const MethodRoles& line : AllMethodRoles()) {
-    ASSERT_NE(FindMethodRoles(line.path), nullptr) << line.path;
-    EXPECT_EQ(FindMethodRoles(line.path)->path, line.path);
+TEST(MethodTableTest, FindsEveryLineAndNothingElse) {
+  for (const Method& line : AllMethods()) {
+    ASSERT_NE(FindMethod(line.path), nullptr) << line.path;
+    EXPECT_EQ(FindMethod(line.path)->path, line.path);
   }
   for (const char* path :
        {"", "/", "/coppice.v1.StudyService/", "/coppice.v1.StudyService/getoffer",
         "/coppice.v1.StudyService/GetOffer/", "/zzz", "coppice"}) {
-    EXPECT_EQ(FindMethodRoles(path), nullptr) << path;
+    EXPECT_EQ(FindMethod(path), nullptr) << path;
   }
 }
 
-TEST(MethodRolesTest, AnAdminMayCallAllThatAnybodyMay) {
-  for (const MethodRoles& line : AllMethodRoles()) {
+TEST(MethodTableTest, AnAdminMayCallAllThatAnybodyMay) {
+  for (const Method& line : AllMethods()) {
     EXPECT_TRUE(line.open || line.roles.Has(Role::kAdmin)) << line.path;
   }
 }
 
-TEST(MethodRolesTest, ATrainerMayCallAllThatAnAnalystMay) {
-  for (const MethodRoles& line : AllMethodRoles()) {
+TEST(MethodTableTest, ATrainerMayCallAllThatAnAnalystMay) {
+  for (const Method& line : AllMethods()) {
     EXPECT_LE(line.roles.Has(Role::kAnalyst), line.roles.Has(Role::kTrainer)) << line.path;
   }
 }
 
-TEST(MethodRolesTest, OnlyHealthIsOpen) {
-  for (const MethodRoles& line : AllMethodRoles()) {
+TEST(MethodTableTest, OnlyHealthIsOpen) {
+  for (const Method& line : AllMethods()) {
     EXPECT_EQ(line.open, line.path.substr(0, 23) == "/grpc.health.v1.Health/") << line.path;
   }
 }
 
 // What would hurt most if a line changed by mistake.
-TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLiftHolds) {
-  const auto roles = [](const char* path) { return FindMethodRoles(path)->roles; };
+TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLiftHolds) {
+  const auto roles = [](const char* path) { return FindMethod(path)->roles; };
   const RoleSet admin = {Role::kAdmin};
   for (const char* path :
        {"/coppice.v1.StudyService/CreateStudy", "/coppice.v1.StudyService/SealStudy",
@@ -48,7 +48,7 @@ TEST(MethodRolesTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
     EXPECT_EQ(roles(path), admin) << path;
   }
   size_t devices = 0;
-  for (const MethodRoles& line : AllMethodRoles()) {
+  for (const Method& line : AllMethods()) {
     const bool reflection = line.path.find("Reflection") != absl::string_view::npos;
     if (line.roles.Has(Role::kDevice) && !reflection) ++devices;
   }
