@@ -1,6 +1,6 @@
 #include "server/metrics/call_metrics.h"
 
-#include "server/metrics/private_calls.h"
+#include "server/access/method_table.h"
 
 namespace coppice::metrics {
 namespace {
@@ -35,16 +35,18 @@ CallMetrics::CallMetrics(prometheus::Registry& registry, const std::vector<std::
 
 void CallMetrics::AddMethod(const std::string& name) {
   Method& method = methods_[name] = {.name = name};
-  if (!HasPrivateEnd(name, "OK")) method.ok = &calls_.Add({{"method", name}, {"code", "OK"}});
-  if (!HasPrivateDuration(name)) method.seconds = &seconds_.Add({{"method", name}}, kSeconds);
+  if (!access::HasPrivateEnd(name, "OK"))
+    method.ok = &calls_.Add({{"method", name}, {"code", "OK"}});
+  if (!access::HasPrivateDuration(name))
+    method.seconds = &seconds_.Add({{"method", name}}, kSeconds);
 }
 
 void CallMetrics::StreamOpened(absl::string_view method) {
-  if (!HasPrivateDuration(method)) streams_.Increment();
+  if (!access::HasPrivateDuration(method)) streams_.Increment();
 }
 
 void CallMetrics::StreamClosed(absl::string_view method) {
-  if (!HasPrivateDuration(method)) streams_.Decrement();
+  if (!access::HasPrivateDuration(method)) streams_.Decrement();
 }
 
 void CallMetrics::Refused(absl::string_view method, absl::string_view code) {
@@ -67,7 +69,7 @@ void CallMetrics::Count(const Method& method, absl::string_view code) {
     if (method.ok != nullptr) method.ok->Increment();
     return;
   }
-  if (HasPrivateEnd(method.name, code)) return;
+  if (access::HasPrivateEnd(method.name, code)) return;
   // Rare enough for the family's own search.
   calls_.Add({{"method", method.name}, {"code", std::string(code)}}).Increment();
 }

@@ -2,7 +2,7 @@
 //
 // Privacy    calls whose duration is private are counted and not timed, one that may end with its
 //            job is not even counted, and neither is among the open streams; see
-//            private_calls.h.
+//            server/access/method_table.h.
 // Bound      methods are those given; any other is counted as "other". Codes are gRPC's 17.
 // Threads    safe to share.
 

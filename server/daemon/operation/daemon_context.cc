@@ -1,7 +1,5 @@
 #include "server/daemon/operation/daemon_context.h"
 
-#include <google/protobuf/descriptor.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,12 +7,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"
-#include "coppice/v1/admin.grpc.pb.h"
-#include "coppice/v1/dataset.grpc.pb.h"
-#include "coppice/v1/model.grpc.pb.h"
-#include "coppice/v1/report.grpc.pb.h"
-#include "coppice/v1/study.grpc.pb.h"
-#include "coppice/v1/training.grpc.pb.h"
+#include "server/access/method_table.h"
 #include "server/daemon/operation/self_test.h"
 #include "server/metrics/all_pages.h"
 #include "server/metrics/curator_readings.h"
@@ -108,18 +101,9 @@ std::vector<ReadinessCheck> ReadinessChecks(const DaemonContext& daemon) {
 }
 
 std::vector<std::string> ServedMethods() {
-  std::vector<std::string> methods = {
-      "grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch",
-      "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
-  for (const char* name :
-       {v1::StudyService::service_full_name(), v1::ReportService::service_full_name(),
-        v1::ModelService::service_full_name(), v1::DatasetService::service_full_name(),
-        v1::TrainingService::service_full_name(), v1::AdminService::service_full_name()}) {
-    const google::protobuf::ServiceDescriptor* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
-    for (int i = 0; service != nullptr && i < service->method_count(); ++i) {
-      methods.push_back(absl::StrCat(name, "/", service->method(i)->name()));
-    }
+  std::vector<std::string> methods;
+  for (const access::Method& method : access::AllMethods()) {
+    methods.emplace_back(method.path.substr(1));
   }
   return methods;
 }

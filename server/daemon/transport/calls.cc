@@ -8,12 +8,12 @@
 #include <map>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "server/metrics/private_calls.h"
+#include "server/access/method_table.h"
 
 namespace coppice::daemon {
 namespace {
@@ -60,10 +60,10 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
     const LogLevel level = LevelOfCall(method_, code);
     if (!log_.Writes(level)) return;
     // The line's own time would be the job's.
-    const std::string result(CodeName(code));
-    if (metrics::HasPrivateEnd(method_, result)) return;
+    const std::string result = CodeName(code);
+    if (access::HasPrivateEnd(method_, result)) return;
     const std::string method(method_);
-    if (metrics::HasPrivateDuration(method)) {
+    if (access::HasPrivateDuration(method)) {
       log_.Write(level, "call", {{"method", method}, {"code", result}, {"request_id", id_}});
     } else {
       log_.Write(level, "call",
@@ -122,17 +122,6 @@ class RefusalCounter final : public grpc::AuthMetadataProcessor {
   metrics::CallMetrics& metrics_;
 };
 
-// A method that is new here is taken for one that changes something, and so is seen.
-bool OnlyCounts(absl::string_view method) {
-  if (absl::StartsWith(method, "grpc.")) return true;
-  if (absl::StartsWith(method, "coppice.v1.ReportService/")) return true;
-  const absl::string_view verb = method.substr(std::min(method.find('/'), method.size() - 1) + 1);
-  static constexpr std::array<absl::string_view, 6> kReading = {
-      "Get", "List", "Preview", "Watch", "Predict", "StreamPredict"};
-  return std::any_of(kReading.begin(), kReading.end(),
-                     [&](absl::string_view reading) { return absl::StartsWith(verb, reading); });
-}
-
 }  // namespace
 
 bool IsRequestId(absl::string_view text) {
@@ -161,28 +150,13 @@ LogLevel LevelOfCall(absl::string_view method, grpc::StatusCode code) {
       code == grpc::StatusCode::UNKNOWN) {
     return LogLevel::kWarning;
   }
-  return code == grpc::StatusCode::OK && OnlyCounts(method) ? LogLevel::kDebug : LogLevel::kInfo;
+  return code == grpc::StatusCode::OK && !access::MayChange(method) ? LogLevel::kDebug
+                                                                    : LogLevel::kInfo;
 }
 
-absl::string_view CodeName(grpc::StatusCode code) {
-  static constexpr std::array<absl::string_view, 17> kNames = {"OK",
-                                                               "CANCELLED",
-                                                               "UNKNOWN",
-                                                               "INVALID_ARGUMENT",
-                                                               "DEADLINE_EXCEEDED",
-                                                               "NOT_FOUND",
-                                                               "ALREADY_EXISTS",
-                                                               "PERMISSION_DENIED",
-                                                               "RESOURCE_EXHAUSTED",
-                                                               "FAILED_PRECONDITION",
-                                                               "ABORTED",
-                                                               "OUT_OF_RANGE",
-                                                               "UNIMPLEMENTED",
-                                                               "INTERNAL",
-                                                               "UNAVAILABLE",
-                                                               "DATA_LOSS",
-                                                               "UNAUTHENTICATED"};
-  return code >= 0 && static_cast<size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
+std::string CodeName(grpc::StatusCode code) {
+  const std::string name = absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+  return name.empty() ? "UNKNOWN" : name;
 }
 
 std::shared_ptr<grpc::AuthMetadataProcessor> CountRefusals(

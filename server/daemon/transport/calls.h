@@ -7,7 +7,7 @@
 //            debug, all others at info, and what is our fault (INTERNAL, DATA_LOSS, UNKNOWN) as a
 //            warning. Never a message, an address, a certificate or a token.
 // Privacy    no line has a duration that is private, and a WatchJob that ends with its job, or is
-//            cancelled, has none: see server/metrics/private_calls.h.
+//            cancelled, has none: see server/access/method_table.h.
 // Which      calls of methods that there are. One refused by the access policy does not come this
 //            far: it is counted by CountRefusals(), and not logged.
 // Threads    safe to share.
@@ -38,7 +38,7 @@ std::string MakeRequestId();
 LogLevel LevelOfCall(absl::string_view method, grpc::StatusCode code);
 
 // "NOT_FOUND".
-absl::string_view CodeName(grpc::StatusCode code);
+std::string CodeName(grpc::StatusCode code);
 
 // Both must outlive the server; `metrics` may be null.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> ObserveCalls(

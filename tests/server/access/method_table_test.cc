@@ -36,6 +36,16 @@ TEST(MethodTableTest, OnlyHealthIsOpen) {
   }
 }
 
+TEST(MethodTableTest, NothingThatTouchesPrivateRowsIsTimed) {
+  for (const Method& line : AllMethods()) {
+    const bool touches = line.path.find(".DatasetService/") != absl::string_view::npos ||
+                         line.path.find(".TrainingService/") != absl::string_view::npos ||
+                         line.path.find(".AdminService/") != absl::string_view::npos;
+    EXPECT_EQ(HasPrivateDuration(line.path.substr(1)), touches) << line.path;
+  }
+  EXPECT_TRUE(HasPrivateDuration("coppice.v1.DatasetService/NewMethod"));
+}
+
 // What would hurt most if a line changed by mistake.
 TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLiftHolds) {
   const auto roles = [](const char* path) { return FindMethod(path)->roles; };
