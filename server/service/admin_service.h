@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "coppice/v1/admin.grpc.pb.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 #include "server/storage/store.h"
 
 namespace coppice::service {

@@ -12,7 +12,7 @@
 #include "coppice/v1/dataset.grpc.pb.h"
 #include "server/central/datasets.h"
 #include "server/service/caller_finder.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 namespace coppice::service {
 

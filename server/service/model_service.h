@@ -13,7 +13,7 @@
 #include "server/curator/studies/studies.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 #include "server/storage/store.h"
 
 namespace coppice::service {

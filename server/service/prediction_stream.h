@@ -26,7 +26,7 @@
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 namespace coppice::service {
 

@@ -13,8 +13,8 @@
 
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/curator/studies/studies.h"
+#include "server/service/calls/worker_pool.h"
 #include "server/service/ticket_limiter.h"
-#include "server/service/worker_pool.h"
 
 namespace coppice::service {
 

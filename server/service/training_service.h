@@ -13,7 +13,7 @@
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
 #include "server/service/caller_finder.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 namespace coppice::service {
 

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "common/base/cancel_check.h"
+#include "server/service/calls/worker_pool.h"
 #include "server/service/load_limits.h"
 #include "server/service/status_conversion.h"
-#include "server/service/worker_pool.h"
 
 namespace coppice::service {
 

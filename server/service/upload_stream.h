@@ -22,7 +22,7 @@
 #include "common/base/mutex.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/datasets.h"
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 namespace coppice::service {
 

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 namespace coppice::testing {
 

@@ -4,8 +4,8 @@
 // Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
 // Threads    safe to share.
 
-#ifndef COPPICE_SERVER_SERVICE_WORKER_POOL_H_
-#define COPPICE_SERVER_SERVICE_WORKER_POOL_H_
+#ifndef COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
+#define COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
 
 #include <atomic>
 #include <cstddef>
@@ -48,4 +48,4 @@ class WorkerPool {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_WORKER_POOL_H_
+#endif  // COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_

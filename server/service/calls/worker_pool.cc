@@ -1,4 +1,4 @@
-#include "server/service/worker_pool.h"
+#include "server/service/calls/worker_pool.h"
 
 #include <utility>
 
