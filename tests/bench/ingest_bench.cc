@@ -27,7 +27,7 @@
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
-#include "server/service/report_service.h"
+#include "server/service/report_handlers.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 
 namespace coppice {

@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
-#include "server/service/study_service.h"
+#include "server/service/study_handlers.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice {

@@ -15,13 +15,13 @@
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
-#include "server/service/admin_service.h"
+#include "server/service/admin_handlers.h"
 #include "server/service/calls/worker_pool.h"
-#include "server/service/dataset_service.h"
-#include "server/service/model_service.h"
-#include "server/service/report_service.h"
-#include "server/service/study_service.h"
-#include "server/service/training_service.h"
+#include "server/service/dataset_handlers.h"
+#include "server/service/model_handlers.h"
+#include "server/service/report_handlers.h"
+#include "server/service/study_handlers.h"
+#include "server/service/training_handlers.h"
 
 namespace coppice::daemon {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/wire/convert.h"
-#include "server/service/dataset_service.h"
-#include "server/service/training_service.h"
+#include "server/service/dataset_handlers.h"
+#include "server/service/training_handlers.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/memory_store.h"

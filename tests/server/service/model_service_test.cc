@@ -1,4 +1,4 @@
-#include "server/service/model_service.h"
+#include "server/service/model_handlers.h"
 
 #include <limits>
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "server/models/endpoints.h"
 #include "server/service/calls/worker_pool.h"
-#include "server/service/model_service.h"
-#include "server/service/report_service.h"
-#include "server/service/study_service.h"
+#include "server/service/model_handlers.h"
+#include "server/service/report_handlers.h"
+#include "server/service/study_handlers.h"
 #include "tests/server/service/fake_studies.h"
 #include "tests/support/memory_store.h"
 

@@ -1,4 +1,4 @@
-#include "server/service/report_service.h"
+#include "server/service/report_handlers.h"
 
 #include <utility>
 #include <vector>

@@ -5,8 +5,8 @@
 // Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
 // Threads    safe to share. `store` must outlive the server.
 
-#ifndef COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_ADMIN_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_ADMIN_HANDLERS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -44,4 +44,4 @@ class AdminServiceImpl final : public v1::AdminService::CallbackService {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_ADMIN_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_ADMIN_HANDLERS_H_

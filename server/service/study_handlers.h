@@ -8,8 +8,8 @@
 // Errors     those of Studies, and InvalidArgument that names the field.
 // Threads    safe to share. What it is made of must outlive the server.
 
-#ifndef COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_STUDY_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_STUDY_HANDLERS_H_
 
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/curator/studies/studies.h"
@@ -73,4 +73,4 @@ class StudyServiceImpl final : public StudyServiceBase {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_STUDY_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_STUDY_HANDLERS_H_

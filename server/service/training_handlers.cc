@@ -1,4 +1,4 @@
-#include "server/service/training_service.h"
+#include "server/service/training_handlers.h"
 
 #include <string>
 #include <vector>

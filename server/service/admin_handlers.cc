@@ -1,4 +1,4 @@
-#include "server/service/admin_service.h"
+#include "server/service/admin_handlers.h"
 
 #include <memory>
 

@@ -4,8 +4,8 @@
 // Errors     those of Jobs, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets`, `jobs` and `pool` must outlive the server.
 
-#ifndef COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_TRAINING_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_TRAINING_HANDLERS_H_
 
 #include <utility>
 
@@ -53,4 +53,4 @@ class TrainingServiceImpl final : public v1::TrainingService::CallbackService {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_TRAINING_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_TRAINING_HANDLERS_H_

@@ -6,8 +6,8 @@
 //            the same bytes may be sent again.
 // Threads    safe to share. `studies` must outlive the server.
 
-#ifndef COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_
 
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/studies/studies.h"
@@ -39,4 +39,4 @@ class ReportServiceImpl final : public ReportServiceBase {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_REPORT_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_

@@ -1,4 +1,4 @@
-#include "server/service/study_service.h"
+#include "server/service/study_handlers.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

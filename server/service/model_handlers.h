@@ -6,8 +6,8 @@
 // Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
 // Threads    safe to share. What it is made of must outlive the server. `store` holds the models.
 
-#ifndef COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_MODEL_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_MODEL_HANDLERS_H_
 
 #include "coppice/v1/model.grpc.pb.h"
 #include "server/curator/studies/studies.h"
@@ -86,4 +86,4 @@ class ModelServiceImpl final : public ModelServiceBase {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_MODEL_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_MODEL_HANDLERS_H_

@@ -1,4 +1,4 @@
-#include "server/service/dataset_service.h"
+#include "server/service/dataset_handlers.h"
 
 #include <algorithm>
 #include <string>

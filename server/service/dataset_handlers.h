@@ -4,8 +4,8 @@
 // Errors     those of Datasets, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` and `pool` must outlive the server.
 
-#ifndef COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
-#define COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
+#ifndef COPPICE_SERVER_SERVICE_DATASET_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_DATASET_HANDLERS_H_
 
 #include <utility>
 
@@ -64,4 +64,4 @@ class DatasetServiceImpl final : public DatasetServiceBase {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_DATASET_SERVICE_H_
+#endif  // COPPICE_SERVER_SERVICE_DATASET_HANDLERS_H_
