@@ -1,0 +1,68 @@
+#include "server/rpc/message_bytes.h"
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/slice.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace coppice::rpc {
+namespace {
+
+using google::protobuf::Message;
+using MessageTraits = grpc::SerializationTraits<Message>;
+
+grpc::Slice Share(const std::shared_ptr<const std::string>& bytes) {
+  using Holder = std::shared_ptr<const std::string>;
+  return grpc::Slice(
+      const_cast<char*>(bytes->data()), bytes->size(),
+      [](void* holder) { delete static_cast<Holder*>(holder); }, new Holder(bytes));
+}
+
+}  // namespace
+
+absl::Status Parse(grpc::ByteBuffer& bytes, Message& message) {
+  const bool parsed = MessageTraits::Deserialize(&bytes, &message).ok();
+  bytes.Clear();
+  if (parsed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the request is no ",
+                                                 message.GetDescriptor()->full_name(),
+                                                 ": its bytes do not parse, or a string in it is "
+                                                 "no UTF-8"));
+}
+
+absl::StatusOr<std::string> ToString(grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  if (!bytes.Dump(&slices).ok()) return absl::InvalidArgumentError("the request is not readable");
+  std::string text;
+  text.reserve(bytes.Length());
+  for (const grpc::Slice& slice : slices) {
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  bytes.Clear();
+  return text;
+}
+
+absl::Status Serialize(const Message& message, grpc::ByteBuffer& bytes) {
+  bytes.Clear();  // gRPC has taken the last one, but leaves its bytes here
+  bool own = false;
+  const grpc::Status written = MessageTraits::Serialize(message, &bytes, &own);
+  return written.ok() ? absl::OkStatus() : absl::InternalError(written.error_message());
+}
+
+grpc::ByteBuffer Join(const service::MessagePieces& pieces) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(pieces.size());
+  for (const service::MessagePiece& piece : pieces) {
+    if (piece.shared != nullptr) {
+      slices.push_back(Share(piece.shared));
+    } else {
+      slices.emplace_back(piece.own);
+    }
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+}  // namespace coppice::rpc

@@ -1,0 +1,123 @@
+#include "server/rpc/services.h"
+
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "server/rpc/stream_calls.h"
+#include "server/rpc/unary_call.h"
+
+namespace coppice::rpc {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::internal::RpcMethod;
+
+service::WorkerPool* Lanes::Find(access::Lane lane) const {
+  switch (lane) {
+    case access::Lane::kInline:
+      return nullptr;
+    case access::Lane::kBuilds:
+      return &builds;
+    case access::Lane::kPreviews:
+      return &previews;
+    case access::Lane::kPool:
+      break;
+  }
+  return &pool;
+}
+
+// What protoc's plugin would generate of a service, had it handlers of any type: its methods, each
+// with a handler of bytes.
+class Services::Service final : public grpc::Service {
+ public:
+  Service(const Lanes& lanes, const CallerFinder& find_caller)
+      : lanes_(lanes), find_caller_(find_caller) {}
+
+  void Add(const service::RegisteredMethod& method) {
+    const google::protobuf::MethodDescriptor& descriptor = *method.descriptor;
+    if (descriptor.client_streaming() && descriptor.server_streaming()) {
+      AddHandler(method, RpcMethod::BIDI_STREAMING, MakeBidiHandler(method));
+    } else if (descriptor.client_streaming()) {
+      AddHandler(method, RpcMethod::CLIENT_STREAMING, MakeClientStreamHandler(method));
+    } else if (descriptor.server_streaming()) {
+      AddHandler(method, RpcMethod::SERVER_STREAMING, MakeServerStreamHandler(method));
+    } else {
+      AddHandler(method, RpcMethod::NORMAL_RPC, MakeUnaryHandler(method));
+    }
+  }
+
+ private:
+  using MethodHandler = grpc::internal::MethodHandler;
+
+  void AddHandler(const service::RegisteredMethod& method, RpcMethod::RpcType type,
+                  MethodHandler* handler) {
+    AddMethod(new grpc::internal::RpcServiceMethod(method.path.c_str(), type, nullptr));
+    MarkMethodRawCallback(count_++, handler);
+  }
+
+  // The lane of its entry; without one nobody may call it where there is a policy.
+  service::WorkerPool* LaneOf(const service::RegisteredMethod& method) const {
+    const access::Method* const entry = access::FindMethod(method.path);
+    return lanes_.Find(entry != nullptr ? entry->lane : access::Lane::kPool);
+  }
+
+  MethodHandler* MakeUnaryHandler(const service::RegisteredMethod& method) {
+    return new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
+        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
+                                               const ByteBuffer* request, ByteBuffer* response) {
+          return AnswerUnaryCall(method, lane, find_caller_(*context), *context, *request,
+                                 *response);
+        });
+  }
+  MethodHandler* MakeServerStreamHandler(const service::RegisteredMethod& method) {
+    return new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
+        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
+                                               const ByteBuffer* request) {
+          return StartServerStream(method, lane, find_caller_(*context), *context, *request);
+        });
+  }
+  MethodHandler* MakeClientStreamHandler(const service::RegisteredMethod& method) {
+    return new grpc::internal::CallbackClientStreamingHandler<ByteBuffer, ByteBuffer>(
+        [this, &method, lane = LaneOf(method)](CallbackServerContext* context,
+                                               ByteBuffer* response) {
+          return StartClientStream(method, lane, find_caller_(*context), *context, *response);
+        });
+  }
+  MethodHandler* MakeBidiHandler(const service::RegisteredMethod& method) {
+    return new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
+        [this, &method, lane = LaneOf(method)](CallbackServerContext* context) {
+          return StartBidiStream(method, lane, find_caller_(*context), *context);
+        });
+  }
+
+  const Lanes& lanes_;
+  const CallerFinder& find_caller_;
+  int count_ = 0;
+};
+
+Services::Services(const service::HandlerRegistry& registry, const Lanes& lanes,
+                   CallerFinder find_caller)
+    : lanes_(lanes), find_caller_(std::move(find_caller)) {
+  std::map<std::string, Service*> by_name;
+  for (const service::RegisteredMethod& method : registry.methods()) {
+    Service*& service = by_name[method.descriptor->service()->full_name()];
+    if (service == nullptr) {
+      services_.push_back(std::make_unique<Service>(lanes_, find_caller_));
+      service = services_.back().get();
+    }
+    service->Add(method);
+  }
+}
+
+Services::~Services() = default;
+
+void Services::RegisterWith(grpc::ServerBuilder& builder) {
+  for (const std::unique_ptr<Service>& service : services_) builder.RegisterService(service.get());
+}
+
+}  // namespace coppice::rpc

@@ -1,0 +1,181 @@
+// Every handler, by its method, in a form that any transport can serve.
+//
+// A class of handlers adds its member functions, which say by their parameters what they need:
+//
+//   absl::Status Get(const Caller&, const Request&, Response*);
+//   absl::Status Build(const Caller&, const Request&, Response*, const CancelCheck&);
+//   absl::StatusOr<Later> Predict(const Caller&, const Request&, Response*);
+//   void Submit(const Caller&, const Request&, Response*, Done);
+//   absl::StatusOr<MessagePieces> GetOffer(const Caller&, const Request&);
+//   absl::StatusOr<StreamHandlerPtr> Watch(const Caller&, const Request&, StreamCall&);
+//   absl::StatusOr<StreamHandlerPtr> Upload(const Caller&, StreamCall&);
+//
+// The type of the request tells the method: each method has a request type of its own.
+
+#ifndef COPPICE_SERVER_SERVICE_CALLS_HANDLER_REGISTRY_H_
+#define COPPICE_SERVER_SERVICE_CALLS_HANDLER_REGISTRY_H_
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
+#include "server/central/caller.h"
+#include "server/service/calls/stream_call.h"
+
+namespace coppice::service {
+
+using central::Caller;
+
+// The rest of a handler's work, for the method's lane; empty if the response is complete.
+using Later = std::function<absl::Status()>;
+
+// Ends the call, once, from any thread. Request and response live until then.
+using Done = std::function<void(const absl::Status&)>;
+
+// A response as its bytes, piece by piece, so that large parts that many calls are answered with
+// are not copied.
+struct MessagePiece {
+  std::string own{};
+  std::shared_ptr<const std::string> shared{};  // null: `own` is the piece
+};
+using MessagePieces = std::vector<MessagePiece>;
+
+// Handlers whose messages are any; the request is of its method's type.
+using AnyMessage = google::protobuf::Message;
+using WholeHandler =
+    std::function<absl::Status(const Caller&, const AnyMessage&, AnyMessage*, const CancelCheck&)>;
+using SplitHandler =
+    std::function<absl::StatusOr<Later>(const Caller&, const AnyMessage&, AnyMessage*)>;
+using AsyncHandler = std::function<void(const Caller&, const AnyMessage&, AnyMessage*, Done)>;
+using PiecesHandler =
+    std::function<absl::StatusOr<MessagePieces>(const Caller&, const AnyMessage&)>;
+// `request` is null if the client sends a stream.
+using StreamStarter = std::function<absl::StatusOr<StreamHandlerPtr>(
+    const Caller&, const AnyMessage* request, StreamCall&)>;
+using AnyHandler =
+    std::variant<WholeHandler, SplitHandler, AsyncHandler, PiecesHandler, StreamStarter>;
+
+struct RegisteredMethod {
+  std::string path;  // "/package.Service/Method"
+  const google::protobuf::MethodDescriptor* descriptor;
+  const AnyMessage* request;  // to make others from
+  const AnyMessage* response;
+  AnyHandler handler;
+};
+
+// Threads    all of it is added before it is served; then it is safe to share.
+class HandlerRegistry {
+ public:
+  // `handlers` must outlive whatever serves the registry.
+  template <typename Handlers, typename Result, typename... Args>
+  void Add(Handlers& handlers, Result (Handlers::*method)(Args...)) {
+    AddFunction(std::function<Result(Args...)>([&handlers, method](Args... args) {
+      return (handlers.*method)(std::forward<Args>(args)...);
+    }));
+  }
+  template <typename Handlers, typename Result, typename... Args>
+  void Add(const Handlers& handlers, Result (Handlers::*method)(Args...) const) {
+    AddFunction(std::function<Result(Args...)>([&handlers, method](Args... args) {
+      return (handlers.*method)(std::forward<Args>(args)...);
+    }));
+  }
+  // A client's stream of such requests.
+  template <typename Request, typename Handlers>
+  void AddStreamOf(Handlers& handlers,
+                   absl::StatusOr<StreamHandlerPtr> (Handlers::*start)(const Caller&,
+                                                                       StreamCall&)) {
+    AddHandler(Request::default_instance(),
+               StreamStarter(
+                   [&handlers, start](const Caller& caller, const AnyMessage*, StreamCall& call) {
+                     return (handlers.*start)(caller, call);
+                   }));
+  }
+
+  const std::deque<RegisteredMethod>& methods() const { return methods_; }
+
+ private:
+  template <typename Request, typename Response>
+  void AddFunction(std::function<absl::Status(const Caller&, const Request&, Response*)> function) {
+    AddHandler(Request::default_instance(),
+               WholeHandler(
+                   [function = std::move(function)](const Caller& caller, const AnyMessage& request,
+                                                    AnyMessage* response, const CancelCheck&) {
+                     return function(caller, static_cast<const Request&>(request),
+                                     static_cast<Response*>(response));
+                   }));
+  }
+  // Long work: it is not begun either once nobody waits for it.
+  template <typename Request, typename Response>
+  void AddFunction(
+      std::function<absl::Status(const Caller&, const Request&, Response*, const CancelCheck&)>
+          function) {
+    AddHandler(Request::default_instance(),
+               WholeHandler([function = std::move(function)](
+                                const Caller& caller, const AnyMessage& request,
+                                AnyMessage* response, const CancelCheck& cancel) {
+                 const absl::Status wanted = cancel();
+                 if (!wanted.ok()) return wanted;
+                 return function(caller, static_cast<const Request&>(request),
+                                 static_cast<Response*>(response), cancel);
+               }));
+  }
+  template <typename Request, typename Response>
+  void AddFunction(
+      std::function<absl::StatusOr<Later>(const Caller&, const Request&, Response*)> function) {
+    AddHandler(
+        Request::default_instance(),
+        SplitHandler([function = std::move(function)](
+                         const Caller& caller, const AnyMessage& request, AnyMessage* response) {
+          return function(caller, static_cast<const Request&>(request),
+                          static_cast<Response*>(response));
+        }));
+  }
+  template <typename Request, typename Response>
+  void AddFunction(std::function<void(const Caller&, const Request&, Response*, Done)> function) {
+    AddHandler(Request::default_instance(),
+               AsyncHandler([function = std::move(function)](const Caller& caller,
+                                                             const AnyMessage& request,
+                                                             AnyMessage* response, Done done) {
+                 function(caller, static_cast<const Request&>(request),
+                          static_cast<Response*>(response), std::move(done));
+               }));
+  }
+  template <typename Request>
+  void AddFunction(
+      std::function<absl::StatusOr<MessagePieces>(const Caller&, const Request&)> function) {
+    AddHandler(Request::default_instance(),
+               PiecesHandler([function = std::move(function)](const Caller& caller,
+                                                              const AnyMessage& request) {
+                 return function(caller, static_cast<const Request&>(request));
+               }));
+  }
+  template <typename Request>
+  void AddFunction(
+      std::function<absl::StatusOr<StreamHandlerPtr>(const Caller&, const Request&, StreamCall&)>
+          function) {
+    AddHandler(
+        Request::default_instance(),
+        StreamStarter([function = std::move(function)](
+                          const Caller& caller, const AnyMessage* request, StreamCall& call) {
+          return function(caller, static_cast<const Request&>(*request), call);
+        }));
+  }
+
+  void AddHandler(const AnyMessage& request, AnyHandler handler);
+
+  std::deque<RegisteredMethod> methods_;  // which stay where they are
+};
+
+}  // namespace coppice::service
+
+#endif  // COPPICE_SERVER_SERVICE_CALLS_HANDLER_REGISTRY_H_
