@@ -3,43 +3,36 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status_macros.h"
+#include "server/service/calls/retry_after.h"
 #include "server/service/report_stream.h"
 #include "server/service/submit_request.h"
-#include "server/service/unary.h"
 
 namespace coppice::service {
 
-grpc::ServerUnaryReactor* ReportServiceImpl::SubmitReports(grpc::CallbackServerContext* context,
-                                                           const v1::SubmitReportsRequest* request,
-                                                           v1::SubmitReportsResponse* response) {
-  absl::StatusOr<SubmitRequest> parsed =
-      ParseSubmitRequest(request->study(), request->fingerprint(), request->reports());
-  if (!parsed.ok()) return Reply(context, parsed.status());
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  studies_.Submit(
-      parsed->study, parsed->fingerprint, std::move(parsed->reports),
-      [context, reactor, response](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
-        if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
-        reactor->Finish(ToLoadStatus(*context, SubmitError(outcomes.status())));
-      });
-  return reactor;
+void ReportHandlers::Register(HandlerRegistry& registry) {
+  registry.Add(*this, &ReportHandlers::SubmitReports);
+  registry.AddStreamOf<v1::StreamReportsRequest>(*this, &ReportHandlers::StreamReports);
 }
 
-namespace {
+void ReportHandlers::SubmitReports(const Caller& /*caller*/,
+                                   const v1::SubmitReportsRequest& request,
+                                   v1::SubmitReportsResponse* response, Done done) {
+  absl::StatusOr<SubmitRequest> parsed =
+      ParseSubmitRequest(request.study(), request.fingerprint(), request.reports());
+  if (!parsed.ok()) return done(parsed.status());
+  studies_.Submit(parsed->study, parsed->fingerprint, std::move(parsed->reports),
+                  [response, done = std::move(done)](
+                      absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+                    if (outcomes.ok()) SetOutcomes(*outcomes, *response->mutable_outcomes());
+                    done(AskToWaitForLoad(SubmitError(outcomes.status())));
+                  });
+}
 
-class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
-
-}  // namespace
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReportServiceImpl::StreamReports(
-    grpc::CallbackServerContext* context) {
-  const absl::Status opened = load_.Open();
-  if (!opened.ok()) return new RefusedStream(ToLoadStatus(*context, opened));
-  return ReportStream::Start(studies_, load_, *context);
+absl::StatusOr<StreamHandlerPtr> ReportHandlers::StreamReports(const Caller& /*caller*/,
+                                                               StreamCall& call) {
+  COPPICE_RETURN_IF_ERROR(AskToWaitForLoad(load_.Open()));
+  return ReportStream::Start(studies_, load_, call);
 }
 
 }  // namespace coppice::service

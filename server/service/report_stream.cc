@@ -2,37 +2,43 @@
 
 #include <utility>
 
-#include "server/service/status_conversion.h"
+#include "common/base/status_macros.h"
+#include "server/service/calls/retry_after.h"
 #include "server/service/stream_request.h"
 #include "server/service/submit_request.h"
 
 namespace coppice::service {
 
-ReportStream* ReportStream::Start(curator::Studies& studies, StreamLoad& load,
-                                  grpc::CallbackServerContext& context) {
+std::shared_ptr<ReportStream> ReportStream::Start(curator::Studies& studies, StreamLoad& load,
+                                                  StreamCall& call) {
   // The constructor is private, out of make_shared's reach.
-  const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, context));
-  stream->held_by_grpc_ = stream;
+  const std::shared_ptr<ReportStream> stream(new ReportStream(studies, load, call));
   const MutexLock lock(stream->mutex_);
   stream->Advance();
-  return stream.get();
+  return stream;
 }
 
-void ReportStream::OnReadDone(bool ok) {
-  if (ok) SubmitReports();
+void ReportStream::OnMessage() {
+  SubmitReports();
   const MutexLock lock(mutex_);
   reading_ = false;
-  if (!ok) AddEnd(absl::OkStatus());
   Advance();
 }
 
-void ReportStream::OnWriteDone(bool ok) {
+void ReportStream::OnNoMoreMessages() {
+  const MutexLock lock(mutex_);
+  reading_ = false;
+  AddEnd(absl::OkStatus());
+  Advance();
+}
+
+void ReportStream::OnWritten(bool sent) {
   const MutexLock lock(mutex_);
   writing_ = false;
   unanswered_bytes_ -= answers_.front().bytes;
   load_.Release(answers_.front().bytes);
   answers_.pop_front();
-  if (!ok) cancelled_ = true;
+  if (!sent) cancelled_ = true;
   Advance();
 }
 
@@ -43,17 +49,15 @@ void ReportStream::OnCancel() {
 }
 
 void ReportStream::OnDone() {
-  std::shared_ptr<ReportStream> until_return;
   const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
-  until_return = std::move(held_by_grpc_);
   // What is not answered yet is the curator's to bound.
   load_.Release(unanswered_bytes_);
   load_.Close();
 }
 
 absl::StatusOr<SubmitRequest> ReportStream::ParseRequest() {
-  absl::StatusOr<StreamRequest> request = ParseStreamRequest(request_);
-  request_.Clear();
+  COPPICE_ASSIGN_OR_RETURN(std::string bytes, call_.TakeBytes());
+  absl::StatusOr<StreamRequest> request = ParseStreamRequest(std::move(bytes));
   if (!request.ok()) return request.status();
   if (!request->study.empty()) study_ = std::move(request->study);
   if (!request->fingerprint.empty()) fingerprint_ = std::move(request->fingerprint);
@@ -108,27 +112,23 @@ void ReportStream::Advance() {
 
 void ReportStream::AdvanceWriting() {
   if (writing_ || closed_) return;
-  if (cancelled_) return Close(grpc::Status::CANCELLED);
+  if (cancelled_) return Close(absl::CancelledError());
   if (answers_.empty() || !answers_.front().ready) return;
-  if (answers_.front().last) return Close(ToLoadStatus(context_, answers_.front().status));
-  response_.Clear();  // gRPC has taken the last one, but leaves its bytes here
-  bool own = false;
-  const grpc::Status written = grpc::SerializationTraits<v1::StreamReportsResponse>::Serialize(
-      answers_.front().response, &response_, &own);
-  if (!written.ok()) return Close(written);
+  if (answers_.front().last) return Close(AskToWaitForLoad(answers_.front().status));
+  const absl::Status writing = call_.Write(answers_.front().response);
+  if (!writing.ok()) return Close(writing);
   writing_ = true;
-  StartWrite(&response_);
 }
 
 void ReportStream::AdvanceReading() {
   if (reading_ || ended_ || closed_ || WindowIsFull()) return;
   reading_ = true;
-  StartRead(&request_);
+  call_.Read();
 }
 
-void ReportStream::Close(const grpc::Status& status) {
+void ReportStream::Close(const absl::Status& status) {
   closed_ = true;
-  Finish(status);
+  call_.End(status);
 }
 
 }  // namespace coppice::service

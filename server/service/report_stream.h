@@ -8,20 +8,14 @@
 //            all unanswered requests share one synced write of the store, also single reports. All
 //            streams together are bounded by StreamLoad.
 // Memory     a message is kept as the bytes that came (stream_request.h), and an idle stream holds
-// none. Lifetime   Studies may answer a batch long after the client has gone, so the stream is
-// shared by
-//            gRPC, until OnDone(), and by every batch that is not answered.
-// Threads    reactions and answers come from any thread. One mutex guards all of the state, and
-//            every operation is started under it, never after Finish(). gRPC runs no reaction
-//            inside the call that starts an operation.
+//            none.
+// Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
+//            the call, until OnDone(), and by every batch that is not answered.
+// Threads    events and answers come from any thread. One mutex guards all of the state, and every
+//            operation of the call is started under it, never after its end.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
 #define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
-
-#include <grpcpp/impl/codegen/proto_utils.h>
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
 #include <deque>
@@ -35,24 +29,25 @@
 #include "common/base/mutex.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
+#include "server/service/calls/stream_call.h"
 #include "server/service/load_limits.h"
 #include "server/service/submit_request.h"
 
 namespace coppice::service {
 
-class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                           public std::enable_shared_from_this<ReportStream> {
+class ReportStream final : public StreamHandler, public std::enable_shared_from_this<ReportStream> {
  public:
   static constexpr size_t kWindowRequests = 1024;
   static constexpr size_t kWindowBytes = size_t{8} << 20;
 
-  // Belongs to gRPC until OnDone(). `studies` must outlive the server, and so must `load`, where
-  // the stream was opened and is closed when it is done.
-  static ReportStream* Start(curator::Studies& studies, StreamLoad& load,
-                             grpc::CallbackServerContext& context);
+  // `studies` must outlive it, and so must `load`, where the stream was opened and is closed when
+  // it is done.
+  static std::shared_ptr<ReportStream> Start(curator::Studies& studies, StreamLoad& load,
+                                             StreamCall& call);
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
+  void OnMessage() override;
+  void OnNoMoreMessages() override;
+  void OnWritten(bool sent) override;
   void OnCancel() override;
   void OnDone() override;
 
@@ -66,8 +61,8 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
     absl::Status status;  // OK unless last
   };
 
-  ReportStream(curator::Studies& studies, StreamLoad& load, grpc::CallbackServerContext& context)
-      : studies_(studies), load_(load), context_(context) {}
+  ReportStream(curator::Studies& studies, StreamLoad& load, StreamCall& call)
+      : studies_(studies), load_(load), call_(call) {}
 
   // Hands the reports just read to Studies, or ends the stream if it cannot be judged.
   void SubmitReports();
@@ -83,20 +78,17 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Close(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   curator::Studies& studies_;
   StreamLoad& load_;
-  grpc::CallbackServerContext& context_;  // until OnDone()
-  std::shared_ptr<ReportStream> held_by_grpc_;
+  StreamCall& call_;  // until OnDone(), and so not once it is closed
 
   // Only one read is under way at a time, and these belong to it.
-  grpc::ByteBuffer request_;
   std::string study_;        // as in the last request that set it
   std::string fingerprint_;  // likewise
 
   Mutex mutex_;
-  grpc::ByteBuffer response_ ABSL_GUARDED_BY(mutex_);  // being written
   // In order of the requests. Elements stay where they are while others come and go.
   std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   size_t unanswered_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -104,7 +96,7 @@ class ReportStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // the first of answers_
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;    // the last of answers_ is there; no more reading
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // Finish() was called
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the call was ended
 };
 
 }  // namespace coppice::service

@@ -2,10 +2,8 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
-#include <grpcpp/support/slice.h>
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/report.pb.h"
@@ -108,17 +106,6 @@ absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
   }
   if (!reader.AtEnd()) return NoSuchMessage();
   return request;
-}
-
-absl::StatusOr<StreamRequest> ParseStreamRequest(const grpc::ByteBuffer& message) {
-  std::vector<grpc::Slice> slices;
-  if (!message.Dump(&slices).ok()) return NoSuchMessage();
-  std::string bytes;
-  bytes.reserve(message.Length());
-  for (const grpc::Slice& slice : slices) {
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
-  return ParseStreamRequest(std::move(bytes));
 }
 
 }  // namespace coppice::service

@@ -11,8 +11,6 @@
 #ifndef COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
 #define COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
 
-#include <grpcpp/support/byte_buffer.h>
-
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,7 +25,6 @@ struct StreamRequest {
 };
 
 absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
-absl::StatusOr<StreamRequest> ParseStreamRequest(const grpc::ByteBuffer& message);
 
 }  // namespace coppice::service
 

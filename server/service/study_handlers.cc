@@ -15,54 +15,12 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "common/wire/manifest.h"
-#include "server/service/load_limits.h"
+#include "server/service/calls/retry_after.h"
 #include "server/service/messages.h"
 #include "server/service/preview.h"
-#include "server/service/raw_message.h"
-#include "server/service/unary.h"
 
 namespace coppice::service {
 namespace {
-
-absl::Status Create(curator::Studies& studies, const v1::CreateStudyRequest& request,
-                    v1::CreateStudyResponse& response, const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudySpec spec, FromProto(request));
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Create(spec, cancel));
-  *response.mutable_study() = ToProto(info);
-  return absl::OkStatus();
-}
-
-absl::Status Get(curator::Studies& studies, const v1::GetStudyRequest& request,
-                 v1::GetStudyResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Get(id));
-  *response.mutable_study() = ToProto(info);
-  return absl::OkStatus();
-}
-
-absl::Status List(const curator::Studies& studies, const v1::ListStudiesRequest& request,
-                  v1::ListStudiesResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<curator::StudyInfo> infos = studies.List(page);
-  for (const curator::StudyInfo& info : infos) *response.add_studies() = SummaryOf(info);
-  if (infos.size() == page.size && !studies.List({.size = 1, .after = infos.back().id}).empty()) {
-    response.set_next_page_token(infos.back().id);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Seal(curator::Studies& studies, const v1::SealStudyRequest& request,
-                  v1::SealStudyResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies.Seal(id));
-  *response.mutable_study() = ToProto(info);
-  return absl::OkStatus();
-}
-
-absl::Status Delete(curator::Studies& studies, const v1::DeleteStudyRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  return studies.Delete(id);
-}
 
 absl::Status CheckKnownManifest(absl::string_view known) {
   if (known.empty() || known.size() == std::tuple_size_v<Sha256Digest>) return absl::OkStatus();
@@ -76,21 +34,13 @@ bool IsKnown(const SignedManifest& manifest, absl::string_view known) {
   return known == absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-absl::Status IssueTokens(curator::Studies& studies, const v1::IssueSubmissionTokensRequest& request,
-                         v1::IssueSubmissionTokensResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
-                           studies.IssueSubmissionTokens(request.count()));
-  for (std::string& token : tokens) response.add_tokens(std::move(token));
-  return absl::OkStatus();
-}
-
 uint32_t TicketsOf(const v1::GetOfferRequest& request) {
   return std::max(request.tickets(), uint32_t{1});
 }
 
 // Field `number`, of bytes that the answer shares.
 void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
-                    std::vector<grpc::Slice>& answer) {
+                    MessagePieces& answer) {
   using google::protobuf::internal::WireFormatLite;
   std::string head;
   {
@@ -99,13 +49,13 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
     output.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
     output.WriteVarint64(bytes->size());
   }
-  answer.emplace_back(head);
-  answer.push_back(ShareBytes(bytes));
+  answer.push_back({.own = std::move(head)});
+  answer.push_back({.shared = bytes});
 }
 
 // A GetOfferResponse in pieces.
-absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(curator::Studies& studies,
-                                                   const v1::GetOfferRequest& request) {
+absl::StatusOr<MessagePieces> MakeOffer(const curator::Studies& studies,
+                                        const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {
     return FieldError(
@@ -134,21 +84,21 @@ absl::StatusOr<std::vector<grpc::Slice>> MakeOffer(curator::Studies& studies,
   }
   const PackedForest& forest = *offered.forest;
   const bool is_known = response.fingerprint() == known;
-  std::vector<grpc::Slice> shared;
+  MessagePieces pieces;
   if (!is_known) {
-    AddSharedField(v1::GetOfferResponse::kTermsFieldNumber, offered.terms_bytes, shared);
+    AddSharedField(v1::GetOfferResponse::kTermsFieldNumber, offered.terms_bytes, pieces);
   }
   if (!request.whole_forest()) {
     const auto trees = static_cast<uint32_t>(forest.trees.size());
     const uint32_t tree = TreeOfTicket(offered.tickets[0], trees);
     AddSharedField(v1::GetOfferResponse::kTreeFieldNumber, {offered.forest, &forest.trees[tree]},
-                   shared);
+                   pieces);
     response.set_tree_path(forest.merkle.paths[tree]);
   } else if (!is_known) {
-    shared.push_back(ShareBytes({offered.forest, &forest.as_field}));
+    pieces.push_back({.shared = {offered.forest, &forest.as_field}});
   }
-  shared.push_back(ToSlice(response));
-  return shared;
+  pieces.push_back({.own = response.SerializeAsString()});
+  return pieces;
 }
 
 absl::Status AddProof(const curator::Studies& studies, absl::string_view challenge,
@@ -163,29 +113,17 @@ absl::Status AddProof(const curator::Studies& studies, absl::string_view challen
 }
 
 // For an offer that was made, so the study is there. Tokens bound themselves.
-absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& request,
-                          grpc::CallbackServerContext& context) {
+absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& request) {
   if (request.submission_tokens_size() > 0) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const absl::Duration wait = limiter.Take(id, TicketsOf(request));
   if (wait == absl::ZeroDuration()) return absl::OkStatus();
-  AskToWait(context, wait);
-  return absl::ResourceExhaustedError(
-      absl::StrCat("tickets of this study are being asked for faster than it gives them: ask "
-                   "again in ",
-                   absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
-                   " ms, or for fewer at once"));
-}
-
-absl::StatusOr<std::vector<grpc::Slice>> AnswerOffer(curator::Studies& studies,
-                                                     TicketLimiter& limiter,
-                                                     const grpc::ByteBuffer& bytes,
-                                                     grpc::CallbackServerContext& context) {
-  v1::GetOfferRequest request;
-  COPPICE_RETURN_IF_ERROR(ParseMessage(bytes, request));
-  COPPICE_ASSIGN_OR_RETURN(std::vector<grpc::Slice> answer, MakeOffer(studies, request));
-  COPPICE_RETURN_IF_ERROR(LimitTickets(limiter, request, context));
-  return answer;
+  return AskToWait(absl::ResourceExhaustedError(absl::StrCat(
+                       "tickets of this study are being asked for faster than it gives them: ask "
+                       "again in ",
+                       absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))),
+                       " ms, or for fewer at once")),
+                   wait);
 }
 
 void AddKeys(const curator::CuratorKeys& keys, v1::GetCuratorKeysResponse& response) {
@@ -197,68 +135,91 @@ void AddKeys(const curator::CuratorKeys& keys, v1::GetCuratorKeysResponse& respo
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StudyServiceImpl::CreateStudy(grpc::CallbackServerContext* context,
-                                                        const v1::CreateStudyRequest* request,
-                                                        v1::CreateStudyResponse* response) {
-  return ReplyLater(builds_, context, [this, request, response](const CancelCheck& cancel) {
-    return Create(studies_, *request, *response, cancel);
-  });
+void StudyHandlers::Register(HandlerRegistry& registry) {
+  registry.Add(*this, &StudyHandlers::CreateStudy);
+  registry.Add(*this, &StudyHandlers::PreviewStudy);
+  registry.Add(*this, &StudyHandlers::GetStudy);
+  registry.Add(*this, &StudyHandlers::ListStudies);
+  registry.Add(*this, &StudyHandlers::SealStudy);
+  registry.Add(*this, &StudyHandlers::DeleteStudy);
+  registry.Add(*this, &StudyHandlers::IssueSubmissionTokens);
+  registry.Add(*this, &StudyHandlers::GetOffer);
+  registry.Add(*this, &StudyHandlers::GetCuratorKeys);
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::PreviewStudy(grpc::CallbackServerContext* context,
-                                                         const v1::PreviewStudyRequest* request,
-                                                         v1::PreviewStudyResponse* response) {
-  return ReplyLater(previews_, context, [request, response](const CancelCheck& cancel) {
-    return PreviewStudyFor(*request, *response, cancel);
-  });
+absl::Status StudyHandlers::CreateStudy(const Caller& /*caller*/,
+                                        const v1::CreateStudyRequest& request,
+                                        v1::CreateStudyResponse* response,
+                                        const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudySpec spec, FromProto(request));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
+  *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::GetStudy(grpc::CallbackServerContext* context,
-                                                     const v1::GetStudyRequest* request,
-                                                     v1::GetStudyResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Get(studies_, *request, *response); });
+absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
+                                         const v1::PreviewStudyRequest& request,
+                                         v1::PreviewStudyResponse* response,
+                                         const CancelCheck& cancel) const {
+  return PreviewStudyFor(request, *response, cancel);
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::ListStudies(grpc::CallbackServerContext* context,
-                                                        const v1::ListStudiesRequest* request,
-                                                        v1::ListStudiesResponse* response) {
-  return Reply(context, List(studies_, *request, *response));
+absl::Status StudyHandlers::GetStudy(const Caller& /*caller*/, const v1::GetStudyRequest& request,
+                                     v1::GetStudyResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Get(id));
+  *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::SealStudy(grpc::CallbackServerContext* context,
-                                                      const v1::SealStudyRequest* request,
-                                                      v1::SealStudyResponse* response) {
-  return ReplyLater(pool_, context,
-                    [this, request, response] { return Seal(studies_, *request, *response); });
+absl::Status StudyHandlers::ListStudies(const Caller& /*caller*/,
+                                        const v1::ListStudiesRequest& request,
+                                        v1::ListStudiesResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
+  const std::vector<curator::StudyInfo> infos = studies_.List(page);
+  for (const curator::StudyInfo& info : infos) *response->add_studies() = SummaryOf(info);
+  if (infos.size() == page.size && !studies_.List({.size = 1, .after = infos.back().id}).empty()) {
+    response->set_next_page_token(infos.back().id);
+  }
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::DeleteStudy(grpc::CallbackServerContext* context,
-                                                        const v1::DeleteStudyRequest* request,
-                                                        v1::DeleteStudyResponse*) {
-  return ReplyLater(pool_, context, [this, request] { return Delete(studies_, *request); });
+absl::Status StudyHandlers::SealStudy(const Caller& /*caller*/, const v1::SealStudyRequest& request,
+                                      v1::SealStudyResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Seal(id));
+  *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::IssueSubmissionTokens(
-    grpc::CallbackServerContext* context, const v1::IssueSubmissionTokensRequest* request,
-    v1::IssueSubmissionTokensResponse* response) {
-  return Reply(context, IssueTokens(studies_, *request, *response));
+absl::Status StudyHandlers::DeleteStudy(const Caller& /*caller*/,
+                                        const v1::DeleteStudyRequest& request,
+                                        v1::DeleteStudyResponse* /*response*/) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  return studies_.Delete(id);
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::GetOffer(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* response) {
-  const absl::StatusOr<std::vector<grpc::Slice>> answer =
-      AnswerOffer(studies_, limiter_, *request, *context);
-  if (answer.ok()) *response = grpc::ByteBuffer(answer->data(), answer->size());
-  return Reply(context, answer.status());
+absl::Status StudyHandlers::IssueSubmissionTokens(
+    const Caller& /*caller*/, const v1::IssueSubmissionTokensRequest& request,
+    v1::IssueSubmissionTokensResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
+                           studies_.IssueSubmissionTokens(request.count()));
+  for (std::string& token : tokens) response->add_tokens(std::move(token));
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* StudyServiceImpl::GetCuratorKeys(grpc::CallbackServerContext* context,
-                                                           const v1::GetCuratorKeysRequest* request,
-                                                           v1::GetCuratorKeysResponse* response) {
+absl::StatusOr<MessagePieces> StudyHandlers::GetOffer(const Caller& /*caller*/,
+                                                      const v1::GetOfferRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(MessagePieces offer, MakeOffer(studies_, request));
+  COPPICE_RETURN_IF_ERROR(LimitTickets(limiter_, request));
+  return offer;
+}
+
+absl::Status StudyHandlers::GetCuratorKeys(const Caller& /*caller*/,
+                                           const v1::GetCuratorKeysRequest& request,
+                                           v1::GetCuratorKeysResponse* response) const {
   AddKeys(studies_.SigningKeysInUse(), *response);
-  return Reply(context, AddProof(studies_, request->challenge(), *response));
+  return AddProof(studies_, request.challenge(), *response);
 }
 
 }  // namespace coppice::service

@@ -27,6 +27,7 @@
 #include "coppice/v1/report.grpc.pb.h"
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
+#include "server/rpc/services.h"
 #include "server/service/report_handlers.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 
@@ -82,14 +83,15 @@ struct Server {
   std::unique_ptr<v1::ReportService::Stub> stub;
 };
 
-Server Serve(grpc::Service& service, const std::string& certs) {
+Server Serve(const std::function<void(grpc::ServerBuilder&)>& add_services,
+             const std::string& certs) {
   grpc::SslServerCredentialsOptions tls;
   tls.pem_key_cert_pairs.push_back({.private_key = ReadFile(certs + "/server.key"),
                                     .cert_chain = ReadFile(certs + "/server.crt")});
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &port);
-  builder.RegisterService(&service);
+  add_services(builder);
   Server result{.server = builder.BuildAndStart(), .stub = nullptr};
   grpc::SslCredentialsOptions client_tls;
   client_tls.pem_root_certs = ReadFile(certs + "/ca.crt");
@@ -251,9 +253,17 @@ int Main(int argc, char** argv) {
   models::Models models;
   const auto studies = *curator::Studies::Open(**store, models, [] { return int64_t{0}; });
   DroppingService drop;
-  service::ReportServiceImpl count(*studies);
-  Server dropping = Serve(drop, flags.certs);
-  Server counting = Serve(count, flags.certs);
+  service::ReportHandlers count(*studies);
+  service::HandlerRegistry registry;
+  count.Register(registry);
+  service::WorkerPool pool(/*threads=*/1, /*max_waiting=*/16);
+  rpc::Services services(
+      registry, rpc::Lanes{.pool = pool, .builds = pool, .previews = pool},
+      [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
+  Server dropping =
+      Serve([&](grpc::ServerBuilder& builder) { builder.RegisterService(&drop); }, flags.certs);
+  Server counting =
+      Serve([&](grpc::ServerBuilder& builder) { services.RegisterWith(builder); }, flags.certs);
   for (const MechanismKind mechanism :
        {MechanismKind::kLaplaceSplit, MechanismKind::kOptimizedUnary}) {
     Measure(mechanism, flags, *studies, dropping, counting);

@@ -16,6 +16,8 @@
 #include "absl/time/clock.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/study.grpc.pb.h"
+#include "server/rpc/services.h"
 #include "server/service/study_handlers.h"
 #include "tests/support/memory_store.h"
 
@@ -45,12 +47,15 @@ class Curator {
  public:
   Curator() {
     studies_ = *curator::Studies::Open(store_, models_, [] { return int64_t{0}; });
-    service_ =
-        std::make_unique<service::StudyServiceImpl>(*studies_, pool_, pool_, pool_, limiter_);
+    handlers_ = std::make_unique<service::StudyHandlers>(*studies_, limiter_);
+    handlers_->Register(registry_);
+    services_ = std::make_unique<rpc::Services>(
+        registry_, rpc::Lanes{.pool = pool_, .builds = pool_, .previews = pool_},
+        [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(service_.get());
+    services_->RegisterWith(builder);
     server_ = builder.BuildAndStart();
     address_ = "127.0.0.1:" + std::to_string(port);
     stub_ = v1::StudyService::NewStub(
@@ -101,7 +106,9 @@ class Curator {
   service::TicketLimiter limiter_{{.rate = 0}, absl::Now};
   models::Models models_;
   std::unique_ptr<curator::Studies> studies_;
-  std::unique_ptr<service::StudyServiceImpl> service_;
+  std::unique_ptr<service::StudyHandlers> handlers_;
+  service::HandlerRegistry registry_;
+  std::unique_ptr<rpc::Services> services_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::unique_ptr<v1::StudyService::Stub> stub_;

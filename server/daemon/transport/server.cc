@@ -15,7 +15,9 @@
 #include "server/daemon/transport/bounds.h"
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
+#include "server/rpc/services.h"
 #include "server/service/admin_handlers.h"
+#include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 #include "server/service/dataset_handlers.h"
 #include "server/service/model_handlers.h"
@@ -71,8 +73,7 @@ class GrpcServer final : public DaemonServer {
     SetConnectionLimits(builder);
     builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
-    builder.RegisterService(&study_service_);
-    builder.RegisterService(&report_service_);
+    services_.RegisterWith(builder);
     builder.RegisterService(&model_service_);
     builder.RegisterService(&dataset_service_);
     builder.RegisterService(&training_service_);
@@ -107,6 +108,13 @@ class GrpcServer final : public DaemonServer {
   }
 
  private:
+  service::HandlerRegistry MakeRegistry() {
+    service::HandlerRegistry registry;
+    studies_.Register(registry);
+    reports_.Register(registry);
+    return registry;
+  }
+
   const Curator curator_;
   const DaemonLimits limits_;
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
@@ -116,8 +124,11 @@ class GrpcServer final : public DaemonServer {
   // What may take long keeps nobody waiting but its like.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
-  service::StudyServiceImpl study_service_{curator_.studies, pool_, builds_, previews_, limiter_};
-  service::ReportServiceImpl report_service_{curator_.studies, limits_.OfStreams()};
+  service::StudyHandlers studies_{curator_.studies, limiter_};
+  service::ReportHandlers reports_{curator_.studies, limits_.OfStreams()};
+  const service::HandlerRegistry registry_ = MakeRegistry();
+  rpc::Services services_{
+      registry_, {.pool = pool_, .builds = builds_, .previews = previews_}, find_caller_};
   service::ModelServiceImpl model_service_{
       curator_.store, curator_.studies, curator_.models, curator_.endpoints, pool_, builds_};
   service::DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};

@@ -11,7 +11,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coppice/v1/model.grpc.pb.h"
+#include "coppice/v1/report.grpc.pb.h"
+#include "coppice/v1/study.grpc.pb.h"
 #include "server/models/endpoints.h"
+#include "server/rpc/services.h"
 #include "server/service/calls/worker_pool.h"
 #include "server/service/model_handlers.h"
 #include "server/service/report_handlers.h"
@@ -68,11 +72,15 @@ inline models::ModelInfo MakeModelInfo(const std::string& id, const std::string&
 class ServiceTest : public ::testing::Test {
  protected:
   explicit ServiceTest(const service::LoadLimits& limits = {}) : report_service_(studies_, limits) {
+    study_service_.Register(registry_);
+    report_service_.Register(registry_);
+    services_ = std::make_unique<rpc::Services>(
+        registry_, rpc::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
+        [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&study_service_);
-    builder.RegisterService(&report_service_);
+    services_->RegisterWith(builder);
     builder.RegisterService(&model_service_);
     server_ = builder.BuildAndStart();
     address_ = absl::StrCat("127.0.0.1:", port);
@@ -94,8 +102,10 @@ class ServiceTest : public ::testing::Test {
   // Five tickets a study, and one more a second; the time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   service::TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
-  service::StudyServiceImpl study_service_{studies_, pool_, builds_, previews_, limiter_};
-  service::ReportServiceImpl report_service_;
+  service::StudyHandlers study_service_{studies_, limiter_};
+  service::ReportHandlers report_service_;
+  service::HandlerRegistry registry_;
+  std::unique_ptr<rpc::Services> services_;
   service::ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_, builds_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
