@@ -2,24 +2,26 @@
 
 #include <memory>
 
-#include "absl/time/time.h"
 #include "server/service/backup_stream.h"
-#include "server/service/load_limits.h"
+#include "server/service/calls/retry_after.h"
 
 namespace coppice::service {
 
-grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
-    grpc::CallbackServerContext* context, const v1::BackupRequest*) {
-  const std::shared_ptr<BackupStream> stream = BackupStream::Make();
+void AdminHandlers::Register(HandlerRegistry& registry) {
+  registry.Add(*this, &AdminHandlers::Backup);
+}
+
+absl::StatusOr<StreamHandlerPtr> AdminHandlers::Backup(const Caller& /*caller*/,
+                                                       const v1::BackupRequest& /*request*/,
+                                                       StreamCall& call) {
   if (backups_.folder.empty()) {
-    stream->End(absl::FailedPreconditionError(
-        "this daemon makes no backups: start it with --backup-dir DIR"));
-    return stream.get();
+    return absl::FailedPreconditionError(
+        "this daemon makes no backups: start it with --backup-dir DIR");
   }
   if (busy_.exchange(true)) {
-    stream->End(absl::FailedPreconditionError("a backup is being made: wait for it to end"));
-    return stream.get();
+    return absl::FailedPreconditionError("a backup is being made: wait for it to end");
   }
+  const auto stream = std::make_shared<BackupStream>(call);
   const absl::Status queued = pool_.Run([this, stream] {
     const absl::StatusOr<storage::StoreBackup> made = store_.Backup(
         {.folder = backups_.folder, .keep = backups_.keep, .progress = [&](uint64_t bytes) {
@@ -28,12 +30,9 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminServiceImpl::Backup(
     busy_ = false;  // before the caller hears of the end, and may ask for another
     stream->End(made);
   });
-  if (!queued.ok()) {
-    busy_ = false;
-    AskToWait(*context, absl::Seconds(1));
-    stream->End(queued);
-  }
-  return stream.get();
+  if (queued.ok()) return stream;
+  busy_ = false;
+  return AskToWaitForLoad(queued);
 }
 
 }  // namespace coppice::service

@@ -1,9 +1,4 @@
 // AdminService over the curator's store.
-//
-// Backup     runs on a thread of its own, one at a time, into a folder that the operator chose when
-//            the daemon started: a caller names no path.
-// Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
-// Threads    safe to share. `store` must outlive the server.
 
 #ifndef COPPICE_SERVER_SERVICE_ADMIN_HANDLERS_H_
 #define COPPICE_SERVER_SERVICE_ADMIN_HANDLERS_H_
@@ -13,7 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "coppice/v1/admin.grpc.pb.h"
+#include "absl/status/statusor.h"
+#include "coppice/v1/admin.pb.h"
+#include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
 #include "server/storage/store.h"
 
@@ -21,16 +18,23 @@ namespace coppice::service {
 
 struct BackupSettings {
   std::string folder{};  // empty: no backups
-  uint32_t keep = 0;     // so many of the newest; 0: all
+  uint32_t keep = 0;     // this many of the newest; 0: all
 };
 
-class AdminServiceImpl final : public v1::AdminService::CallbackService {
+// A backup runs on a thread of its own, one at a time, into a folder that the operator chose when
+// the daemon started: a caller names no path.
+//
+// Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
+// Threads    safe to share. `store` must outlive it.
+class AdminHandlers {
  public:
-  AdminServiceImpl(storage::Store& store, BackupSettings backups)
+  AdminHandlers(storage::Store& store, BackupSettings backups)
       : store_(store), backups_(std::move(backups)) {}
 
-  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(grpc::CallbackServerContext* context,
-                                                       const v1::BackupRequest* request) override;
+  void Register(HandlerRegistry& registry);
+
+  absl::StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
+                                          StreamCall& call);
 
   // Stops the backup that is being made, if there is one.
   void Drain() { pool_.Drain(); }

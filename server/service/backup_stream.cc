@@ -2,16 +2,7 @@
 
 #include <utility>
 
-#include "server/service/status_conversion.h"
-
 namespace coppice::service {
-
-std::shared_ptr<BackupStream> BackupStream::Make() {
-  // The constructor is private, out of make_shared's reach.
-  const std::shared_ptr<BackupStream> stream(new BackupStream());
-  stream->held_by_grpc_ = stream;
-  return stream;
-}
 
 bool BackupStream::Tell(uint64_t bytes) {
   const MutexLock lock(mutex_);
@@ -37,10 +28,10 @@ void BackupStream::End(const absl::StatusOr<storage::StoreBackup>& made) {
   Advance();
 }
 
-void BackupStream::OnWriteDone(bool ok) {
+void BackupStream::OnWritten(bool sent) {
   const MutexLock lock(mutex_);
   writing_ = false;
-  if (!ok) cancelled_ = true;
+  if (!sent) cancelled_ = true;
   Advance();
 }
 
@@ -48,21 +39,20 @@ void BackupStream::OnWriteDone(bool ok) {
 void BackupStream::OnCancel() { cancelled_ = true; }
 
 void BackupStream::OnDone() {
-  std::shared_ptr<BackupStream> until_return;
   const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
-  until_return = std::move(held_by_grpc_);
 }
 
 void BackupStream::Advance() {
   if (writing_ || closed_) return;
   if (waiting_.has_value() && !cancelled_) {
-    response_ = *std::exchange(waiting_, std::nullopt);
-    writing_ = true;
-    return StartWrite(&response_);
+    const absl::Status writing = call_.Write(*std::exchange(waiting_, std::nullopt));
+    writing_ = writing.ok();
+    if (writing_) return;
+    end_ = writing;
   }
   if (!end_.has_value()) return;
   closed_ = true;
-  Finish(ToGrpcStatus(*end_));
+  call_.End(*end_);
 }
 
 }  // namespace coppice::service

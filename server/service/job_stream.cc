@@ -1,34 +1,9 @@
 #include "server/service/job_stream.h"
 
-#include <utility>
-
-#include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "server/central/job_record.h"
-#include "server/service/status_conversion.h"
 
 namespace coppice::service {
-namespace {
-
-absl::Status Watch(central::Jobs& jobs, const std::string& name, const central::Caller& caller,
-                   const std::shared_ptr<JobStream>& stream) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kJobs, name));
-  COPPICE_RETURN_IF_ERROR(jobs.CheckVisible(id, caller));
-  return jobs.Watch(id, stream);
-}
-
-}  // namespace
-
-JobStream* JobStream::Start(central::Jobs& jobs, const std::string& name,
-                            const central::Caller& caller) {
-  // The constructor is private, out of make_shared's reach.
-  const std::shared_ptr<JobStream> stream(new JobStream());
-  stream->held_by_grpc_ = stream;
-  const absl::Status watched = Watch(jobs, name, caller, stream);
-  const MutexLock lock(stream->mutex_);
-  if (!watched.ok()) stream->End(watched);
-  return stream.get();
-}
 
 void JobStream::OnJob(const central::JobInfo& job) {
   const MutexLock lock(mutex_);
@@ -43,10 +18,10 @@ void JobStream::OnStop() {
   End(absl::UnavailableError("the daemon is stopping; watch the job again later"));
 }
 
-void JobStream::OnWriteDone(bool ok) {
+void JobStream::OnWritten(bool sent) {
   const MutexLock lock(mutex_);
   writing_ = false;
-  if (!ok) {
+  if (!sent) {
     waiting_.clear();
     end_ = absl::CancelledError();
   }
@@ -60,9 +35,7 @@ void JobStream::OnCancel() {
 }
 
 void JobStream::OnDone() {
-  std::shared_ptr<JobStream> until_return;
   const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
-  until_return = std::move(held_by_grpc_);
 }
 
 void JobStream::End(const absl::Status& status) {
@@ -73,14 +46,17 @@ void JobStream::End(const absl::Status& status) {
 void JobStream::Advance() {
   if (writing_ || closed_) return;
   if (!waiting_.empty()) {
-    *response_.mutable_job() = ToProto(waiting_.front());
+    v1::WatchJobResponse response;
+    *response.mutable_job() = ToProto(waiting_.front());
     waiting_.pop_front();
-    writing_ = true;
-    return StartWrite(&response_);
+    const absl::Status writing = call_.Write(response);
+    writing_ = writing.ok();
+    if (writing_) return;
+    end_ = writing;
   }
   if (!end_.has_value()) return;
   closed_ = true;
-  Finish(ToGrpcStatus(*end_));
+  call_.End(*end_);
 }
 
 }  // namespace coppice::service

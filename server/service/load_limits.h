@@ -1,23 +1,13 @@
-// How much the curator takes on at once, and how it says that this is too much.
-//
-// Guarantee  at most `max_streams` report streams are open. While all of them together hold
-//            `max_stream_bytes` of requests and answers, a stream reads no further before its own
-//            are answered: so each goes on, one request at a time.
-// Threads    safe to share.
+// How many report streams the curator takes on at once, and how many bytes of them.
 
 #ifndef COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_
 #define COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_
 
-#include <grpcpp/server_context.h>
-
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
-#include "server/service/status_conversion.h"
 
 namespace coppice::service {
 
@@ -27,6 +17,11 @@ struct LoadLimits {
 };
 
 // What all report streams have taken of the limits.
+//
+// Guarantee  at most `max_streams` are open. While all of them together hold `max_stream_bytes` of
+//            requests and answers, a stream reads no further before its own are answered: so each
+//            goes on, one request at a time.
+// Threads    safe to share.
 class StreamLoad {
  public:
   explicit StreamLoad(const LoadLimits& limits) : limits_(limits) {}
@@ -53,22 +48,6 @@ class StreamLoad {
   std::atomic<size_t> streams_{0};
   std::atomic<size_t> bytes_{0};
 };
-
-// Says in the trailing metadata of a call that is refused when to come again, in milliseconds. At
-// most once a call, before it ends.
-inline void AskToWait(grpc::ServerContextBase& context, absl::Duration wait) {
-  const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1)));
-  context.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(milliseconds));
-}
-
-// The status to end a call with. A refusal for load, which is what ResourceExhausted means of every
-// call that uses this, also tells the caller when to come again.
-inline grpc::Status ToLoadStatus(grpc::ServerContextBase& context, const absl::Status& status) {
-  if (status.code() == absl::StatusCode::kResourceExhausted) {
-    AskToWait(context, absl::Seconds(1));
-  }
-  return ToGrpcStatus(status);
-}
 
 }  // namespace coppice::service
 

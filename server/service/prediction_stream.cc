@@ -2,35 +2,31 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
-#include "server/service/load_limits.h"
 #include "server/service/predict_rows.h"
-#include "server/service/raw_message.h"
-#include "server/service/status_conversion.h"
 
 namespace coppice::service {
 
-PredictionStream* PredictionStream::Start(const models::Models& models,
-                                          const models::Endpoints& endpoints, WorkerPool& pool,
-                                          grpc::CallbackServerContext& context) {
-  auto* stream = new PredictionStream(models, endpoints, pool, context);
-  stream->StartRead(&stream->request_bytes_);
+std::shared_ptr<PredictionStream> PredictionStream::Start(const models::Models& models,
+                                                          const models::Endpoints& endpoints,
+                                                          StreamCall& call) {
+  // The constructor is private, out of make_shared's reach.
+  std::shared_ptr<PredictionStream> stream(new PredictionStream(models, endpoints, call));
+  call.Read();
   return stream;
 }
 
-void PredictionStream::OnReadDone(bool ok) {
-  if (!ok) return Finish(grpc::Status::OK);
+void PredictionStream::OnMessage() {
   const absl::StatusOr<bool> quick = Begin();
-  if (!quick.ok()) return Finish(ToGrpcStatus(quick.status()));
+  if (!quick.ok()) return call_.End(quick.status());
   if (*quick) return AnswerAndGoOn();
-  const absl::Status queued = pool_.Run([this] { AnswerAndGoOn(); });
-  if (!queued.ok()) Finish(ToLoadStatus(context_, queued));
+  const absl::Status queued = call_.RunOnLane([this] { AnswerAndGoOn(); });
+  if (!queued.ok()) call_.End(queued);
 }
 
 absl::StatusOr<bool> PredictionStream::Begin() {
   const MutexLock lock(mutex_);
   response_.Clear();
-  COPPICE_RETURN_IF_ERROR(ParseMessage(request_bytes_, request_));
-  request_bytes_.Clear();
+  COPPICE_RETURN_IF_ERROR(call_.ParseTo(request_));
   if (served_ == nullptr) {
     name_ = request_.name();
     COPPICE_ASSIGN_OR_RETURN(served_, FindModel(models_, endpoints_, name_));
@@ -47,16 +43,14 @@ void PredictionStream::AnswerAndGoOn() {
   {
     const MutexLock lock(mutex_);
     status = PredictRows(*served_->model.model, request_.rows(), *response_.mutable_predictions());
-    const grpc::Slice answer = ToSlice(response_);
-    response_bytes_ = grpc::ByteBuffer(&answer, 1);
+    if (status.ok()) status = call_.Write(response_);
   }
-  if (!status.ok()) return Finish(ToGrpcStatus(status));
-  StartWrite(&response_bytes_);
+  if (!status.ok()) call_.End(status);
 }
 
-void PredictionStream::OnWriteDone(bool ok) {
-  if (!ok) return Finish(grpc::Status::CANCELLED);
-  StartRead(&request_bytes_);
+void PredictionStream::OnWritten(bool sent) {
+  if (!sent) return call_.End(absl::CancelledError());
+  call_.Read();
 }
 
 }  // namespace coppice::service

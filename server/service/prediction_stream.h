@@ -1,21 +1,7 @@
-// One StreamPredictions call: each request is answered before the next is read, so a client that
-// sends faster than it reads waits, and a stream holds one request and its response.
-//
-// Model      the one that is served when the first request comes answers all of the stream; after a
-//            switch the next stream is answered by the new one.
-// Order      one response a request, in order. The first request that is refused ends the stream,
-//            after the answers to those before it. One that the pool has no room for is refused
-//            with a hint when to come again (load_limits.h).
-// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
-//            seen by ThreadSanitizer, which does not see how gRPC hands the stream from thread to
-//            thread. What takes long runs on the worker pool.
-// Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
+// The stream of a StreamPredictions call.
 
 #ifndef COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
 #define COPPICE_SERVER_SERVICE_PREDICTION_STREAM_H_
-
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <memory>
 #include <string>
@@ -26,24 +12,40 @@
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
-#include "server/service/calls/worker_pool.h"
+#include "server/service/calls/stream_call.h"
 
 namespace coppice::service {
 
-class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// Each request is answered before the next is read, so a client that sends faster than it reads
+// waits, and a stream holds one request and its response. What takes long runs on the method's
+// lane.
+//
+// Guarantee  the model that is served when the first request comes answers all of the stream; after
+//            a switch the next stream is answered by the new one. One response per request, in
+//            order.
+// Errors     the first request that is refused ends the stream, after the answers to those before
+//            it. One that the lane has no room for is refused with the time to wait.
+// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
+//            seen by ThreadSanitizer, which does not see how a transport hands the stream from
+//            thread to thread.
+class PredictionStream final : public StreamHandler {
  public:
-  // All must outlive the server; the context is the call's.
-  static PredictionStream* Start(const models::Models& models, const models::Endpoints& endpoints,
-                                 WorkerPool& pool, grpc::CallbackServerContext& context);
+  // `models` and `endpoints` must outlive it.
+  static std::shared_ptr<PredictionStream> Start(const models::Models& models,
+                                                 const models::Endpoints& endpoints,
+                                                 StreamCall& call);
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnMessage() override;
+  void OnNoMoreMessages() override { call_.End(absl::OkStatus()); }
+  void OnWritten(bool sent) override;
+  void OnDone() override {
+    const MutexLock lock(mutex_);  // whoever wrote last has left
+  }
 
  private:
   PredictionStream(const models::Models& models, const models::Endpoints& endpoints,
-                   WorkerPool& pool, grpc::CallbackServerContext& context)
-      : models_(models), endpoints_(endpoints), pool_(pool), context_(context) {}
+                   StreamCall& call)
+      : models_(models), endpoints_(endpoints), call_(call) {}
 
   // Checks the request, and finds the model at the first one. Whether it is quickly answered.
   absl::StatusOr<bool> Begin();
@@ -51,10 +53,7 @@ class PredictionStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, 
 
   const models::Models& models_;
   const models::Endpoints& endpoints_;
-  WorkerPool& pool_;
-  grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer request_bytes_;
-  grpc::ByteBuffer response_bytes_;
+  StreamCall& call_;
   Mutex mutex_;
   v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
   v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);

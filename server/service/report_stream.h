@@ -1,18 +1,4 @@
-// One StreamReports call: reads ahead, submits each batch, and answers in the order of the
-// requests.
-//
-// Order      batches are submitted in the order they arrive, one at a time, and answered in that
-//            order. An error ends the stream after the answers that come before it.
-// Window     reading waits while kWindowRequests are unanswered, or requests of kWindowBytes, so a
-//            client that does not read its answers is not read from either. It is this wide because
-//            all unanswered requests share one synced write of the store, also single reports. All
-//            streams together are bounded by StreamLoad.
-// Memory     a message is kept as the bytes that came (stream_request.h), and an idle stream holds
-//            none.
-// Lifetime   Studies may answer a batch long after the client has gone, so the stream is shared by
-//            the call, until OnDone(), and by every batch that is not answered.
-// Threads    events and answers come from any thread. One mutex guards all of the state, and every
-//            operation of the call is started under it, never after its end.
+// The stream of a StreamReports call.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
 #define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
@@ -35,6 +21,19 @@
 
 namespace coppice::service {
 
+// Reads ahead, submits each batch, and answers in the order of the requests.
+//
+// Guarantee  batches are submitted in the order they arrive, one at a time, and answered in that
+//            order. Reading waits while kWindowRequests are unanswered, or requests of
+//            kWindowBytes, so a client that does not read its answers is not read from either. The
+//            window is this wide because all unanswered requests share one synced write of the
+//            store, also single reports. All streams together are bounded by StreamLoad. A message
+//            is kept as the bytes that came (submit_request.h), and an idle stream holds none.
+// Errors     an error ends the stream after the answers that come before it.
+// Threads    events and answers come from any thread. One mutex guards all of the state, and every
+//            operation of the call is started under it, never after its end. Studies may answer a
+//            batch long after the client has gone, so the call, until OnDone(), and every batch
+//            that is not answered share the stream.
 class ReportStream final : public StreamHandler, public std::enable_shared_from_this<ReportStream> {
  public:
   static constexpr size_t kWindowRequests = 1024;

@@ -1,5 +1,6 @@
 #include "server/service/training_handlers.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,6 @@
 #include "server/service/central_messages.h"
 #include "server/service/job_stream.h"
 #include "server/service/messages.h"
-#include "server/service/unary.h"
 
 namespace coppice::service {
 namespace {
@@ -22,107 +22,85 @@ absl::StatusOr<std::string> VisibleId(const central::Jobs& jobs, const std::stri
   return id;
 }
 
-absl::Status Preview(const central::Datasets& datasets, const central::Jobs& jobs,
-                     const v1::PreviewJobRequest& request, const central::Caller& caller,
-                     v1::PreviewJobResponse& response) {
+}  // namespace
+
+void TrainingHandlers::Register(HandlerRegistry& registry) {
+  registry.Add(*this, &TrainingHandlers::ListAlgorithms);
+  registry.Add(*this, &TrainingHandlers::PreviewJob);
+  registry.Add(*this, &TrainingHandlers::SubmitJob);
+  registry.Add(*this, &TrainingHandlers::WatchJob);
+  registry.Add(*this, &TrainingHandlers::GetJob);
+  registry.Add(*this, &TrainingHandlers::ListJobs);
+  registry.Add(*this, &TrainingHandlers::CancelJob);
+}
+
+absl::Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
+                                              const v1::ListAlgorithmsRequest& /*request*/,
+                                              v1::ListAlgorithmsResponse* response) const {
+  for (const trainers::AlgorithmInfo* info : jobs_.Algorithms()) {
+    *response->add_algorithms() = ToProto(*info);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainingHandlers::PreviewJob(const Caller& caller,
+                                          const v1::PreviewJobRequest& request,
+                                          v1::PreviewJobResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const central::JobSpec spec, FromProto(request.spec()));
-  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(spec.dataset, caller));
-  COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs.Preview(spec));
-  response = ToProto(preview);
+  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(spec.dataset, caller));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs_.Preview(spec));
+  *response = ToProto(preview);
   return absl::OkStatus();
 }
 
-absl::Status Submit(const central::Datasets& datasets, central::Jobs& jobs,
-                    const v1::SubmitJobRequest& request, const central::Caller& caller,
-                    v1::SubmitJobResponse& response) {
+absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
+                                         v1::SubmitJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const central::JobRequest parsed, FromProto(request));
-  COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(parsed.spec.dataset, caller));
-  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Submit(parsed));
-  *response.mutable_job() = ToProto(info);
+  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(parsed.spec.dataset, caller));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Submit(parsed));
+  *response->mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status Get(const central::Jobs& jobs, const v1::GetJobRequest& request,
-                 const central::Caller& caller, v1::GetJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
-  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Get(id));
-  *response.mutable_job() = ToProto(info);
+absl::StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& caller,
+                                                            const v1::WatchJobRequest& request,
+                                                            StreamCall& call) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  const auto stream = std::make_shared<JobStream>(call);
+  COPPICE_RETURN_IF_ERROR(jobs_.Watch(id, stream));
+  return stream;
+}
+
+absl::Status TrainingHandlers::GetJob(const Caller& caller, const v1::GetJobRequest& request,
+                                      v1::GetJobResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Get(id));
+  *response->mutable_job() = ToProto(info);
   return absl::OkStatus();
 }
 
-absl::Status List(const central::Jobs& jobs, const v1::ListJobsRequest& request,
-                  const central::Caller& caller, v1::ListJobsResponse& response) {
+absl::Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
+                                        v1::ListJobsResponse* response) const {
   std::string dataset;
   if (!request.dataset().empty()) {
     COPPICE_ASSIGN_OR_RETURN(dataset, ParseName(kDatasets, request.dataset()));
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
-  const std::vector<central::JobInfo> infos = jobs.List(dataset, page, caller);
-  for (const central::JobInfo& info : infos) *response.add_jobs() = ToProto(info);
+  const std::vector<central::JobInfo> infos = jobs_.List(dataset, page, caller);
+  for (const central::JobInfo& info : infos) *response->add_jobs() = ToProto(info);
   if (infos.size() == page.size &&
-      !jobs.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
-    response.set_next_page_token(infos.back().id);
+      !jobs_.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
+    response->set_next_page_token(infos.back().id);
   }
   return absl::OkStatus();
 }
 
-absl::Status Cancel(central::Jobs& jobs, const v1::CancelJobRequest& request,
-                    const central::Caller& caller, v1::CancelJobResponse& response) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs, request.name(), caller));
-  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs.Cancel(id));
-  *response.mutable_job() = ToProto(info);
+absl::Status TrainingHandlers::CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
+                                         v1::CancelJobResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
+  COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
+  *response->mutable_job() = ToProto(info);
   return absl::OkStatus();
-}
-
-}  // namespace
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::ListAlgorithms(
-    grpc::CallbackServerContext* context, const v1::ListAlgorithmsRequest*,
-    v1::ListAlgorithmsResponse* response) {
-  for (const trainers::AlgorithmInfo* info : jobs_.Algorithms())
-    *response->add_algorithms() = ToProto(*info);
-  return Reply(context, absl::OkStatus());
-}
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::PreviewJob(grpc::CallbackServerContext* context,
-                                                          const v1::PreviewJobRequest* request,
-                                                          v1::PreviewJobResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
-    return Preview(datasets_, jobs_, *request, caller, *response);
-  });
-}
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
-                                                         const v1::SubmitJobRequest* request,
-                                                         v1::SubmitJobResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
-    return Submit(datasets_, jobs_, *request, caller, *response);
-  });
-}
-
-grpc::ServerWriteReactor<v1::WatchJobResponse>* TrainingServiceImpl::WatchJob(
-    grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
-  return JobStream::Start(jobs_, request->name(), find_caller_(*context));
-}
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::GetJob(grpc::CallbackServerContext* context,
-                                                      const v1::GetJobRequest* request,
-                                                      v1::GetJobResponse* response) {
-  return Reply(context, Get(jobs_, *request, find_caller_(*context), *response));
-}
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::ListJobs(grpc::CallbackServerContext* context,
-                                                        const v1::ListJobsRequest* request,
-                                                        v1::ListJobsResponse* response) {
-  return Reply(context, List(jobs_, *request, find_caller_(*context), *response));
-}
-
-grpc::ServerUnaryReactor* TrainingServiceImpl::CancelJob(grpc::CallbackServerContext* context,
-                                                         const v1::CancelJobRequest* request,
-                                                         v1::CancelJobResponse* response) {
-  return ReplyLater(pool_, context, [this, request, response, caller = find_caller_(*context)] {
-    return Cancel(jobs_, *request, caller, *response);
-  });
 }
 
 }  // namespace coppice::service

@@ -8,38 +8,39 @@
 #include "common/wire/field_error.h"
 #include "server/central/row_block.h"
 #include "server/service/central_messages.h"
-#include "server/service/load_limits.h"
-#include "server/service/raw_message.h"
-#include "server/service/status_conversion.h"
 
 namespace coppice::service {
 
-UploadStream* UploadStream::Start(central::Datasets& datasets, WorkerPool& pool,
-                                  central::Caller caller, grpc::CallbackServerContext& context,
-                                  grpc::ByteBuffer& response) {
-  auto* stream = new UploadStream(datasets, pool, std::move(caller), context, response);
-  stream->StartRead(&stream->request_);
+std::shared_ptr<UploadStream> UploadStream::Start(central::Datasets& datasets,
+                                                  central::Caller caller, StreamCall& call) {
+  // The constructor is private, out of make_shared's reach.
+  std::shared_ptr<UploadStream> stream(new UploadStream(datasets, std::move(caller), call));
+  call.Read();
   return stream;
 }
 
-void UploadStream::OnReadDone(bool ok) {
-  if (!ok) return Finish(ToGrpcStatus(End()));
-  const absl::Status queued = pool_.Run([this] { StoreAndGoOn(); });
-  if (!queued.ok()) Finish(ToLoadStatus(context_, queued));
+void UploadStream::OnMessage() {
+  const absl::Status queued = call_.RunOnLane([this] { StoreAndGoOn(); });
+  if (!queued.ok()) call_.End(queued);
+}
+
+void UploadStream::OnNoMoreMessages() {
+  const MutexLock lock(mutex_);
+  if (dataset_.empty()) return call_.End(FieldError("dataset", "must be set in some message"));
+  call_.EndWith(stored_);
 }
 
 void UploadStream::StoreAndGoOn() {
   const absl::Status stored = StoreRows();
-  if (!stored.ok()) return Finish(ToGrpcStatus(stored));
-  StartRead(&request_);
+  if (!stored.ok()) return call_.End(stored);
+  call_.Read();
 }
 
 absl::Status UploadStream::StoreRows() {
   const MutexLock lock(mutex_);
   if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
   v1::UploadRowsRequest request;
-  COPPICE_RETURN_IF_ERROR(ParseMessage(request_, request));
-  request_.Clear();
+  COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
   if (!request.dataset().empty()) dataset_ = request.dataset();
   const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
   if (!id.ok()) return InField("dataset", id.status());
@@ -50,14 +51,6 @@ absl::Status UploadStream::StoreRows() {
                            datasets_.Upload(*id, request.first_row(), rows, request.complete()));
   complete_ = request.complete();
   *stored_.mutable_dataset() = ToProto(info);
-  return absl::OkStatus();
-}
-
-absl::Status UploadStream::End() {
-  const MutexLock lock(mutex_);
-  if (dataset_.empty()) return FieldError("dataset", "must be set in some message");
-  const grpc::Slice answer = ToSlice(stored_);
-  response_ = grpc::ByteBuffer(&answer, 1);
   return absl::OkStatus();
 }
 

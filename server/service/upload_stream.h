@@ -1,59 +1,50 @@
-// One UploadRows call: each message is judged and stored on the worker pool before the next is
-// read, so a client that sends faster than the disk writes has to wait.
-//
-// Order      messages are stored in the order they arrive. The first that is refused ends the
-//            stream; those before it stay. One that the pool has no room for is refused with a hint
-//            when to come again (load_limits.h).
-// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
-//            seen by ThreadSanitizer, which does not see how gRPC hands the stream from thread to
-//            thread.
-// Lifetime   gRPC's, until OnDone(). That comes only after Finish(), which nothing follows.
+// The stream of an UploadRows call.
 
 #ifndef COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
 #define COPPICE_SERVER_SERVICE_UPLOAD_STREAM_H_
 
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/base/mutex.h"
 #include "coppice/v1/dataset.pb.h"
 #include "server/central/datasets.h"
-#include "server/service/calls/worker_pool.h"
+#include "server/service/calls/stream_call.h"
 
 namespace coppice::service {
 
-class UploadStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+// Each message is judged and stored on the method's lane before the next is read, so a client that
+// sends faster than the disk writes has to wait.
+//
+// Guarantee  messages are stored in the order they arrive.
+// Errors     the first message that is refused ends the stream; those before it stay. One that the
+//            lane has no room for is refused with the time to wait.
+// Threads    as PredictionStream.
+class UploadStream final : public StreamHandler {
  public:
-  // `datasets` and `pool` must outlive the server; the rest is the call's.
-  static UploadStream* Start(central::Datasets& datasets, WorkerPool& pool, central::Caller caller,
-                             grpc::CallbackServerContext& context, grpc::ByteBuffer& response);
+  // `datasets` must outlive it.
+  static std::shared_ptr<UploadStream> Start(central::Datasets& datasets, central::Caller caller,
+                                             StreamCall& call);
 
-  void OnReadDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnMessage() override;
+  void OnNoMoreMessages() override;
+  void OnDone() override {
+    const MutexLock lock(mutex_);  // whoever ended the call has left
+  }
 
  private:
-  UploadStream(central::Datasets& datasets, WorkerPool& pool, central::Caller caller,
-               grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
-      : datasets_(datasets),
-        pool_(pool),
-        caller_(std::move(caller)),
-        context_(context),
-        response_(response) {}
+  UploadStream(central::Datasets& datasets, central::Caller caller, StreamCall& call)
+      : datasets_(datasets), caller_(std::move(caller)), call_(call) {}
 
   void StoreAndGoOn();
   absl::Status StoreRows();
-  absl::Status End();  // how a call ends whose client sends no more
 
   central::Datasets& datasets_;
-  WorkerPool& pool_;
   const central::Caller caller_;
-  grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer& response_;
-  grpc::ByteBuffer request_;
+  StreamCall& call_;
   Mutex mutex_;
   v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
   std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it

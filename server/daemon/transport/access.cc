@@ -8,7 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/clock.h"
-#include "server/service/status_conversion.h"
+#include "server/rpc/status_conversion.h"
 
 namespace coppice::daemon {
 namespace {
@@ -52,7 +52,7 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
     if (metadata.count(kAuthorization) > 1) {
       return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
     }
-    return service::ToGrpcStatus(access_.policy()->Check(
+    return rpc::ToGrpcStatus(access_.policy()->Check(
         ViewOf(path->second), CredentialsOf(metadata, *context), absl::Now()));
   }
 
@@ -67,7 +67,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
   return std::make_shared<AccessProcessor>(access);
 }
 
-service::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
+rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
   if (access == nullptr)
     return [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); };
   return [access](const grpc::CallbackServerContext& context) {

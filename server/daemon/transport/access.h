@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "common/study/sha256.h"
 #include "server/access/access_control.h"
-#include "server/service/caller_finder.h"
+#include "server/rpc/services.h"
 
 namespace coppice::daemon {
 
@@ -25,7 +25,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessProcessor(
 
 // By the policy that holds when it is asked; null `access`: everybody is an admin without a name.
 // `access` must outlive it.
-service::CallerFinder MakeCallerFinder(const access::AccessControl* access);
+rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access);
 
 // Of the DER form of the first certificate in `pem`; none if there is none.
 std::optional<Sha256Digest> CertificateSha256(absl::string_view pem);

@@ -59,7 +59,7 @@ class GrpcServer final : public DaemonServer {
       : curator_(curator),
         limits_(options.limits),
         limiter_(options.ticket_limits, absl::Now),
-        find_caller_(MakeCallerFinder(options.access)),
+        access_(options.access),
         pool_(std::max(2u, std::thread::hardware_concurrency()), kMaxWaitingWork) {}
 
   absl::Status Listen(const ServerOptions& options) {
@@ -74,10 +74,6 @@ class GrpcServer final : public DaemonServer {
     builder.AddListeningPort(options.listen, MakeCredentials(options), &port_);
     builder.experimental().SetInterceptorCreators(Interceptors(options, bounds_));
     services_.RegisterWith(builder);
-    builder.RegisterService(&model_service_);
-    builder.RegisterService(&dataset_service_);
-    builder.RegisterService(&training_service_);
-    builder.RegisterService(&admin_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port_ == 0) {
       return absl::UnavailableError(
@@ -100,7 +96,7 @@ class GrpcServer final : public DaemonServer {
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     const absl::Time deadline = absl::Now() + grace;
     for (service::WorkerPool* pool : {&pool_, &builds_, &previews_}) pool->Drain();
-    admin_service_.Drain();
+    admin_.Drain();
     curator_.studies.Drain();
     curator_.jobs.Drain(deadline);
     // Calls that came meanwhile get their answers even if jobs took all of the time.
@@ -112,6 +108,10 @@ class GrpcServer final : public DaemonServer {
     service::HandlerRegistry registry;
     studies_.Register(registry);
     reports_.Register(registry);
+    models_.Register(registry);
+    datasets_.Register(registry);
+    training_.Register(registry);
+    admin_.Register(registry);
     return registry;
   }
 
@@ -119,22 +119,22 @@ class GrpcServer final : public DaemonServer {
   const DaemonLimits limits_;
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
   service::TicketLimiter limiter_;
-  const service::CallerFinder find_caller_;
+  const access::AccessControl* const access_;
   service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.
   service::WorkerPool builds_{/*threads=*/2, kMaxWaitingBuilds};
   service::WorkerPool previews_{/*threads=*/1, kMaxWaitingPreviews};
   service::StudyHandlers studies_{curator_.studies, limiter_};
   service::ReportHandlers reports_{curator_.studies, limits_.OfStreams()};
+  service::ModelHandlers models_{curator_.store, curator_.studies, curator_.models,
+                                 curator_.endpoints};
+  service::DatasetHandlers datasets_{curator_.datasets};
+  service::TrainingHandlers training_{curator_.datasets, curator_.jobs};
+  service::AdminHandlers admin_{curator_.store, curator_.backups};
   const service::HandlerRegistry registry_ = MakeRegistry();
-  rpc::Services services_{
-      registry_, {.pool = pool_, .builds = builds_, .previews = previews_}, find_caller_};
-  service::ModelServiceImpl model_service_{
-      curator_.store, curator_.studies, curator_.models, curator_.endpoints, pool_, builds_};
-  service::DatasetServiceImpl dataset_service_{curator_.datasets, pool_, find_caller_};
-  service::TrainingServiceImpl training_service_{curator_.datasets, curator_.jobs, pool_,
-                                                 find_caller_};
-  service::AdminServiceImpl admin_service_{curator_.store, curator_.backups};
+  rpc::Services services_{registry_,
+                          {.pool = pool_, .builds = builds_, .previews = previews_},
+                          MakeCallerFinder(access_)};
   std::unique_ptr<grpc::Server> server_;  // the first to go: its calls use all of the above
   int port_ = 0;
 };

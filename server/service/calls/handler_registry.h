@@ -90,10 +90,8 @@ class HandlerRegistry {
     }));
   }
   // A client's stream of such requests.
-  template <typename Request, typename Handlers>
-  void AddStreamOf(Handlers& handlers,
-                   absl::StatusOr<StreamHandlerPtr> (Handlers::*start)(const Caller&,
-                                                                       StreamCall&)) {
+  template <typename Request, typename Handlers, typename Start>
+  void AddStreamOf(Handlers& handlers, Start start) {
     AddHandler(Request::default_instance(),
                StreamStarter(
                    [&handlers, start](const Caller& caller, const AnyMessage*, StreamCall& call) {

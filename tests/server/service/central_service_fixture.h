@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "common/wire/convert.h"
+#include "coppice/v1/dataset.grpc.pb.h"
+#include "coppice/v1/training.grpc.pb.h"
+#include "server/rpc/services.h"
 #include "server/service/dataset_handlers.h"
 #include "server/service/training_handlers.h"
 #include "tests/server/central/central_fixture.h"
@@ -26,15 +29,17 @@ class CentralServiceTest : public ::testing::Test {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
-    dataset_service_ =
-        std::make_unique<service::DatasetServiceImpl>(*central_.datasets, pool_, find_caller);
-    training_service_ = std::make_unique<service::TrainingServiceImpl>(
-        *central_.datasets, *central_.jobs, pool_, find_caller);
+    dataset_handlers_ = std::make_unique<service::DatasetHandlers>(*central_.datasets);
+    training_handlers_ =
+        std::make_unique<service::TrainingHandlers>(*central_.datasets, *central_.jobs);
+    dataset_handlers_->Register(registry_);
+    training_handlers_->Register(registry_);
+    services_ = std::make_unique<rpc::Services>(
+        registry_, rpc::Lanes{.pool = pool_, .builds = pool_, .previews = pool_}, find_caller);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(dataset_service_.get());
-    builder.RegisterService(training_service_.get());
+    services_->RegisterWith(builder);
     server_ = builder.BuildAndStart();
     channel_ =
         grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
@@ -108,8 +113,10 @@ class CentralServiceTest : public ::testing::Test {
   MemoryStore store_;
   Central central_;
   service::WorkerPool pool_{2, 16};
-  std::unique_ptr<service::DatasetServiceImpl> dataset_service_;
-  std::unique_ptr<service::TrainingServiceImpl> training_service_;
+  std::unique_ptr<service::DatasetHandlers> dataset_handlers_;
+  std::unique_ptr<service::TrainingHandlers> training_handlers_;
+  service::HandlerRegistry registry_;
+  std::unique_ptr<rpc::Services> services_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::DatasetService::Stub> datasets_;

@@ -74,6 +74,7 @@ class ServiceTest : public ::testing::Test {
   explicit ServiceTest(const service::LoadLimits& limits = {}) : report_service_(studies_, limits) {
     study_service_.Register(registry_);
     report_service_.Register(registry_);
+    model_service_.Register(registry_);
     services_ = std::make_unique<rpc::Services>(
         registry_, rpc::Lanes{.pool = pool_, .builds = builds_, .previews = previews_},
         [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); });
@@ -81,7 +82,6 @@ class ServiceTest : public ::testing::Test {
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     services_->RegisterWith(builder);
-    builder.RegisterService(&model_service_);
     server_ = builder.BuildAndStart();
     address_ = absl::StrCat("127.0.0.1:", port);
     channel_ = grpc::CreateChannel(address_, grpc::InsecureChannelCredentials());
@@ -104,9 +104,9 @@ class ServiceTest : public ::testing::Test {
   service::TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   service::StudyHandlers study_service_{studies_, limiter_};
   service::ReportHandlers report_service_;
+  service::ModelHandlers model_service_{store_, studies_, models_, *endpoints_};
   service::HandlerRegistry registry_;
   std::unique_ptr<rpc::Services> services_;
-  service::ModelServiceImpl model_service_{store_, studies_, models_, *endpoints_, pool_, builds_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
