@@ -11,8 +11,8 @@
 #include "server/models/endpoint_record.h"
 #include "server/models/model_record.h"
 #include "server/service/messages.h"
-#include "server/service/predict_rows.h"
 #include "server/service/prediction_stream.h"
+#include "server/service/predictions.h"
 
 namespace coppice::service {
 namespace {

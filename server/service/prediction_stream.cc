@@ -2,7 +2,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/wire/field_error.h"
-#include "server/service/predict_rows.h"
+#include "server/service/predictions.h"
 
 namespace coppice::service {
 

@@ -9,7 +9,7 @@
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/handler_registry.h"
-#include "server/service/ticket_limiter.h"
+#include "server/service/ticket_limits.h"
 
 namespace coppice::service {
 

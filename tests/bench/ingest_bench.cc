@@ -28,7 +28,7 @@
 #include "server/curator/partition/public_random.h"
 #include "server/curator/studies/studies.h"
 #include "server/rpc/services.h"
-#include "server/service/report_handlers.h"
+#include "server/service/reports/report_handlers.h"
 #include "server/storage/rocksdb/rocksdb_store.h"
 
 namespace coppice {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
-#include "server/service/ticket_limiter.h"
+#include "server/service/ticket_limits.h"
 
 namespace coppice::daemon {
 

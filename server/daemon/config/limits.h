@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "server/curator/studies/studies.h"
-#include "server/service/load_limits.h"
+#include "server/service/reports/load_limits.h"
 
 namespace CLI {
 class App;

@@ -21,7 +21,7 @@
 #include "server/service/calls/worker_pool.h"
 #include "server/service/dataset_handlers.h"
 #include "server/service/model_handlers.h"
-#include "server/service/report_handlers.h"
+#include "server/service/reports/report_handlers.h"
 #include "server/service/study_handlers.h"
 #include "server/service/training_handlers.h"
 

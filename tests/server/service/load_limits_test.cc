@@ -1,6 +1,6 @@
 // Too many streams, too many bytes, too much at once: refused with a hint, and nobody else suffers.
 
-#include "server/service/load_limits.h"
+#include "server/service/reports/load_limits.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "server/service/report_stream.h"
+#include "server/service/reports/report_stream.h"
 
 #include "tests/server/service/service_fixture.h"
 

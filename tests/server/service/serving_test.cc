@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "server/service/predict_rows.h"
+#include "server/service/predictions.h"
 #include "tests/server/service/load.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/status_matchers.h"

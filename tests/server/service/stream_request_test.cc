@@ -1,4 +1,4 @@
-#include "server/service/stream_request.h"
+#include "server/service/reports/stream_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "coppice/v1/report.pb.h"
-#include "server/service/submit_request.h"
+#include "server/service/reports/submit_request.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::service {

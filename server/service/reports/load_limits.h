@@ -1,7 +1,7 @@
 // How many report streams the curator takes on at once, and how many bytes of them.
 
-#ifndef COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_
-#define COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORTS_LOAD_LIMITS_H_
+#define COPPICE_SERVER_SERVICE_REPORTS_LOAD_LIMITS_H_
 
 #include <atomic>
 #include <cstddef>
@@ -51,4 +51,4 @@ class StreamLoad {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_LOAD_LIMITS_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORTS_LOAD_LIMITS_H_

@@ -1,11 +1,11 @@
-#include "server/service/report_stream.h"
+#include "server/service/reports/report_stream.h"
 
 #include <utility>
 
 #include "common/base/status_macros.h"
 #include "server/service/calls/retry_after.h"
-#include "server/service/stream_request.h"
-#include "server/service/submit_request.h"
+#include "server/service/reports/stream_request.h"
+#include "server/service/reports/submit_request.h"
 
 namespace coppice::service {
 

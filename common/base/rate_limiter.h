@@ -6,14 +6,14 @@
 //            nothing.
 // Threads    one at a time.
 
-#ifndef COPPICE_SERVER_SERVICE_TOKEN_BUCKET_H_
-#define COPPICE_SERVER_SERVICE_TOKEN_BUCKET_H_
+#ifndef COPPICE_COMMON_BASE_RATE_LIMITER_H_
+#define COPPICE_COMMON_BASE_RATE_LIMITER_H_
 
 #include <algorithm>
 
 #include "absl/time/time.h"
 
-namespace coppice::service {
+namespace coppice {
 
 class TokenBucket {
  public:
@@ -46,6 +46,6 @@ class TokenBucket {
   absl::Time filled_;
 };
 
-}  // namespace coppice::service
+}  // namespace coppice
 
-#endif  // COPPICE_SERVER_SERVICE_TOKEN_BUCKET_H_
+#endif  // COPPICE_COMMON_BASE_RATE_LIMITER_H_

@@ -1,7 +1,7 @@
 // The stream of a StreamReports call.
 
-#ifndef COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
-#define COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORTS_REPORT_STREAM_H_
+#define COPPICE_SERVER_SERVICE_REPORTS_REPORT_STREAM_H_
 
 #include <cstddef>
 #include <deque>
@@ -16,8 +16,8 @@
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/stream_call.h"
-#include "server/service/load_limits.h"
-#include "server/service/submit_request.h"
+#include "server/service/reports/load_limits.h"
+#include "server/service/reports/submit_request.h"
 
 namespace coppice::service {
 
@@ -100,4 +100,4 @@ class ReportStream final : public StreamHandler, public std::enable_shared_from_
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_REPORT_STREAM_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORTS_REPORT_STREAM_H_

@@ -1,8 +1,8 @@
 // A request to count reports, between its message and the curator: the same for single calls and
 // streams.
 
-#ifndef COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_
-#define COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
+#define COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
 
 #include <string>
 #include <vector>
@@ -42,4 +42,4 @@ absl::Status SubmitError(const absl::Status& status);
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_SUBMIT_REQUEST_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_

@@ -1,4 +1,4 @@
-#include "server/service/predict_rows.h"
+#include "server/service/predictions.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

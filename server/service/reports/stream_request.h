@@ -8,8 +8,8 @@
 // Errors     InvalidArgument: the bytes are no such message, or hold more reports than a request
 //            may.
 
-#ifndef COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
-#define COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORTS_STREAM_REQUEST_H_
+#define COPPICE_SERVER_SERVICE_REPORTS_STREAM_REQUEST_H_
 
 #include <string>
 
@@ -28,4 +28,4 @@ absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_STREAM_REQUEST_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORTS_STREAM_REQUEST_H_

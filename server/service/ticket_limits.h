@@ -11,8 +11,8 @@
 // State      in memory, one bucket a study: a restart fills them.
 // Threads    safe to share.
 
-#ifndef COPPICE_SERVER_SERVICE_TICKET_LIMITER_H_
-#define COPPICE_SERVER_SERVICE_TICKET_LIMITER_H_
+#ifndef COPPICE_SERVER_SERVICE_TICKET_LIMITS_H_
+#define COPPICE_SERVER_SERVICE_TICKET_LIMITS_H_
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "server/service/token_bucket.h"
+#include "common/base/rate_limiter.h"
 
 namespace coppice::service {
 
@@ -56,4 +56,4 @@ class TicketLimiter {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_TICKET_LIMITER_H_
+#endif  // COPPICE_SERVER_SERVICE_TICKET_LIMITS_H_

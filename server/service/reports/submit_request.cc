@@ -1,4 +1,4 @@
-#include "server/service/submit_request.h"
+#include "server/service/reports/submit_request.h"
 
 #include <tuple>
 #include <utility>

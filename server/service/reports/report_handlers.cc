@@ -1,12 +1,12 @@
-#include "server/service/report_handlers.h"
+#include "server/service/reports/report_handlers.h"
 
 #include <utility>
 #include <vector>
 
 #include "common/base/status_macros.h"
 #include "server/service/calls/retry_after.h"
-#include "server/service/report_stream.h"
-#include "server/service/submit_request.h"
+#include "server/service/reports/report_stream.h"
+#include "server/service/reports/submit_request.h"
 
 namespace coppice::service {
 

@@ -1,8 +1,8 @@
-#include "server/service/token_bucket.h"
+#include "common/base/rate_limiter.h"
 
 #include <gtest/gtest.h>
 
-#include "server/service/ticket_limiter.h"
+#include "server/service/ticket_limits.h"
 
 namespace coppice::service {
 namespace {

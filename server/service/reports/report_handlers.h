@@ -1,13 +1,13 @@
 // ReportService over the curator's Studies.
 
-#ifndef COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_
-#define COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_
+#ifndef COPPICE_SERVER_SERVICE_REPORTS_REPORT_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_REPORTS_REPORT_HANDLERS_H_
 
 #include "absl/status/statusor.h"
 #include "coppice/v1/report.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/handler_registry.h"
-#include "server/service/load_limits.h"
+#include "server/service/reports/load_limits.h"
 
 namespace coppice::service {
 
@@ -38,4 +38,4 @@ class ReportHandlers {
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_REPORT_HANDLERS_H_
+#endif  // COPPICE_SERVER_SERVICE_REPORTS_REPORT_HANDLERS_H_

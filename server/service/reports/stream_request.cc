@@ -1,4 +1,4 @@
-#include "server/service/stream_request.h"
+#include "server/service/reports/stream_request.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coppice/v1/report.pb.h"
-#include "server/service/submit_request.h"
+#include "server/service/reports/submit_request.h"
 
 namespace coppice::service {
 namespace {

@@ -4,8 +4,8 @@
 // Errors  InvalidArgument that names the field, and never quotes a value of a row.
 // Threads plain functions.
 
-#ifndef COPPICE_SERVER_SERVICE_PREDICT_ROWS_H_
-#define COPPICE_SERVER_SERVICE_PREDICT_ROWS_H_
+#ifndef COPPICE_SERVER_SERVICE_PREDICTIONS_H_
+#define COPPICE_SERVER_SERVICE_PREDICTIONS_H_
 
 #include <cstddef>
 #include <memory>
@@ -57,4 +57,4 @@ absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictR
 
 }  // namespace coppice::service
 
-#endif  // COPPICE_SERVER_SERVICE_PREDICT_ROWS_H_
+#endif  // COPPICE_SERVER_SERVICE_PREDICTIONS_H_
