@@ -1,20 +1,33 @@
-// A token bucket: how much may be taken at once, and how fast that comes back.
+// How much may be taken at once, and how fast that comes back.
+
+#ifndef COPPICE_COMMON_BASE_RATE_LIMITER_H_
+#define COPPICE_COMMON_BASE_RATE_LIMITER_H_
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+
+namespace coppice {
+
+struct RateLimit {
+  double rate = 0;   // per second; 0: no limit
+  double burst = 0;  // at once; above 0 if there is a rate
+};
+
+// One bucket of tokens.
 //
 // Guarantee  over any time t at most burst + rate * t is taken, and one request more: a request
 //            above the burst is let through when the bucket is full, and paid off afterwards, so
 //            that no request is refused forever. A clock that is set back gives nothing, and takes
 //            nothing.
 // Threads    one at a time.
-
-#ifndef COPPICE_COMMON_BASE_RATE_LIMITER_H_
-#define COPPICE_COMMON_BASE_RATE_LIMITER_H_
-
-#include <algorithm>
-
-#include "absl/time/time.h"
-
-namespace coppice {
-
 class TokenBucket {
  public:
   // Full at `now`. `rate` a second and `burst` must be above 0.
@@ -44,6 +57,34 @@ class TokenBucket {
   const double burst_;
   double level_;
   absl::Time filled_;
+};
+
+// A bucket per key, of one limit. They are in memory only: a restart fills them.
+//
+// Threads    safe to share, if the clock is.
+class RateLimiter {
+ public:
+  RateLimiter(const RateLimit& limit, std::function<absl::Time()> clock)
+      : limit_(limit), clock_(std::move(clock)) {}
+
+  // Zero if `amount` may be taken, and it is taken; else how long to wait. Each key has a bucket
+  // from then on, so strangers must not choose keys.
+  absl::Duration Take(absl::string_view key, double amount) {
+    if (limit_.rate == 0) return absl::ZeroDuration();
+    const MutexLock lock(mutex_);
+    const absl::Time now = clock_();
+    auto bucket = buckets_.find(key);
+    if (bucket == buckets_.end()) {
+      bucket = buckets_.try_emplace(std::string(key), limit_.rate, limit_.burst, now).first;
+    }
+    return bucket->second.Take(amount, now);
+  }
+
+ private:
+  const RateLimit limit_;
+  const std::function<absl::Time()> clock_;
+  Mutex mutex_;
+  std::map<std::string, TokenBucket, std::less<>> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace coppice

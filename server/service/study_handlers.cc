@@ -113,7 +113,7 @@ absl::Status AddProof(const curator::Studies& studies, absl::string_view challen
 }
 
 // For an offer that was made, so the study is there. Tokens bound themselves.
-absl::Status LimitTickets(TicketLimiter& limiter, const v1::GetOfferRequest& request) {
+absl::Status LimitTickets(RateLimiter& limiter, const v1::GetOfferRequest& request) {
   if (request.submission_tokens_size() > 0) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   const absl::Duration wait = limiter.Take(id, TicketsOf(request));

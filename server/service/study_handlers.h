@@ -6,10 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/cancel_check.h"
+#include "common/base/rate_limiter.h"
 #include "coppice/v1/study.pb.h"
 #include "server/curator/studies/studies.h"
 #include "server/service/calls/handler_registry.h"
-#include "server/service/ticket_limits.h"
 
 namespace coppice::service {
 
@@ -20,7 +20,7 @@ namespace coppice::service {
 // Threads    safe to share. What it is made of must outlive it.
 class StudyHandlers {
  public:
-  StudyHandlers(curator::Studies& studies, TicketLimiter& limiter)
+  StudyHandlers(curator::Studies& studies, RateLimiter& limiter)
       : studies_(studies), limiter_(limiter) {}
 
   void Register(HandlerRegistry& registry);
@@ -47,7 +47,7 @@ class StudyHandlers {
 
  private:
   curator::Studies& studies_;
-  TicketLimiter& limiter_;
+  RateLimiter& limiter_;
 };
 
 }  // namespace coppice::service

@@ -103,7 +103,7 @@ class Curator {
  private:
   testing::MemoryStore store_;
   service::WorkerPool pool_{1, 16};
-  service::TicketLimiter limiter_{{.rate = 0}, absl::Now};
+  RateLimiter limiter_{{.rate = 0}, absl::Now};
   models::Models models_;
   std::unique_ptr<curator::Studies> studies_;
   std::unique_ptr<service::StudyHandlers> handlers_;

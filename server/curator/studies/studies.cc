@@ -7,7 +7,9 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/rate_limiter.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/smooth_basis.h"
@@ -52,6 +54,9 @@ class StoredStudies final : public Studies {
         authority_(std::move(authority)),
         manifests_(std::move(manifests)),
         reports_per_second_(limits.reports_per_second),
+        report_limiter_({.rate = static_cast<double>(limits.reports_per_second),
+                         .burst = static_cast<double>(limits.reports_per_second)},
+                        [this] { return absl::FromUnixSeconds(clock_()); }),
         intake_(store, {.queued_bytes = limits.queued_bytes,
                         .answer_beside_commits = limits.answer_beside_commits}) {}
 
@@ -160,7 +165,7 @@ class StoredStudies final : public Studies {
     if (study == nullptr) done = CountUnknown(std::move(done));
     Submission batch;
     if (study != nullptr && reports_per_second_ > 0 &&
-        !study->rate().Take(reports.size(), reports_per_second_, now)) {
+        report_limiter_.Take(id, static_cast<double>(reports.size())) > absl::ZeroDuration()) {
       batch.refused = absl::ResourceExhaustedError(
           absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
     } else {
@@ -404,6 +409,7 @@ class StoredStudies final : public Studies {
   const TicketAuthority authority_;
   const std::unique_ptr<ManifestAuthority> manifests_;
   const uint64_t reports_per_second_;  // 0: no limit
+  RateLimiter report_limiter_;
   Catalog catalog_;
   // As they were at the start, which is enough: ids of studies are never used again.
   ModelsWithLostReports lost_reports_;

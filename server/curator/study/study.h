@@ -131,7 +131,6 @@ class Study {
 
   // Counts reports as they are taken in; everything else is counted when they are answered.
   void AddReceived(size_t reports) { received_.fetch_add(reports, std::memory_order_relaxed); }
-  ReportRate& rate() { return rate_; }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
   // Replaces the sums of each tree where `sums` is not null, and adds to the counts.
@@ -160,7 +159,6 @@ class Study {
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;
-  ReportRate rate_;
   SpentTickets spent_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/rate_limiter.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
 #include "server/service/ticket_limits.h"
@@ -30,7 +31,7 @@ struct DaemonFlags {
   uint32_t clock_tolerance = 3600;  // seconds
   std::string metrics_listen;       // empty: no metrics
   std::string port_file;
-  service::TicketLimits ticket_limits{};
+  RateLimit ticket_limits = service::kDefaultTicketLimit;
   uint32_t training_jobs = 1;
   DaemonLimits limits;
   std::string backup_dir;

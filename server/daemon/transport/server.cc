@@ -118,7 +118,7 @@ class GrpcServer final : public DaemonServer {
   const Curator curator_;
   const DaemonLimits limits_;
   CallBounds bounds_{limits_.max_answer_bytes, access::DeadlineOf};
-  service::TicketLimiter limiter_;
+  RateLimiter limiter_;
   const access::AccessControl* const access_;
   service::WorkerPool pool_;
   // What may take long keeps nobody waiting but its like.

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/rate_limiter.h"
 #include "server/access/access_control.h"
 #include "server/central/datasets.h"
 #include "server/central/jobs.h"
@@ -40,7 +41,7 @@ struct ServerOptions {
   std::string listen;
   Certificates* certificates = nullptr;           // null: no TLS
   const access::AccessControl* access = nullptr;  // null: whoever reaches it may call everything
-  service::TicketLimits ticket_limits{};
+  RateLimit ticket_limits = service::kDefaultTicketLimit;
   DaemonLimits limits{};
   const Log* log = nullptr;                      // null: calls are neither logged nor counted
   metrics::CallMetrics* call_metrics = nullptr;  // null: calls are not counted

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/service/ticket_limits.h"
-
-namespace coppice::service {
+namespace coppice {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000);
@@ -49,17 +47,17 @@ TEST(TokenBucketTest, AClockThatIsSetBackGivesNothingAndDoesNotBlock) {
   EXPECT_EQ(bucket.Take(1, After(-499)), kGiven);
 }
 
-TEST(TicketLimiterTest, EachStudyHasItsOwnBucket) {
-  TicketLimiter limiter({.rate = 1, .burst = 1}, [] { return kStart; });
+TEST(RateLimiterTest, EachStudyHasItsOwnBucket) {
+  RateLimiter limiter({.rate = 1, .burst = 1}, [] { return kStart; });
   EXPECT_EQ(limiter.Take("a", 1), kGiven);
   EXPECT_NE(limiter.Take("a", 1), kGiven);
   EXPECT_EQ(limiter.Take("b", 1), kGiven);
 }
 
-TEST(TicketLimiterTest, ARateOfZeroIsNoLimit) {
-  TicketLimiter limiter({.rate = 0, .burst = 1}, [] { return kStart; });
+TEST(RateLimiterTest, ARateOfZeroIsNoLimit) {
+  RateLimiter limiter({.rate = 0, .burst = 1}, [] { return kStart; });
   for (int i = 0; i < 100; ++i) EXPECT_EQ(limiter.Take("a", 1000), kGiven);
 }
 
 }  // namespace
-}  // namespace coppice::service
+}  // namespace coppice

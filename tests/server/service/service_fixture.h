@@ -101,7 +101,7 @@ class ServiceTest : public ::testing::Test {
   service::WorkerPool previews_{1, 16};
   // Five tickets a study, and one more a second; the time stands still.
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
-  service::TicketLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
+  RateLimiter limiter_{{.rate = 1, .burst = 5}, [this] { return now_; }};
   service::StudyHandlers study_service_{studies_, limiter_};
   service::ReportHandlers report_service_;
   service::ModelHandlers model_service_{store_, studies_, models_, *endpoints_};
