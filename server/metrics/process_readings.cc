@@ -1,5 +1,3 @@
-#include "server/metrics/process_readings.h"
-
 #include <unistd.h>
 
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "server/metrics/curator_readings.h"
 
 namespace coppice::metrics {
 namespace {

@@ -11,7 +11,6 @@
 #include "server/models/endpoint_record.h"
 #include "server/models/model_record.h"
 #include "server/service/messages.h"
-#include "server/service/prediction_stream.h"
 #include "server/service/predictions.h"
 
 namespace coppice::service {

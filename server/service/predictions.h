@@ -1,8 +1,6 @@
-// What Predict and StreamPredictions share: which model a name stands for, and its answers to the
-// rows of one message.
-//
-// Errors  InvalidArgument that names the field, and never quotes a value of a row.
-// Threads plain functions.
+// Predictions, of one call and of a stream: which model a name stands for, and its answers to the
+// rows of one message. An error is InvalidArgument that names the field; it never quotes a value of
+// a row.
 
 #ifndef COPPICE_SERVER_SERVICE_PREDICTIONS_H_
 #define COPPICE_SERVER_SERVICE_PREDICTIONS_H_
@@ -12,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
+#include "server/service/calls/stream_call.h"
 
 namespace coppice::service {
 
@@ -54,6 +55,51 @@ void SetAnsweringModel(const models::ServedModel& served, Response& response) {
 // The whole answer to `request`, explanations included.
 absl::Status AnswerPredict(const models::ServedModel& served, const v1::PredictRequest& request,
                            v1::PredictResponse& response);
+
+// Each request is answered before the next is read, so a client that sends faster than it reads
+// waits, and a stream holds one request and its response. What takes long runs on the method's
+// lane.
+//
+// Guarantee  the model that is served when the first request comes answers all of the stream; after
+//            a switch the next stream is answered by the new one. One response per request, in
+//            order.
+// Errors     the first request that is refused ends the stream, after the answers to those before
+//            it. One that the lane has no room for is refused with the time to wait.
+// Threads    one message is under way at a time, so nobody waits for the lock: it is there to be
+//            seen by ThreadSanitizer, which does not see how a transport hands the stream from
+//            thread to thread.
+class PredictionStream final : public StreamHandler {
+ public:
+  // `models` and `endpoints` must outlive it.
+  static std::shared_ptr<PredictionStream> Start(const models::Models& models,
+                                                 const models::Endpoints& endpoints,
+                                                 StreamCall& call);
+
+  void OnMessage() override;
+  void OnNoMoreMessages() override { call_.End(absl::OkStatus()); }
+  void OnWritten(bool sent) override;
+  void OnDone() override {
+    const MutexLock lock(mutex_);  // whoever wrote last has left
+  }
+
+ private:
+  PredictionStream(const models::Models& models, const models::Endpoints& endpoints,
+                   StreamCall& call)
+      : models_(models), endpoints_(endpoints), call_(call) {}
+
+  // Checks the request, and finds the model at the first one. Whether it is quickly answered.
+  absl::StatusOr<bool> Begin();
+  void AnswerAndGoOn();
+
+  const models::Models& models_;
+  const models::Endpoints& endpoints_;
+  StreamCall& call_;
+  Mutex mutex_;
+  v1::StreamPredictionsRequest request_ ABSL_GUARDED_BY(mutex_);
+  v1::StreamPredictionsResponse response_ ABSL_GUARDED_BY(mutex_);
+  std::string name_ ABSL_GUARDED_BY(mutex_);  // as in the first request
+  std::shared_ptr<const models::ServedModel> served_ ABSL_GUARDED_BY(mutex_);
+};
 
 }  // namespace coppice::service
 

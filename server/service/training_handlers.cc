@@ -1,18 +1,110 @@
 #include "server/service/training_handlers.h"
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/training.pb.h"
 #include "server/central/job_record.h"
+#include "server/central/jobs.h"
+#include "server/service/calls/stream_call.h"
 #include "server/service/central_messages.h"
-#include "server/service/job_stream.h"
 #include "server/service/messages.h"
 
 namespace coppice::service {
 namespace {
+
+// Writes the job at each change until it has ended. A client that reads slowly misses progress,
+// never a state. Jobs may tell of a change while the call ends, so the call, until OnDone(), and
+// whoever is telling it something share it.
+//
+// Threads    as ReportStream.
+class JobStream final : public StreamHandler, public central::JobWatcher {
+ public:
+  explicit JobStream(StreamCall& call) : call_(call) {}
+
+  void OnJob(const central::JobInfo& job) override;
+  void OnStop() override;
+
+  void OnWritten(bool sent) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  // Once what waits is written.
+  void End(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Starts whatever may be started now.
+  void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  StreamCall& call_;  // until OnDone(), and so not once it is closed
+
+  Mutex mutex_;
+  std::deque<central::JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the call was ended
+};
+
+void JobStream::OnJob(const central::JobInfo& job) {
+  const MutexLock lock(mutex_);
+  if (!waiting_.empty() && waiting_.back().state == job.state) waiting_.pop_back();
+  waiting_.push_back(job);
+  if (central::HasEnded(job.state)) end_ = absl::OkStatus();
+  Advance();
+}
+
+void JobStream::OnStop() {
+  const MutexLock lock(mutex_);
+  End(absl::UnavailableError("the daemon is stopping; watch the job again later"));
+}
+
+void JobStream::OnWritten(bool sent) {
+  const MutexLock lock(mutex_);
+  writing_ = false;
+  if (!sent) {
+    waiting_.clear();
+    end_ = absl::CancelledError();
+  }
+  Advance();
+}
+
+void JobStream::OnCancel() {
+  const MutexLock lock(mutex_);
+  waiting_.clear();
+  End(absl::CancelledError());
+}
+
+void JobStream::OnDone() {
+  const MutexLock lock(mutex_);  // Whatever any thread did here happened before.
+}
+
+void JobStream::End(const absl::Status& status) {
+  end_ = status;
+  Advance();
+}
+
+void JobStream::Advance() {
+  if (writing_ || closed_) return;
+  if (!waiting_.empty()) {
+    v1::WatchJobResponse response;
+    *response.mutable_job() = ToProto(waiting_.front());
+    waiting_.pop_front();
+    const absl::Status writing = call_.Write(response);
+    writing_ = writing.ok();
+    if (writing_) return;
+    end_ = writing;
+  }
+  if (!end_.has_value()) return;
+  closed_ = true;
+  call_.End(*end_);
+}
 
 // The id in `name`, of a job that the caller may see.
 absl::StatusOr<std::string> VisibleId(const central::Jobs& jobs, const std::string& name,

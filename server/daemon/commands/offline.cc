@@ -1,5 +1,3 @@
-#include "server/daemon/commands/offline.h"
-
 #include <unistd.h>
 
 #include <iostream>
@@ -16,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 #include "server/maintenance/maintenance.h"
 #include "server/maintenance/restore.h"

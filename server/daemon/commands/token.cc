@@ -1,5 +1,3 @@
-#include "server/daemon/commands/token.h"
-
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "server/access/bearer_token.h"
 #include "server/access/policy_file.h"
+#include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 
 namespace coppice::daemon {

@@ -55,6 +55,11 @@ absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv);
 // InvalidArgument that names the flag and what it wants, when the flags do not fit together.
 absl::Status CheckFlags(const DaemonFlags& flags);
 
+// A warning for each file of a private key in `flags` that everybody on the machine may read or
+// change, with what to do. The daemon starts all the same, since some file systems show such modes
+// whatever they allow.
+void WarnOfOpenKeyFiles(const DaemonFlags& flags, const Log& log);
+
 }  // namespace coppice::daemon
 
 #endif  // COPPICE_SERVER_DAEMON_CONFIG_FLAGS_H_

@@ -11,7 +11,6 @@
 #include "server/daemon/operation/self_test.h"
 #include "server/metrics/all_pages.h"
 #include "server/metrics/curator_readings.h"
-#include "server/metrics/process_readings.h"
 #include "server/metrics/readings.h"
 
 namespace coppice::daemon {

@@ -4,7 +4,6 @@
 
 #include "common/base/status_macros.h"
 #include "server/service/calls/retry_after.h"
-#include "server/service/reports/stream_request.h"
 #include "server/service/reports/submit_request.h"
 
 namespace coppice::service {

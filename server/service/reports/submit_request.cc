@@ -1,5 +1,8 @@
 #include "server/service/reports/submit_request.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include <tuple>
 #include <utility>
 
@@ -7,8 +10,106 @@
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "coppice/v1/report.pb.h"
 
 namespace coppice::service {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using Slice = curator::ReportBatch::Slice;
+
+constexpr uint32_t BytesTag(int field) {
+  return WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+}
+
+// A message, or part of one, that lies in one piece.
+class MessageReader {
+ public:
+  explicit MessageReader(absl::string_view bytes)
+      : bytes_(bytes),
+        input_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
+
+  // 0 at the end, and where the bytes are no message: AtEnd() tells.
+  uint32_t ReadTag() { return input_.ReadTag(); }
+  bool AtEnd() { return input_.ConsumedEntireMessage(); }
+  bool Skip(uint32_t tag) { return WireFormatLite::SkipField(&input_, tag); }
+
+  // The bytes of a field; they are passed over.
+  bool ReadSlice(Slice& slice) {
+    int size = 0;
+    if (!input_.ReadVarintSizeAsInt(&size)) return false;
+    slice = {.begin = static_cast<uint32_t>(input_.CurrentPosition()),
+             .size = static_cast<uint32_t>(size)};
+    return input_.Skip(size);
+  }
+
+  std::string Text(Slice slice) const {
+    return std::string(bytes_.substr(slice.begin, slice.size));
+  }
+
+  bool ReadReport(curator::ReportBatch& reports) {
+    int size = 0;
+    // A limit beyond the end would be no limit.
+    if (!input_.ReadVarintSizeAsInt(&size) || size > BytesLeft()) return false;
+    const CodedInputStream::Limit limit = input_.PushLimit(size);
+    Slice ticket, payload;
+    while (const uint32_t tag = ReadTag()) {
+      bool read = false;
+      if (tag == BytesTag(v1::Report::kTicketFieldNumber)) {
+        read = ReadSlice(ticket);
+      } else if (tag == BytesTag(v1::Report::kPayloadFieldNumber)) {
+        read = ReadSlice(payload);
+      } else {
+        read = Skip(tag);
+      }
+      if (!read) return false;
+    }
+    if (!input_.CheckEntireMessageConsumedAndPopLimit(limit)) return false;
+    reports.AddSlices(ticket, payload);
+    return true;
+  }
+
+ private:
+  int BytesLeft() const { return static_cast<int>(bytes_.size()) - input_.CurrentPosition(); }
+
+  const absl::string_view bytes_;
+  CodedInputStream input_;
+};
+
+absl::Status NoSuchMessage() {
+  return absl::InvalidArgumentError("the request is no StreamReportsRequest");
+}
+
+}  // namespace
+
+absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message) {
+  StreamRequest request;
+  request.reports = curator::ReportBatch(std::move(message));
+  MessageReader reader(request.reports.block());
+  while (const uint32_t tag = reader.ReadTag()) {
+    Slice text;
+    bool read = false;
+    if (tag == BytesTag(v1::StreamReportsRequest::kReportsFieldNumber)) {
+      read = reader.ReadReport(request.reports);
+    } else if (tag == BytesTag(v1::StreamReportsRequest::kStudyFieldNumber)) {
+      read = reader.ReadSlice(text);
+      if (read) request.study = reader.Text(text);
+    } else if (tag == BytesTag(v1::StreamReportsRequest::kFingerprintFieldNumber)) {
+      read = reader.ReadSlice(text);
+      if (read) request.fingerprint = reader.Text(text);
+    } else {
+      read = reader.Skip(tag);
+    }
+    if (!read) return NoSuchMessage();
+    if (request.reports.size() > kMaxReportsPerRequest) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("reports: must be 1 to ", kMaxReportsPerRequest, " in one request"));
+    }
+  }
+  if (!reader.AtEnd()) return NoSuchMessage();
+  return request;
+}
 
 absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const std::string& study_name, const std::string& fingerprint,

@@ -1,5 +1,4 @@
-// A request to count reports, between its message and the curator: the same for single calls and
-// streams.
+// A request to count reports, between its message and the curator: of single calls and of streams.
 
 #ifndef COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
 #define COPPICE_SERVER_SERVICE_REPORTS_SUBMIT_REQUEST_H_
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "coppice/v1/report.pb.h"
+#include "server/curator/intake/report_batch.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::service {
@@ -39,6 +39,24 @@ void SetOutcomes(absl::Span<const curator::ReportOutcome> outcomes,
 // A failed store as its caller should read it. When trying again may help, the message says that
 // the same bytes may be sent, for a device must never randomize a row twice.
 absl::Status SubmitError(const absl::Status& status);
+
+// A StreamReportsRequest.
+struct StreamRequest {
+  std::string study;        // empty: as in the message before
+  std::string fingerprint;  // likewise
+  curator::ReportBatch reports;
+};
+
+// Reads it without making a message of it: its reports stay where they came, in one block. A
+// message of protobuf's copies each ticket and payload into a string of its own, which costs more
+// than counting a report of one bit a leaf.
+//
+// Guarantee  what protobuf's parser takes is read to the same values, unknown fields are skipped,
+//            and what it refuses is refused; but text that is no UTF-8 is left to who reads the
+//            name.
+// Errors     InvalidArgument: the bytes are no such message, or hold more reports than a request
+//            may.
+absl::StatusOr<StreamRequest> ParseStreamRequest(std::string message);
 
 }  // namespace coppice::service
 

@@ -1,10 +1,9 @@
-#include "server/daemon/config/key_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "server/daemon/config/flags.h"
 #include "tests/support/secret_file.h"
 #include "tests/support/temp_dir.h"
 

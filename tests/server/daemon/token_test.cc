@@ -1,7 +1,6 @@
-#include "server/daemon/commands/token.h"
-
 #include "absl/strings/str_cat.h"
 #include "server/access/policy_file.h"
+#include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 #include "tests/support/status_matchers.h"
 

@@ -7,7 +7,6 @@
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/curator_readings.h"
 #include "server/metrics/metrics_page.h"
-#include "server/metrics/process_readings.h"
 #include "tests/server/central/central_fixture.h"
 #include "tests/server/service/fake_studies.h"
 #include "tests/support/memory_store.h"

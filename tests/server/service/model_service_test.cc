@@ -1,7 +1,6 @@
-#include "server/service/model_handlers.h"
-
 #include <limits>
 
+#include "server/service/model_handlers.h"
 #include "tests/server/service/service_fixture.h"
 
 namespace coppice::service {

@@ -1,5 +1,3 @@
-#include "server/service/reports/stream_request.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/daemon/operation/port_file.h"
+#include "server/daemon/operation/process.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,0 +1,35 @@
+// What coppiced does but serve: coppiced token, and its offline commands.
+
+#ifndef COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
+#define COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/access/role.h"
+
+namespace coppice::daemon {
+
+// A bearer token and the line of the policy that admits it. The first line is the token, which is
+// nowhere else; the second the policy's entry for it, JSON.
+struct NewToken {
+  std::string token;
+  std::string entry;
+};
+// `expires` is RFC 3339, or empty for never.
+absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
+                                      const std::vector<std::string>& roles,
+                                      const std::string& expires);
+
+// Runs `coppiced token ...`, argv[0] being "token"; the exit code.
+int TokenCommand(int argc, const char* const* argv);
+
+// For coppiced check, repair, backup, restore, assign-datasets. Runs the command that `argv` names
+// and returns the exit code; none if it names no such command.
+std::optional<int> RunOffline(int argc, const char* const* argv);
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_

@@ -1,0 +1,83 @@
+// The daemon as a process: its signals, what it reads again, and the file that tells its port.
+
+#ifndef COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
+#define COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/daemon/config/log.h"
+
+namespace coppice::daemon {
+
+// SIGTERM, SIGINT and SIGHUP as something to wait for. No handler runs, so nothing must be
+// async-signal-safe.
+class StopSignals {
+ public:
+  // Holds them back, in this thread and in those that it starts from now on: make it first.
+  // A broken pipe becomes an error of the write that met it.
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+
+  // Waits for the next of them and returns its name. After SIGTERM or SIGINT a second one ends the
+  // process at once, for whoever does not want to wait for the orderly end; SIGHUP is then ignored.
+  std::string Wait() const {
+    int signal = 0;
+    while (sigwait(&signals_, &signal) != 0) {
+    }
+    if (signal == SIGHUP) return "SIGHUP";
+    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGHUP, SIG_IGN);
+    pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+    return signal == SIGTERM ? "SIGTERM" : "SIGINT";
+  }
+
+ private:
+  sigset_t signals_{};
+};
+
+// What the daemon reads again while it runs: one part after the other, each by itself, so that a
+// bad file leaves its part as it was and the others are read.
+class Reloads {
+ public:
+  // `reload` changes nothing if it fails; its error names the file and what to do.
+  void Add(std::string part, std::function<absl::Status()> reload) {
+    parts_.emplace_back(std::move(part), std::move(reload));
+  }
+
+  // A line for each part: event "reloaded", or "kept" with the reason.
+  void Run(const Log& log) const {
+    for (const auto& [part, reload] : parts_) {
+      const absl::Status status = reload();
+      if (status.ok()) {
+        log.Info("reloaded", {{"part", part}});
+      } else {
+        log.Error("kept", {{"part", part}, {"reason", std::string(status.message())}});
+      }
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::function<absl::Status()>>> parts_;
+};
+
+// For --port-file, which tells whoever started the daemon where it listens. Puts a file with the
+// port in the place of `path`, whole, readable by everybody: a port is no secret. Never follows a
+// link, at `path` or elsewhere, so the folder may be one that others write to. FailedPrecondition
+// that names the flag.
+absl::Status WritePortFile(const std::string& path, int port);
+
+}  // namespace coppice::daemon
+
+#endif  // COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
