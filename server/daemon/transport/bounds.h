@@ -118,8 +118,8 @@ class CallBounds {
 // Errors     Cancelled to the client of such a call, and IsCancelled() to its handler.
 //            ResourceExhausted, with the time to wait in the trailing metadata
 //            grpc-retry-pushback-ms, instead of a large answer beyond the limit. InvalidArgument
-//            for a request that does not parse, for which gRPC says Unimplemented; those of a
-//            client's stream are parsed by their handlers (raw_message.h).
+//            for a request that does not parse, for which gRPC says Unimplemented; our own
+//            methods read theirs themselves (server/rpc) and say the same.
 //
 // `bounds` must outlive the server. To come before interceptors that look at how calls end.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> BoundCalls(
