@@ -8,8 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "server/rpc/stream_calls.h"
-#include "server/rpc/unary_call.h"
+#include "server/rpc/calls.h"
 
 namespace coppice::rpc {
 

@@ -1,10 +1,9 @@
-#include "server/rpc/stream_calls.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "server/rpc/calls.h"
 #include "server/rpc/message_bytes.h"
 #include "server/rpc/status_conversion.h"
 #include "server/service/calls/retry_after.h"
@@ -73,10 +72,7 @@ class ServerStream final : public StreamReactor<grpc::ServerWriteReactor<ByteBuf
     Start(method, caller, request.get());
   }
 
-  void OnWriteDone(bool ok) override {
-    response_.Clear();
-    handler().OnWritten(ok);
-  }
+  void OnWriteDone(bool ok) override { handler().OnWritten(ok); }
 
   void Read() override {}
   absl::Status Write(const Message& message) override {

@@ -1,11 +1,10 @@
-#include "server/rpc/unary_call.h"
-
 #include <memory>
 #include <utility>
 #include <variant>
 
 #include "absl/time/time.h"
 #include "common/base/cancel_check.h"
+#include "server/rpc/calls.h"
 #include "server/rpc/message_bytes.h"
 #include "server/rpc/status_conversion.h"
 #include "server/service/calls/retry_after.h"

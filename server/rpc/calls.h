@@ -1,7 +1,10 @@
-// Calls whose messages come or go one after another. Each belongs to gRPC until it is done.
+// Calls of gRPC, each answered by the handler of its method.
+//
+// `method` and `lane` must outlive the server; a null `lane` is the thread that the call comes on.
+// `context` and `response` are the call's and live until it ends.
 
-#ifndef COPPICE_SERVER_RPC_STREAM_CALLS_H_
-#define COPPICE_SERVER_RPC_STREAM_CALLS_H_
+#ifndef COPPICE_SERVER_RPC_CALLS_H_
+#define COPPICE_SERVER_RPC_CALLS_H_
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
@@ -12,8 +15,15 @@
 
 namespace coppice::rpc {
 
-// Starts the handler of `method`, or ends the call with why it does not start. `lane` may be null;
-// both must outlive the server.
+// One request, one response.
+grpc::ServerUnaryReactor* AnswerUnaryCall(const service::RegisteredMethod& method,
+                                          service::WorkerPool* lane, service::Caller caller,
+                                          grpc::CallbackServerContext& context,
+                                          const grpc::ByteBuffer& request,
+                                          grpc::ByteBuffer& response);
+
+// Streams. A call whose handler does not start ends with its status; each belongs to gRPC until it
+// is done.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartServerStream(
     const service::RegisteredMethod& method, service::WorkerPool* lane,
     const service::Caller& caller, grpc::CallbackServerContext& context,
@@ -28,4 +38,4 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBidiStream(
 
 }  // namespace coppice::rpc
 
-#endif  // COPPICE_SERVER_RPC_STREAM_CALLS_H_
+#endif  // COPPICE_SERVER_RPC_CALLS_H_
