@@ -26,14 +26,12 @@ std::optional<Sha256Digest> CertificateOf(const grpc::AuthContext& context) {
   return CertificateSha256(ViewOf(certificates[0]));
 }
 
-// `metadata` and `context` are a call's.
-access::Credentials CredentialsOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata,
-                                  const grpc::AuthContext& context) {
-  access::Credentials credentials{.certificate_sha256 = CertificateOf(context)};
-  if (const auto found = metadata.find(kAuthorization); found != metadata.end()) {
-    credentials.authorization = std::string(ViewOf(found->second));
-  }
-  return credentials;
+using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+
+std::optional<std::string> AuthorizationOf(const Metadata& metadata) {
+  const auto found = metadata.find(kAuthorization);
+  if (found == metadata.end()) return std::nullopt;
+  return std::string(ViewOf(found->second));
 }
 
 class AccessProcessor final : public grpc::AuthMetadataProcessor {
@@ -53,7 +51,9 @@ class AccessProcessor final : public grpc::AuthMetadataProcessor {
       return grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "send one authorization, not several");
     }
     return rpc::ToGrpcStatus(access_.policy()->Check(
-        ViewOf(path->second), CredentialsOf(metadata, *context), absl::Now()));
+        ViewOf(path->second),
+        {.authorization = AuthorizationOf(metadata), .certificate_sha256 = CertificateOf(*context)},
+        absl::Now()));
   }
 
  private:
@@ -71,8 +71,13 @@ rpc::CallerFinder MakeCallerFinder(const access::AccessControl* access) {
   if (access == nullptr)
     return [](const grpc::CallbackServerContext&) { return central::Caller::Admin(); };
   return [access](const grpc::CallbackServerContext& context) {
-    const absl::StatusOr<access::Identity> identity = access->policy()->Identify(
-        CredentialsOf(context.client_metadata(), *context.auth_context()), absl::Now());
+    const std::shared_ptr<const access::AccessPolicy> policy = access->policy();
+    access::Credentials credentials{.authorization = AuthorizationOf(context.client_metadata())};
+    // Reading a certificate costs more than all else that is done here.
+    if (!policy->certificates().empty()) {
+      credentials.certificate_sha256 = CertificateOf(*context.auth_context());
+    }
+    const absl::StatusOr<access::Identity> identity = policy->Identify(credentials, absl::Now());
     if (!identity.ok()) return central::Caller();
     return central::Caller{.name = identity->name,
                            .is_admin = identity->roles.Has(access::Role::kAdmin)};
