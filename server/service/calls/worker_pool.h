@@ -30,7 +30,7 @@ class WorkerPool {
 
   absl::Status Run(std::function<void()> work);
 
-  // Work that asks IsDraining() is to stop; nothing else ends (unary.h).
+  // Work that asks IsDraining() is to stop; nothing else ends.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
   bool IsDraining() const { return draining_.load(std::memory_order_relaxed); }
 
