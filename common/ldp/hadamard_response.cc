@@ -1,9 +1,10 @@
-#include "common/ldp/hadamard_response.h"
-
 #include <bit>
+#include <memory>
 #include <vector>
 
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/mechanisms.h"
+#include "common/ldp/symbol_response.h"
 #include "common/ldp/walsh_hadamard.h"
 #include "common/privacy/exp_bound.h"
 
@@ -25,13 +26,33 @@ uint32_t BlocksFor(const Budget& epsilon, const Domain& domain) {
   return static_cast<uint32_t>(blocks);
 }
 
-}  // namespace
+// `hadamard_response`, for few bytes at any number of cells: the cells are dealt to B blocks, and a
+// report names a block and the sign of the cell's entry in the ticket's column of a Hadamard matrix
+// over the cells of a block. With one block it is the one-bit Hadamard mechanism.
+//
+// B is the power of two with the least noise, about (exp(epsilon) - 1) / 2, at least 1 and at most
+// the number of cells rounded up to a power of two. There are as many columns as a block has cells,
+// rounded up likewise. The symbol is 2 * block + (0 for +, 1 for -), block = cell % B.
+//
+// Variance() is exact with one block. With more, a row in a cell's own block adds more noise to its
+// estimate than a row in another block does, and the stated variance holds for rows that are spread
+// evenly over the blocks.
+//
+// Guarantee  epsilon-LDP by symbol_response.h, with 2 B symbols.
+// Source     Acharya, Sun, Zhang 2019; Chen, Kairouz, Ozgur 2020 (public column);
+//            docs/mechanisms.md#hadamard_response.
+class HadamardResponse final : public SymbolResponse {
+ public:
+  HadamardResponse(const Budget& epsilon, const Domain& domain, uint32_t blocks);
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> HadamardResponse::Create(const Budget& epsilon,
-                                                                         const Domain& domain) {
-  const uint32_t blocks = BlocksFor(epsilon, domain);
-  return std::unique_ptr<LocalMechanism>(new HadamardResponse(epsilon, domain, blocks));
-}
+  uint32_t SymbolOf(uint32_t column, size_t cell) const override;
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
+  NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
+
+ private:
+  uint32_t blocks() const { return symbols() / 2; }
+};
 
 HadamardResponse::HadamardResponse(const Budget& epsilon, const Domain& domain, uint32_t blocks)
     : SymbolResponse(
@@ -76,6 +97,13 @@ NoiseVariance HadamardResponse::Variance(uint32_t /*label*/) const {
 Influence HadamardResponse::MaxInfluence() const {
   const auto of_block = static_cast<double>(CeilDivide(domain().cells(), blocks()));
   return {.count = 1 / keep(), .total = of_block / keep()};
+}
+
+}  // namespace
+
+MechanismOr MakeHadamardResponse(const Budget& epsilon, const Domain& domain) {
+  const uint32_t blocks = BlocksFor(epsilon, domain);
+  return std::make_unique<HadamardResponse>(epsilon, domain, blocks);
 }
 
 }  // namespace coppice

@@ -1,20 +1,37 @@
-#include "common/ldp/laplace_joint.h"
+#include <memory>
+#include <utility>
 
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/laplace_vector.h"
+#include "common/ldp/mechanisms.h"
 
 namespace coppice {
 namespace {
 
 constexpr uint64_t kSensitivity = 2;
 
-}  // namespace
+// `laplace_joint`: the one-hot of the (leaf, label) pair, every entry with discrete Laplace noise
+// of scale 2/epsilon. Half the paper's scale, and no separate leaf vector to pay for.
+// A payload is leaves * classes integers (integer_payload.h), entry leaf * classes + label.
+//
+// Guarantee  two values differ in at most two entries, by one each: L1 sensitivity 2, so noise of
+//            scale 2/epsilon is epsilon-LDP. Tight. Neighbours: any value of the row for any other.
+// Source     docs/mechanisms.md#laplace_joint.
+class LaplaceJoint final : public LaplaceVector {
+ public:
+  LaplaceJoint(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
+      : LaplaceVector(MechanismKind::kLaplaceJoint, epsilon, domain, std::move(noise), kOnes) {}
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> LaplaceJoint::Create(const Budget& epsilon,
-                                                                     const Domain& domain) {
-  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
-  return std::unique_ptr<LocalMechanism>(new LaplaceJoint(epsilon, domain, std::move(noise)));
-}
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
+  NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
+
+ private:
+  static constexpr int64_t kOnes = 1;  // of a noiseless vector
+
+  Ones OnesOf(LeafLabel value) const override;
+};
 
 LaplaceVector::Ones LaplaceJoint::OnesOf(LeafLabel value) const {
   return {CellOf(value, domain())};
@@ -33,6 +50,13 @@ NoiseVariance LaplaceJoint::Variance(uint32_t /*label*/) const {
 Influence LaplaceJoint::MaxInfluence() const {
   return {.count = static_cast<double>(limits().each),
           .total = static_cast<double>(limits().total)};
+}
+
+}  // namespace
+
+MechanismOr MakeLaplaceJoint(const Budget& epsilon, const Domain& domain) {
+  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
+  return std::make_unique<LaplaceJoint>(epsilon, domain, std::move(noise));
 }
 
 }  // namespace coppice

@@ -1,21 +1,38 @@
-#include "common/ldp/laplace_split.h"
-
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/ldp/laplace_vector.h"
+#include "common/ldp/mechanisms.h"
 
 namespace coppice {
 namespace {
 
 constexpr uint64_t kSensitivity = 4;
 
-}  // namespace
+// `laplace_split`, the paper's encoding: U, the one-hot of the leaf, and V_k, the one-hot of the
+// leaf if the label is k, for k = 1..K-1; every entry with discrete Laplace noise of scale
+// 4/epsilon. A payload is U, then V_1, ..., V_{K-1}, each `leaves` integers (integer_payload.h).
+//
+// Guarantee  two values differ in at most two places of U and in at most two of V_1..V_{K-1}
+//            together, by one each: L1 sensitivity 4, so noise of scale 4/epsilon is epsilon-LDP.
+//            Tight. Neighbours: any value of the row for any other.
+// Source     Ma and Yang 2024, section 3.1 and Proposition 2; docs/mechanisms.md#laplace_split.
+class LaplaceSplit final : public LaplaceVector {
+ public:
+  LaplaceSplit(const Budget& epsilon, const Domain& domain, LaplaceNoise noise)
+      : LaplaceVector(MechanismKind::kLaplaceSplit, epsilon, domain, std::move(noise), kOnes) {}
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> LaplaceSplit::Create(const Budget& epsilon,
-                                                                     const Domain& domain) {
-  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
-  return std::unique_ptr<LocalMechanism>(new LaplaceSplit(epsilon, domain, std::move(noise)));
-}
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
+  NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
+
+ private:
+  static constexpr int64_t kOnes = 2;  // of a noiseless vector
+
+  Ones OnesOf(LeafLabel value) const override;
+};
 
 LaplaceVector::Ones LaplaceSplit::OnesOf(LeafLabel value) const {
   Ones ones = {value.leaf};
@@ -58,6 +75,13 @@ Influence LaplaceSplit::MaxInfluence() const {
   // class 0.
   return {.count = static_cast<double>(std::min(domain().classes * limits().each, limits().total)),
           .total = static_cast<double>(2 * limits().total)};
+}
+
+}  // namespace
+
+MechanismOr MakeLaplaceSplit(const Budget& epsilon, const Domain& domain) {
+  COPPICE_ASSIGN_OR_RETURN(LaplaceNoise noise, LaplaceNoise::Create(epsilon, kSensitivity));
+  return std::make_unique<LaplaceSplit>(epsilon, domain, std::move(noise));
 }
 
 }  // namespace coppice

@@ -1,9 +1,10 @@
-#include "common/ldp/local_hashing.h"
-
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/mechanisms.h"
+#include "common/ldp/symbol_response.h"
 #include "common/privacy/exp_bound.h"
 
 namespace coppice {
@@ -38,7 +39,49 @@ void TransformDigit(uint64_t prime, uint64_t weight, absl::Span<int64_t> table) 
   }
 }
 
-}  // namespace
+// `local_hashing`: a public hash of the cell to a few symbols, drawn by the ticket out of a finite
+// family, and randomized response on its value. As little noise as optimized_unary, in one byte.
+//
+// The family is our own, so that hashing needs no seed, adding up no work, and estimating no loop
+// over pairs: the symbols are the field GF(g), g prime; a cell is the vector of its t digits in
+// base g; a column is a vector a other than 0; the hash is the inner product <a, cell>. Two
+// different cells collide in exactly (g^(t-1) - 1) / (g^t - 1) of the columns.
+//
+// g is the prime of least noise whose sums fit: g^(t+1) <= max(32 cells, 4096). The symbol is
+// <a, cell>; column c is the vector of the digits of c + 1, low ones first, as a cell's are.
+//
+// Variance() is exact but for the covariance of two cells, which depends on whether the row lies on
+// the line through them; the stated covariance holds for rows that are spread evenly over the other
+// vectors.
+//
+// Guarantee  epsilon-LDP by symbol_response.h, with g symbols.
+// Source     Bassily and Smith 2015; Wang, Blocki, Li, Jha 2017 (OLH);
+//            docs/mechanisms.md#local_hashing.
+class LocalHashing final : public SymbolResponse {
+ public:
+  LocalHashing(const Budget& epsilon, const Domain& domain)
+      : LocalHashing(epsilon, domain, Choose(epsilon, domain.cells())) {}
+
+  uint32_t SymbolOf(uint32_t column, size_t cell) const override;
+  LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
+  NoiseVariance Variance(uint32_t label) const override;
+  Influence MaxInfluence() const override;
+
+ private:
+  struct Family {
+    uint64_t prime = 0;
+    uint32_t digits = 0;
+    uint64_t vectors = 0;  // prime^digits, at least the number of cells
+  };
+  static Family WithPrime(uint64_t prime, uint64_t cells);
+  static Family Choose(const Budget& epsilon, uint64_t cells);
+
+  LocalHashing(const Budget& epsilon, const Domain& domain, const Family& family);
+
+  Family family_;
+  double collide_;  // share of the columns in which two cells collide
+  double miss_;     // P(the report is the hash of a cell that the row is not in)
+};
 
 LocalHashing::Family LocalHashing::WithPrime(uint64_t prime, uint64_t cells) {
   Family family = {.prime = prime, .digits = 1, .vectors = prime};
@@ -71,12 +114,6 @@ LocalHashing::Family LocalHashing::Choose(const Budget& epsilon, uint64_t cells)
     best = family;
   }
   return best;
-}
-
-absl::StatusOr<std::unique_ptr<LocalMechanism>> LocalHashing::Create(const Budget& epsilon,
-                                                                     const Domain& domain) {
-  return std::unique_ptr<LocalMechanism>(
-      new LocalHashing(epsilon, domain, Choose(epsilon, domain.cells())));
 }
 
 LocalHashing::LocalHashing(const Budget& epsilon, const Domain& domain, const Family& family)
@@ -133,6 +170,12 @@ Influence LocalHashing::MaxInfluence() const {
   const double scale = p() - miss_;
   return {.count = (1 - miss_) / scale,
           .total = (hits * (1 - miss_) + (cells - hits) * miss_) / scale};
+}
+
+}  // namespace
+
+MechanismOr MakeLocalHashing(const Budget& epsilon, const Domain& domain) {
+  return std::make_unique<LocalHashing>(epsilon, domain);
 }
 
 }  // namespace coppice

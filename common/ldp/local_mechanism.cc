@@ -6,39 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/ldp/direct.h"
-#include "common/ldp/hadamard_response.h"
-#include "common/ldp/laplace_joint.h"
-#include "common/ldp/laplace_split.h"
-#include "common/ldp/local_hashing.h"
-#include "common/ldp/optimized_unary.h"
-#include "common/ldp/signed_hadamard.h"
-#include "common/ldp/subset_selection.h"
-#include "common/ldp/symmetric_unary.h"
+#include "common/ldp/mechanisms.h"
 
 namespace coppice {
-namespace {
-
-// The registry: a new mechanism is one line here.
-struct Entry {
-  MechanismKind kind;
-  absl::string_view name;
-  absl::StatusOr<std::unique_ptr<LocalMechanism>> (*create)(const Budget&, const Domain&);
-};
-constexpr std::array kMechanisms = {
-    Entry{MechanismKind::kLaplaceSplit, "laplace_split", &LaplaceSplit::Create},
-    Entry{MechanismKind::kLaplaceJoint, "laplace_joint", &LaplaceJoint::Create},
-    Entry{MechanismKind::kSymmetricUnary, "symmetric_unary", &SymmetricUnary::Create},
-    Entry{MechanismKind::kOptimizedUnary, "optimized_unary", &OptimizedUnary::Create},
-    Entry{MechanismKind::kSubsetSelection, "subset_selection", &SubsetSelection::Create},
-    Entry{MechanismKind::kDirect, "direct", &Direct::Create},
-    Entry{MechanismKind::kHadamardResponse, "hadamard_response", &HadamardResponse::Create},
-    Entry{MechanismKind::kLocalHashing, "local_hashing", &LocalHashing::Create},
-    Entry{MechanismKind::kSignedHadamard, "signed_hadamard", &SignedHadamard::Create},
-};
-
-}  // namespace
-
 absl::Span<const MechanismKind> AllMechanismKinds() {
   static constexpr std::array kKinds = [] {
     std::array<MechanismKind, kMechanisms.size()> kinds{};
@@ -49,21 +19,21 @@ absl::Span<const MechanismKind> AllMechanismKinds() {
 }
 
 absl::string_view MechanismName(MechanismKind kind) {
-  for (const Entry& entry : kMechanisms) {
+  for (const MechanismEntry& entry : kMechanisms) {
     if (entry.kind == kind) return entry.name;
   }
   return "unknown";
 }
 
 absl::StatusOr<MechanismKind> ParseMechanism(absl::string_view name) {
-  for (const Entry& entry : kMechanisms) {
+  for (const MechanismEntry& entry : kMechanisms) {
     if (entry.name == name) return entry.kind;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no mechanism is called \"", name, "\"; there are ",
-                   absl::StrJoin(kMechanisms, ", ", [](std::string* out, const Entry& entry) {
-                     absl::StrAppend(out, entry.name);
-                   })));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no mechanism is called \"", name, "\"; there are ",
+      absl::StrJoin(kMechanisms, ", ", [](std::string* out, const MechanismEntry& entry) {
+        absl::StrAppend(out, entry.name);
+      })));
 }
 
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind kind,
@@ -79,8 +49,8 @@ absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeLocalMechanism(MechanismKind
         "a mechanism needs at least one leaf and two classes and at most ", kMaxCells,
         " (leaf, class) pairs, not ", domain.leaves, " leaves and ", domain.classes, " classes"));
   }
-  for (const Entry& entry : kMechanisms) {
-    if (entry.kind == kind) return entry.create(epsilon, domain);
+  for (const MechanismEntry& entry : kMechanisms) {
+    if (entry.kind == kind) return entry.make(epsilon, domain);
   }
   return absl::InvalidArgumentError("unknown mechanism");
 }

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/mechanisms.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/payload/bit_sums.h"
 #include "common/privacy/exp_bound.h"
@@ -29,8 +30,7 @@ double LogChoose(size_t n, size_t k) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> SubsetSelection::Create(const Budget& epsilon,
-                                                                        const Domain& domain) {
+MechanismOr MakeSubsetSelection(const Budget& epsilon, const Domain& domain) {
   const absl::uint128 one = absl::uint128(1) << kExpBits;
   const absl::uint128 e = ExpLowerBound(epsilon, 1);
   const absl::uint128 cells = domain.cells();

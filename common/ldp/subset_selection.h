@@ -28,9 +28,6 @@ namespace coppice {
 
 class SubsetSelection final : public LocalMechanism {
  public:
-  static absl::StatusOr<std::unique_ptr<LocalMechanism>> Create(const Budget& epsilon,
-                                                                const Domain& domain);
-
   size_t members() const { return members_; }  // the w above
   size_t cell_bits() const { return width_; }  // of a cell's number
   bool is_bitmap() const { return members_ * width_ >= sum_size(); }
@@ -52,8 +49,9 @@ class SubsetSelection final : public LocalMechanism {
                                               absl::string_view payload) const override;
 
  private:
+  friend absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeSubsetSelection(const Budget& epsilon,
+                                                                             const Domain& domain);
   SubsetSelection(const Budget& epsilon, const Domain& domain, size_t members, uint64_t truth_rate);
-
   // Calls insert(cell) for members of a randomized set until it has all of them; insert() says
   // whether the cell is new to the set.
   template <typename Insert>

@@ -1,18 +1,38 @@
-#include "common/ldp/symmetric_unary.h"
-
+#include <memory>
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/ldp/mechanisms.h"
+#include "common/ldp/unary_vector.h"
 #include "common/privacy/exp_bound.h"
 
 namespace coppice {
+namespace {
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> SymmetricUnary::Create(const Budget& epsilon,
-                                                                       const Domain& domain) {
-  const uint64_t q = LieRate(epsilon, 2);
-  const uint64_t p = (uint64_t{1} << 32) - q;
-  COPPICE_ASSIGN_OR_RETURN(Rates rates, Rates::Create(p, q));
-  return std::unique_ptr<LocalMechanism>(new SymmetricUnary(epsilon, domain, std::move(rates)));
+// `symmetric_unary`, the paper's randomized response: every bit of the one-hot of the (leaf, label)
+// pair is flipped with probability A / 2^32, A the least whole number with (2^32 - A) / A <=
+// exp(epsilon / 2).
+//
+// Guarantee  epsilon-LDP: p = 1 - q, so the worst ratio is ((1 - q) / q)^2 <= exp(epsilon).
+//            Neighbours: any value of the row for any other.
+// Source     Ma and Yang 2024, section 3.1; docs/mechanisms.md#symmetric_unary.
+class SymmetricUnary final : public UnaryVector {
+ public:
+  static MechanismOr Create(const Budget& epsilon, const Domain& domain) {
+    const uint64_t q = LieRate(epsilon, 2);
+    const uint64_t p = (uint64_t{1} << 32) - q;
+    COPPICE_ASSIGN_OR_RETURN(Rates rates, Rates::Create(p, q));
+    return std::make_unique<SymmetricUnary>(epsilon, domain, std::move(rates));
+  }
+
+  SymmetricUnary(const Budget& epsilon, const Domain& domain, Rates rates)
+      : UnaryVector(MechanismKind::kSymmetricUnary, epsilon, domain, std::move(rates)) {}
+};
+
+}  // namespace
+
+MechanismOr MakeSymmetricUnary(const Budget& epsilon, const Domain& domain) {
+  return SymmetricUnary::Create(epsilon, domain);
 }
 
 }  // namespace coppice

@@ -45,7 +45,8 @@ class UnaryVector : public LocalMechanism {
   size_t max_ones() const { return max_ones_; }
 
  protected:
-  // Probabilities over 2^32; `silence` draws the zeros between ones that are not true: its ratio is 1 - q.
+  // Probabilities over 2^32; `silence` draws the zeros between ones that are not true: its ratio is
+  // 1 - q.
   struct Rates {
     uint64_t p;  // that the true cell's bit is sent as 1
     uint64_t q;  // that any other one is

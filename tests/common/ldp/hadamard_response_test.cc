@@ -1,8 +1,8 @@
-#include "common/ldp/hadamard_response.h"
-
 #include <cmath>
 #include <vector>
 
+#include "common/ldp/mechanisms.h"
+#include "common/ldp/symbol_response.h"
 #include "common/ldp/walsh_hadamard.h"
 #include "tests/support/status_matchers.h"
 
@@ -10,7 +10,7 @@ namespace coppice {
 namespace {
 
 std::unique_ptr<LocalMechanism> MakeHadamard(const char* epsilon, Domain domain) {
-  return *HadamardResponse::Create(*Budget::Parse(epsilon), domain);
+  return *MakeHadamardResponse(*Budget::Parse(epsilon), domain);
 }
 
 // Device and curator must agree on these: by integers of any size, 8 B^2 < (e^epsilon - 1)^2.
@@ -35,8 +35,7 @@ TEST(HadamardResponseTest, BlocksFollowTheBudgetAndTheCells) {
                              {"0.01", {1, 2}, 1, 2},
                              {"20", {1u << 21, 2}, 1u << 22, 1}}) {
     const auto mechanism = MakeHadamard(epsilon, domain);
-    const auto& response = static_cast<const HadamardResponse&>(*mechanism);
-    EXPECT_EQ(response.blocks(), blocks) << epsilon;
+    const auto& response = static_cast<const SymbolResponse&>(*mechanism);
     EXPECT_EQ(response.columns(), columns) << epsilon;
     EXPECT_EQ(response.symbols(), 2 * blocks) << epsilon;
   }
@@ -50,7 +49,7 @@ TEST(HadamardResponseTest, TheNumberOfBlocksHasTheLeastNoise) {
     const auto noise = [gain](double blocks) {
       return std::pow((gain + 2 * blocks) / gain, 2) / blocks;
     };
-    const double blocks = static_cast<const HadamardResponse&>(*mechanism).blocks();
+    const double blocks = static_cast<const SymbolResponse&>(*mechanism).symbols() / 2.0;
     EXPECT_NEAR(mechanism->Variance(0).label, noise(blocks), 1e-6 * noise(blocks));
     EXPECT_LE(noise(blocks), noise(2 * blocks));
     if (blocks > 1) {
@@ -61,7 +60,7 @@ TEST(HadamardResponseTest, TheNumberOfBlocksHasTheLeastNoise) {
 
 TEST(HadamardResponseTest, TheSymbolIsTheBlockAndTheEntrysSign) {
   const auto mechanism = MakeHadamard("2", {3, 3});
-  const auto& response = static_cast<const HadamardResponse&>(*mechanism);
+  const auto& response = static_cast<const SymbolResponse&>(*mechanism);
   // Cell 7 is the second of block 3, cell 8 the third of block 0.
   EXPECT_EQ(response.SymbolOf(0, 7), 6u);
   EXPECT_EQ(response.SymbolOf(1, 7), 7u);
@@ -74,7 +73,7 @@ TEST(HadamardResponseTest, TheSymbolIsTheBlockAndTheEntrysSign) {
 TEST(HadamardResponseTest, EstimatesFromSums) {
   for (const char* epsilon : {"0.5", "2", "6"}) {
     const auto mechanism = MakeHadamard(epsilon, {3, 3});
-    const auto& response = static_cast<const HadamardResponse&>(*mechanism);
+    const auto& response = static_cast<const SymbolResponse&>(*mechanism);
     std::vector<int64_t> sums(mechanism->sum_size());
     for (uint32_t column = 0; column < response.columns(); ++column) {
       for (int64_t cell = 0; cell < 9; ++cell) {

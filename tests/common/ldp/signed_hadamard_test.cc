@@ -1,8 +1,8 @@
-#include "common/ldp/signed_hadamard.h"
-
 #include <cmath>
 #include <vector>
 
+#include "common/ldp/mechanisms.h"
+#include "common/ldp/symbol_response.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -12,7 +12,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 std::unique_ptr<LocalMechanism> MakeSigned(const char* epsilon, uint32_t leaves) {
-  return *SignedHadamard::Create(*Budget::Parse(epsilon), {leaves, 2});
+  return *MakeSignedHadamard(*Budget::Parse(epsilon), {leaves, 2});
 }
 
 TEST(SignedHadamardTest, TakesTwoClassesOnly) {
@@ -34,7 +34,7 @@ TEST(SignedHadamardTest, HasColumnsForItsLeaves) {
 
 TEST(SignedHadamardTest, TheSymbolIsTheSignOfLabelAndEntry) {
   const auto mechanism = MakeSigned("1", 4);
-  const auto& signs = static_cast<const SignedHadamard&>(*mechanism);
+  const auto& signs = static_cast<const SymbolResponse&>(*mechanism);
   // Column 3 of the matrix is + - - +.
   EXPECT_EQ(signs.SymbolOf(3, 1), 0u);  // leaf 0, label 1: +
   EXPECT_EQ(signs.SymbolOf(3, 0), 1u);
@@ -47,7 +47,7 @@ TEST(SignedHadamardTest, TheSymbolIsTheSignOfLabelAndEntry) {
 // A row of (leaf 2, label 1), once in each column without noise, and two of (leaf 0, label 0).
 TEST(SignedHadamardTest, EstimatesMarginsFromSums) {
   const auto mechanism = MakeSigned("1", 3);
-  const auto& signs = static_cast<const SignedHadamard&>(*mechanism);
+  const auto& signs = static_cast<const SymbolResponse&>(*mechanism);
   std::vector<int64_t> sums(mechanism->sum_size());
   for (uint32_t column = 0; column < 4; ++column) {
     ++sums[2 * column + signs.SymbolOf(column, 5)];

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/ldp/mechanisms.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/status_matchers.h"
@@ -16,7 +17,7 @@ using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
 std::unique_ptr<LocalMechanism> MakeSubsets(const char* epsilon, Domain domain) {
-  return *SubsetSelection::Create(*Budget::Parse(epsilon), domain);
+  return *MakeSubsetSelection(*Budget::Parse(epsilon), domain);
 }
 
 const SubsetSelection& Subset(const LocalMechanism& mechanism) {

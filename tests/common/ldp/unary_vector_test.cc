@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/ldp/optimized_unary.h"
+#include "common/ldp/mechanisms.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "tests/support/status_matchers.h"
 
@@ -34,7 +34,7 @@ TEST(UnaryVectorTest, RatesAreInOrder) {
 }
 
 std::unique_ptr<LocalMechanism> Make(Domain domain) {
-  return *OptimizedUnary::Create(*Budget::Parse("1"), domain);
+  return *MakeOptimizedUnary(*Budget::Parse("1"), domain);
 }
 
 // 1002 bits that lie with 0.26894: 269.48 ones on average, and 186.35 to either side.
