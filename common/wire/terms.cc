@@ -12,52 +12,14 @@
 namespace coppice {
 
 v1::Mechanism ToProto(MechanismKind kind) {
-  switch (kind) {
-    case MechanismKind::kLaplaceSplit:
-      return v1::MECHANISM_LAPLACE_SPLIT;
-    case MechanismKind::kLaplaceJoint:
-      return v1::MECHANISM_LAPLACE_JOINT;
-    case MechanismKind::kSymmetricUnary:
-      return v1::MECHANISM_SYMMETRIC_UNARY;
-    case MechanismKind::kOptimizedUnary:
-      return v1::MECHANISM_OPTIMIZED_UNARY;
-    case MechanismKind::kSubsetSelection:
-      return v1::MECHANISM_SUBSET_SELECTION;
-    case MechanismKind::kDirect:
-      return v1::MECHANISM_DIRECT;
-    case MechanismKind::kHadamardResponse:
-      return v1::MECHANISM_HADAMARD_RESPONSE;
-    case MechanismKind::kLocalHashing:
-      return v1::MECHANISM_LOCAL_HASHING;
-    case MechanismKind::kSignedHadamard:
-      return v1::MECHANISM_SIGNED_HADAMARD;
-  }
-  return v1::MECHANISM_UNSPECIFIED;
+  return static_cast<v1::Mechanism>(kind);  // one numbering: MechanismKind's is that of the wire
 }
 
 absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
-  switch (proto) {
-    case v1::MECHANISM_LAPLACE_SPLIT:
-      return MechanismKind::kLaplaceSplit;
-    case v1::MECHANISM_LAPLACE_JOINT:
-      return MechanismKind::kLaplaceJoint;
-    case v1::MECHANISM_SYMMETRIC_UNARY:
-      return MechanismKind::kSymmetricUnary;
-    case v1::MECHANISM_OPTIMIZED_UNARY:
-      return MechanismKind::kOptimizedUnary;
-    case v1::MECHANISM_SUBSET_SELECTION:
-      return MechanismKind::kSubsetSelection;
-    case v1::MECHANISM_DIRECT:
-      return MechanismKind::kDirect;
-    case v1::MECHANISM_HADAMARD_RESPONSE:
-      return MechanismKind::kHadamardResponse;
-    case v1::MECHANISM_LOCAL_HASHING:
-      return MechanismKind::kLocalHashing;
-    case v1::MECHANISM_SIGNED_HADAMARD:
-      return MechanismKind::kSignedHadamard;
-    default:
-      return FieldError("mechanism", "must be set, to one that this version knows");
+  for (const MechanismKind kind : AllMechanismKinds()) {
+    if (ToProto(kind) == proto) return kind;
   }
+  return FieldError("mechanism", "must be set, to one that this version knows");
 }
 
 v1::Terms ToProto(const Terms& terms) {

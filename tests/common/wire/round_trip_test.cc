@@ -3,6 +3,8 @@
 #include <array>
 #include <random>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/wire/convert.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -86,6 +88,8 @@ TEST(RoundTripTest, ATreeIsAFewBytesANode) {
 TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     EXPECT_EQ(static_cast<int>(ToProto(kind)), static_cast<int>(kind));
+    EXPECT_EQ(v1::Mechanism_Name(ToProto(kind)),
+              absl::StrCat("MECHANISM_", absl::AsciiStrToUpper(MechanismName(kind))));
     ASSERT_OK_AND_ASSIGN(const MechanismKind read, FromProto(ToProto(kind)));
     EXPECT_EQ(read, kind);
   }
