@@ -1,17 +1,192 @@
 #include "server/curator/partition/partition_grower.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
-#include "server/curator/partition/cell_box.h"
-#include "server/curator/partition/cell_rows.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {
 namespace {
+
+// The shape of a cell under the max-edge rules: how long each of its edges still is, and where the
+// next cut along an edge would be.
+//
+// A numeric edge has length 1 at the root, the box of the public rows; a cut at the midpoint halves
+// it. A category's edge has length 1 at the root, for all categories of the vocabulary and "other".
+// After a cut of one category the rest keep (remaining categories) / (all categories), 0 once a
+// single category can be left, as on the side of "equal". A cut into missing | present does not
+// shorten the edge of "present"; on the other side there is nothing left to cut. A feature whose
+// public rows have one value, or none, has length 0 from the start.
+class CellBox {
+ public:
+  explicit CellBox(const Table& public_rows);
+
+  // The cell's shape after `split`, on its left or its right.
+  CellBox After(const Node& split, bool left, const Schema& schema) const;
+
+  double length(size_t feature) const { return edges_[feature].length; }
+  double longest() const;
+
+  // Numeric features with length > 0.
+  double middle(size_t feature) const;
+
+ private:
+  struct Edge {
+    double length = 0;
+    double low = 0;  // numeric
+    double high = 0;
+    size_t categories = 0;  // that can still occur
+  };
+
+  std::vector<Edge> edges_;
+};
+
+double CategoryLength(size_t remaining, size_t all) {
+  return remaining > 1 ? static_cast<double>(remaining) / static_cast<double>(all) : 0;
+}
+
+CellBox::CellBox(const Table& public_rows) : edges_(public_rows.schema().num_features()) {
+  for (size_t f = 0; f < edges_.size(); ++f) {
+    Edge& edge = edges_[f];
+    bool seen = false;
+    for (const double value : public_rows.column(f)) {
+      if (IsMissing(value)) continue;
+      edge.low = seen ? std::min(edge.low, value) : value;
+      edge.high = seen ? std::max(edge.high, value) : value;
+      seen = true;
+    }
+    edge.categories = public_rows.schema().features()[f].values.size() + 1;
+    edge.length = edge.low < edge.high ? 1 : 0;
+  }
+}
+
+CellBox CellBox::After(const Node& split, bool left, const Schema& schema) const {
+  CellBox after = *this;
+  Edge& edge = after.edges_[split.feature];
+  switch (split.kind) {
+    case SplitKind::kNumeric:
+      (left ? edge.high : edge.low) = split.threshold;
+      edge.length /= 2;
+      break;
+    case SplitKind::kCategory:
+      edge.categories = left ? 1 : edge.categories - 1;
+      edge.length =
+          CategoryLength(edge.categories, schema.features()[split.feature].values.size() + 1);
+      break;
+    case SplitKind::kMissing:
+      if (left) edge.length = 0;
+      break;
+    case SplitKind::kLeaf:
+      break;
+  }
+  return after;
+}
+
+double CellBox::longest() const {
+  double longest = 0;
+  for (const Edge& edge : edges_) longest = std::max(longest, edge.length);
+  return longest;
+}
+
+double CellBox::middle(size_t feature) const {
+  return Midpoint(edges_[feature].low, edges_[feature].high);
+}
+
+struct RowRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  size_t size() const { return end - begin; }
+};
+
+// The public rows in the order of a growing tree's cells: each cell is a range of positions, and so
+// is each side of a cut. A cut is linear in its rows, in every order kept: each numeric column is
+// sorted once per tree, not once per node.
+//
+// Threads    one at a time.
+class CellRows {
+ public:
+  // `rows` must outlive this. With `sorted` the cells are kept in the order of each numeric
+  // feature, too.
+  CellRows(const Table& rows, bool sorted);
+
+  absl::Span<const uint32_t> Rows(RowRange cell) const { return Slice(rows_order_, cell); }
+  // Missing values last, equal values in the order of the table. Only if sorted.
+  absl::Span<const uint32_t> SortedBy(uint32_t feature, RowRange cell) const {
+    return Slice(sorted_[feature], cell);
+  }
+
+  // Brings the rows that go left to the front of the cell; returns how many.
+  size_t Cut(RowRange cell, const Node& split);
+
+ private:
+  static absl::Span<const uint32_t> Slice(const std::vector<uint32_t>& order, RowRange cell) {
+    return absl::MakeConstSpan(order).subspan(cell.begin, cell.size());
+  }
+  void StablePartition(std::vector<uint32_t>& order, RowRange cell);
+
+  const Table& rows_;
+  std::vector<uint32_t> rows_order_;
+  std::vector<std::vector<uint32_t>> sorted_;  // by feature; empty for the categorical
+  std::vector<uint8_t> goes_left_;             // by row, for the cut at hand
+  std::vector<uint32_t> right_;
+};
+
+CellRows::CellRows(const Table& rows, bool sorted)
+    : rows_(rows),
+      rows_order_(rows.num_rows()),
+      sorted_(rows.schema().num_features()),
+      goes_left_(rows.num_rows()) {
+  std::iota(rows_order_.begin(), rows_order_.end(), 0u);
+  if (!sorted) return;
+  for (size_t f = 0; f < sorted_.size(); ++f) {
+    if (rows.schema().features()[f].type != FeatureType::kNumeric) continue;
+    const absl::Span<const double> column = rows.column(f);
+    sorted_[f] = rows_order_;
+    std::sort(sorted_[f].begin(), sorted_[f].end(), [column](uint32_t a, uint32_t b) {
+      const bool a_missing = IsMissing(column[a]), b_missing = IsMissing(column[b]);
+      if (a_missing != b_missing) return b_missing;
+      if (!a_missing && column[a] != column[b]) return column[a] < column[b];
+      return a < b;
+    });
+  }
+}
+
+size_t CellRows::Cut(RowRange cell, const Node& split) {
+  const absl::Span<const double> column = rows_.column(split.feature);
+  size_t left = 0;
+  for (const uint32_t row : Rows(cell)) {
+    goes_left_[row] = GoesLeft(split, column[row]) ? 1 : 0;
+    left += goes_left_[row];
+  }
+  StablePartition(rows_order_, cell);
+  for (std::vector<uint32_t>& order : sorted_) {
+    if (!order.empty()) StablePartition(order, cell);
+  }
+  return left;
+}
+
+void CellRows::StablePartition(std::vector<uint32_t>& order, RowRange cell) {
+  right_.clear();
+  size_t next = cell.begin;
+  for (size_t i = cell.begin; i < cell.end; ++i) {
+    const uint32_t row = order[i];
+    if (goes_left_[row] != 0) {
+      order[next++] = row;
+    } else {
+      right_.push_back(row);
+    }
+  }
+  std::copy(right_.begin(), right_.end(), order.begin() + static_cast<std::ptrdiff_t>(next));
+}
 
 // A node that is still to be cut or left a leaf.
 struct Cell {

@@ -18,9 +18,22 @@
 #include "absl/types/span.h"
 #include "common/data/table.h"
 #include "common/tree/tree.h"
-#include "server/curator/partition/impurity.h"
+#include "server/curator/partition/partition.h"
 
 namespace coppice::curator {
+
+// Rows of each class.
+using ClassCounts = std::vector<uint64_t>;
+
+uint64_t TotalCount(absl::Span<const uint64_t> counts);
+
+// Gini 1 - sum p^2, or entropy -sum p log2 p; 0 for no rows.
+double Impurity(Criterion criterion, absl::Span<const uint64_t> counts);
+
+// Impurity of all rows less the mean impurity of the sides, weighted by their rows. `left` counts
+// some of the rows in `all`, of which there is at least one.
+double ImpurityDecrease(Criterion criterion, absl::Span<const uint64_t> all,
+                        absl::Span<const uint64_t> left);
 
 inline constexpr double kTie = 1e-12;
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "server/curator/partition/impurity.h"
 #include "tests/support/schemas.h"
 
 namespace coppice::curator {
