@@ -1,5 +1,3 @@
-#include "server/lab/central.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -18,6 +16,7 @@
 #include "common/privacy/delta.h"
 #include "common/tree/votes.h"
 #include "server/curator/partition/public_random.h"
+#include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"

@@ -1,10 +1,8 @@
-#include "server/lab/local.h"
-
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iostream>
-#include <limits>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -14,9 +12,12 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
+#include "server/lab/grid.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
+#include "server/lab/rows.h"
 
 namespace coppice::lab {
 namespace {
@@ -140,6 +141,48 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
   COPPICE_ASSIGN_OR_RETURN(rows.private_rows, read(flags.private_file));
   if (rows.test_rows != nullptr) return FixedRows(std::move(rows));
   return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
+}
+
+// Reads the files, or parses the synthetic pair. Notes on changed fields go to `warn`.
+absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
+                                      const std::function<void(const std::string&)>& warn) {
+  COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
+  if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
+  if (flags.public_labels == kNoLabels) return rows;
+  COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
+  return WithPublicLabels(std::move(rows), labels);
+}
+
+absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
+  const bool synthetic = !flags.synthetic.empty();
+  RunOptions run;
+  curator::PartitionOptions& partition = run.collect.partition;
+  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(flags.split_rule));
+  COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
+  const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
+  if (hybrid) partition.criterion = curator::Criterion::kEntropy;
+  partition.use_labels = flags.public_labels != kNoLabels;
+  const uint32_t forest =
+      partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
+  partition.trees = flags.trees.value_or(hybrid ? forest : 1);
+  run.collect.choose_size =
+      hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
+  COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
+  COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseReportEpsilon(flags.epsilon));
+  if (!flags.attack.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
+    COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));
+    run.collect.liars = {
+        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target};
+  }
+  run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
+  run.grid.min_leaves =
+      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
+  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
+  run.repeats = flags.repeats;
+  run.threads = flags.threads;
+  run.seed = flags.seed;
+  return run;
 }
 
 }  // namespace
@@ -292,47 +335,6 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError("--attack needs an --epsilon that is not inf");
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
-                                      const std::function<void(const std::string&)>& warn) {
-  COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
-  if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
-  if (flags.public_labels == kNoLabels) return rows;
-  COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
-  return WithPublicLabels(std::move(rows), labels);
-}
-
-absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
-  const bool synthetic = !flags.synthetic.empty();
-  RunOptions run;
-  curator::PartitionOptions& partition = run.collect.partition;
-  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(flags.split_rule));
-  COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
-  const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
-  if (hybrid) partition.criterion = curator::Criterion::kEntropy;
-  partition.use_labels = flags.public_labels != kNoLabels;
-  const uint32_t forest =
-      partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
-  partition.trees = flags.trees.value_or(hybrid ? forest : 1);
-  run.collect.choose_size =
-      hybrid && flags.depths.empty() && flags.min_leaves.empty() && !flags.grid;
-  COPPICE_ASSIGN_OR_RETURN(run.collect.mechanism, ParseMechanismOrAuto(flags.mechanism));
-  COPPICE_ASSIGN_OR_RETURN(run.collect.epsilon, ParseReportEpsilon(flags.epsilon));
-  if (!flags.attack.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
-    COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));
-    run.collect.liars = {
-        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target};
-  }
-  run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
-  run.grid.min_leaves =
-      ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
-  COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
-  run.repeats = flags.repeats;
-  run.threads = flags.threads;
-  run.seed = flags.seed;
-  return run;
 }
 
 absl::Status RunLocal(const LocalFlags& flags) {

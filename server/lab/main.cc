@@ -7,11 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/lab/audit/audit_command.h"
-#include "server/lab/central.h"
-#include "server/lab/local.h"
-#include "server/lab/plan_command.h"
-#include "server/lab/synthesize.h"
+#include "server/lab/commands.h"
 
 namespace {
 

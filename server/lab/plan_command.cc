@@ -1,5 +1,3 @@
-#include "server/lab/plan_command.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -16,6 +14,7 @@
 #include "common/data/read_table.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/lab/commands.h"
 #include "server/lab/plan_plot.h"
 
 namespace coppice::lab {

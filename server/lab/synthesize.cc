@@ -1,5 +1,3 @@
-#include "server/lab/synthesize.h"
-
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
 #include "server/curator/partition/public_random.h"
+#include "server/lab/commands.h"
 #include "server/lab/synthetic.h"
 
 namespace coppice::lab {

@@ -22,7 +22,6 @@
 #include "common/privacy/noisy_sums.h"
 #include "common/privacy/openssl_random.h"
 #include "common/privacy/selection.h"
-#include "server/lab/audit/audit_trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/support/status_matchers.h"
 

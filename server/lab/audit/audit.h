@@ -20,7 +20,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice::lab {
 
@@ -58,6 +60,14 @@ absl::StatusOr<AuditResult> RunAudit(const AuditSubject& subject, const AuditOpt
 // A mechanism over its whole domain. An output is summarized by what it adds to each sum, held
 // within -1..2: a device's true value is 0 or 1 there. `mechanism` must outlive the subject.
 AuditSubject SubjectOf(const LocalMechanism& mechanism);
+
+// A central trainer on two neighbouring tables of four rows at most: one tree of one level over one
+// feature, of which the observer sees the split and those of the leaves' weights that the tables
+// differ in, held within -1..2. The row that the tables differ in pulls the scores of the tree's
+// two splits apart as far as their range, and may be alone in its leaf: as much is told of it as
+// there is to tell. InvalidArgument for an algorithm that is not private, or too small an epsilon.
+// `trainer` must outlive the subject.
+absl::StatusOr<AuditSubject> SubjectOf(const trainers::Trainer& trainer, const Budget& epsilon);
 
 }  // namespace coppice::lab
 

@@ -1,5 +1,3 @@
-#include "server/lab/audit/audit_trainer.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
+#include "server/lab/audit/audit.h"
 
 namespace coppice::lab {
 namespace {

@@ -1,5 +1,3 @@
-#include "server/lab/audit/audit_command.h"
-
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,7 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
-#include "server/lab/audit/audit_trainer.h"
+#include "server/lab/audit/audit.h"
+#include "server/lab/commands.h"
 #include "server/trainers/registry.h"
 
 namespace coppice::lab {

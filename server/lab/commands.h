@@ -1,0 +1,135 @@
+// The commands of coppice-lab. Each has its flags as given, declares them on `command` with their
+// checks, and runs: it prints to stdout, as lines or as one JSON object.
+//
+// An accuracy is printed without any guarantee: a score on private rows is itself a release. Models
+// and sums are as private as the daemon's, from the same code and the same random source.
+//
+// Errors     Check...Flags(): InvalidArgument names flags that do not go together. Run...(): what
+//            reading, training and writing return.
+
+#ifndef COPPICE_SERVER_LAB_COMMANDS_H_
+#define COPPICE_SERVER_LAB_COMMANDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/lab/audit/audit.h"
+
+namespace CLI {
+class App;
+}
+
+namespace coppice::lab {
+
+// coppice-lab local: what accuracy a local study would have, on files or on the synthetic pair.
+struct LocalFlags {
+  std::string public_file, private_file, schema_file, test_file;
+  std::string data_file;  // instead of public and private files: split at random
+  size_t public_rows = 0, private_rows = 0;
+  std::string synthetic;
+  double holdout = 0.2;
+  bool strict = false;
+
+  std::string epsilon;
+  std::string mechanism = "auto";
+  std::string split_rule = "max_edge";
+  std::string criterion = "gini";
+  std::optional<uint32_t> trees;
+  std::string estimator = "weighted";
+  std::string evidence = "both";
+  std::string public_labels = "as_given";
+  bool public_shift = false;
+  std::string attack;  // empty: all devices are honest
+  double liars = 0.01;
+  std::string aim = "leaves";
+  uint32_t target = 1;
+  // More than one value only with `grid`; none: the paper's with `grid`, one default without.
+  std::vector<uint32_t> depths, min_leaves;
+  std::vector<std::string> lambdas;
+  uint32_t prune_min_depth = 1;
+
+  bool grid = false;
+  uint32_t repeats = 20;
+  uint32_t threads = 2;
+  uint64_t seed = 1;
+  bool json = false;
+};
+void AddLocalFlags(CLI::App& command, LocalFlags& flags);
+absl::Status CheckLocalFlags(const LocalFlags& flags);
+absl::Status RunLocal(const LocalFlags& flags);
+
+// coppice-lab central: what accuracy a central trainer reaches on files, at which epsilon. Trains
+// and scores `repeats` times.
+struct CentralFlags {
+  std::string data_file, schema_file, test_file;
+  std::string algorithm;
+  std::string epsilon;
+  std::string delta = "0";
+  std::vector<std::string> settings;  // "name=value"
+  double holdout = 0.1;
+  bool strict = false;
+  bool unlabelled = false;
+  uint32_t repeats = 1;
+  uint32_t threads = 1;
+  uint64_t seed = 0;
+  bool votes = false;
+  bool json = false;
+};
+void AddCentralFlags(CLI::App& command, CentralFlags& flags);
+absl::Status RunCentral(const CentralFlags& flags);
+
+// coppice-lab plan: what accuracy to expect of a study, from public rows alone, before anyone is
+// asked for a report. Prints a table over epsilon and the number of devices, draws it on request
+// (through gnuplot, which must be installed then), and answers what epsilon or how many devices an
+// accuracy takes.
+struct PlanFlags {
+  std::string public_file, schema_file;
+  std::string public_labels = "as_given";
+  std::vector<std::string> epsilons = {"0.25", "0.5", "1", "2", "4", "8"};
+  std::vector<uint64_t> devices = {1'000, 10'000, 100'000, 1'000'000};
+  std::string mechanism = "auto";  // or "all"
+  size_t max_payload = 0;
+  double accuracy = 0;  // wanted; 0: not asked
+  std::string plot_file;
+  uint64_t seed = 1;
+  bool strict = false;
+  bool json = false;
+};
+void AddPlanFlags(CLI::App& command, PlanFlags& flags);
+absl::Status CheckPlanFlags(const PlanFlags& flags);
+absl::Status RunPlan(const PlanFlags& flags);
+
+// coppice-lab synthesize: the synthetic pair as files, to try the daemon and the command line on.
+// Writes public.csv, private.csv, test.csv and schema.json into the folder, which is made if need
+// be. AlreadyExists if one of them is there.
+struct SynthesizeFlags {
+  std::string synthetic = "gamma=0.5,private=10000,public=50,test=2000";
+  std::string output_dir;
+  uint64_t seed = 1;
+};
+void AddSynthesizeFlags(CLI::App& command, SynthesizeFlags& flags);
+absl::Status RunSynthesize(const SynthesizeFlags& flags);
+
+// coppice-lab audit: how much privacy this binary's mechanisms and trainers lose at least,
+// measured. FailedPrecondition if the bound exceeds the claim: then the mechanism is broken, or a
+// chance of 1 - confidence has come about.
+struct AuditFlags {
+  std::string mechanism;  // one of the two is set
+  std::string algorithm;
+  std::string epsilon;
+  uint32_t leaves = 2;
+  uint32_t classes = 2;
+  AuditOptions options;
+  bool json = false;
+};
+void AddAuditFlags(CLI::App& command, AuditFlags& flags);
+absl::Status CheckAuditFlags(const AuditFlags& flags);
+absl::Status RunAuditCommand(const AuditFlags& flags);
+
+}  // namespace coppice::lab
+
+#endif  // COPPICE_SERVER_LAB_COMMANDS_H_
