@@ -76,26 +76,27 @@ std::optional<std::string> AtLeast(const TreeView& view) {
 }
 
 // What a tree asks, and its votes where that is true and where it is false.
-struct Asked {
+struct TreeQuestion {
   std::string question;
   LeafVotes if_true, if_false;
 };
-std::optional<Asked> WhatTreeAsks(const TreeView& view) {
+std::optional<TreeQuestion> WhatTreeAsks(const TreeView& view) {
   std::vector<LeafVotes> leaves;
   for (uint32_t leaf = 0; leaf < view.tree().num_leaves(); ++leaf) {
     const std::optional<LeafVotes> votes = VotesOfLeaf(view.prediction(leaf).probabilities);
     if (!votes || (leaf > 0 && votes->about != leaves[0].about)) return std::nullopt;
     leaves.push_back(*votes);
   }
-  if (leaves.size() == 1) return Asked{"", leaves[0], {leaves[0].about, -leaves[0].votes}};
+  if (leaves.size() == 1) return TreeQuestion{"", leaves[0], {leaves[0].about, -leaves[0].votes}};
   if (leaves.size() == 2 && view.tree().nodes()[0].missing_left) {  // true on the right
     const std::optional<std::string> from = AtLeast(view);
-    if (from) return Asked{*from, leaves[1], leaves[0]};
+    if (from) return TreeQuestion{*from, leaves[1], leaves[0]};
   }
-  if (leaves.size() == 2) return Asked{render_internal::Question(view, 0), leaves[0], leaves[1]};
+  if (leaves.size() == 2)
+    return TreeQuestion{render_internal::Question(view, 0), leaves[0], leaves[1]};
   const std::optional<std::string> interval = Interval(view);
   if (!interval || leaves[0].votes != leaves[2].votes) return std::nullopt;
-  return Asked{*interval, leaves[1], leaves[0]};
+  return TreeQuestion{*interval, leaves[1], leaves[0]};
 }
 
 std::string Heading(const Model& model) {
@@ -116,7 +117,7 @@ absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
   if (model.leaf_kind() != LeafKind::kScores || model.schema().target()) return NotAVote(0);
   std::map<std::pair<uint32_t, std::string>, int64_t> sums;
   for (size_t tree = 0; tree < model.forest().size(); ++tree) {
-    const std::optional<Asked> asked = WhatTreeAsks({model, tree});
+    const std::optional<TreeQuestion> asked = WhatTreeAsks({model, tree});
     if (!asked) return NotAVote(tree);
     if (asked->if_true.votes == asked->if_false.votes) {  // whatever the answer
       sums[{asked->if_true.about, ""}] += asked->if_true.votes;

@@ -95,13 +95,13 @@ absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const 
 
 }  // namespace
 
-absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
-                                  const CollectOptions& options, curator::PublicRandom& assignment,
-                                  PrivateRandom& noise) {
+absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
+                                       const CollectOptions& options,
+                                       curator::PublicRandom& assignment, PrivateRandom& noise) {
   if (options.liars.has_value() && !options.epsilon.has_value()) {
     return absl::InvalidArgumentError("liars are simulated with privacy only");
   }
-  Collected result;
+  SimulatedStudy result;
   curator::PartitionOptions partition = options.partition;
   if (options.choose_size) {
     const auto devices = static_cast<double>(private_rows.num_rows());
@@ -150,24 +150,24 @@ absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private
   return result;
 }
 
-absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
+absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                                  const curator::EstimatorOptions& options) {
   if (options.kind == curator::EstimatorKind::kSmooth) {
-    if (collected.basis == nullptr) {
+    if (study.basis == nullptr) {
       COPPICE_ASSIGN_OR_RETURN(curator::SmoothBasis basis,
-                               curator::SmoothBasis::Create(collected.forest, public_rows));
-      collected.basis = std::make_shared<const curator::SmoothBasis>(std::move(basis));
+                               curator::SmoothBasis::Create(study.forest, public_rows));
+      study.basis = std::make_shared<const curator::SmoothBasis>(std::move(basis));
     }
     COPPICE_ASSIGN_OR_RETURN(curator::SmoothFit fit,
-                             curator::EstimateSmooth(*collected.basis, collected.forest,
-                                                     collected.private_counts, options.evidence));
+                             curator::EstimateSmooth(*study.basis, study.forest,
+                                                     study.private_counts, options.evidence));
     return std::move(fit.leaves);
   }
   ForestPredictions predictions;
-  for (size_t t = 0; t < collected.forest.size(); ++t) {
+  for (size_t t = 0; t < study.forest.size(); ++t) {
     COPPICE_ASSIGN_OR_RETURN(std::vector<LeafPrediction> leaves,
-                             curator::EstimateTree(collected.forest[t], collected.private_counts[t],
-                                                   collected.public_counts[t], options));
+                             curator::EstimateTree(study.forest[t], study.private_counts[t],
+                                                   study.public_counts[t], options));
     predictions.push_back(std::move(leaves));
   }
   return predictions;

@@ -42,7 +42,7 @@ struct CollectOptions {
 };
 
 // The curator's side of a finished study, before any estimate.
-struct Collected {
+struct SimulatedStudy {
   Forest forest;
   std::vector<curator::PrivateCounts> private_counts;  // one a tree
   std::vector<curator::PublicCounts> public_counts;    // one a tree
@@ -55,13 +55,13 @@ struct Collected {
 
 // Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
 // partition's seed alone, so that a study with liars has the rows and trees of the one without.
-absl::StatusOr<Collected> Collect(const Table& public_rows, const Table& private_rows,
-                                  const CollectOptions& options, curator::PublicRandom& assignment,
-                                  PrivateRandom& noise);
+absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
+                                       const CollectOptions& options,
+                                       curator::PublicRandom& assignment, PrivateRandom& noise);
 
 // Predictions for all leaves, predictions[tree][leaf].
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
-absl::StatusOr<ForestPredictions> EstimateForest(Collected& collected, const Table& public_rows,
+absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                                  const curator::EstimatorOptions& options);
 
 // The leaf of every row of a table in every tree, found once and scored often.

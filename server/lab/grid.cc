@@ -62,22 +62,22 @@ class Runner {
                         curator::PublicRandom& assignment, PrivateRandom& noise,
                         absl::Span<GridCell> cells) {
     const Stopwatch collecting;
-    COPPICE_ASSIGN_OR_RETURN(Collected collected, Collect(*rows.public_rows, *rows.private_rows,
-                                                          collect, assignment, noise));
+    COPPICE_ASSIGN_OR_RETURN(SimulatedStudy study, Collect(*rows.public_rows, *rows.private_rows,
+                                                           collect, assignment, noise));
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
-    const LocatedRows test(collected.forest, *rows.test_rows);
+    const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const Stopwatch estimating;
       COPPICE_ASSIGN_OR_RETURN(const ForestPredictions predictions,
-                               EstimateForest(collected, *rows.public_rows, cell.estimator));
+                               EstimateForest(study, *rows.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
-      if (repetition + 1 == options_.repeats) cell.mechanism = collected.mechanism;
-      cell.alarms[repetition] = collected.alarms;
+      if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;
+      cell.alarms[repetition] = study.alarms;
       cell.accuracy[repetition] = test.Accuracy(predictions);
-      cell.leaves[repetition] = static_cast<double>(collected.leaves);
-      cell.report_bytes[repetition] = static_cast<double>(collected.report_bytes);
+      cell.leaves[repetition] = static_cast<double>(study.leaves);
+      cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
     }
     return absl::OkStatus();
   }

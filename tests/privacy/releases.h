@@ -56,7 +56,7 @@ inline std::vector<int64_t> SplitScores(const TinyTable& table, Term term) {
 // Gradients are +1 and -1 by label.
 inline int64_t GainOfCounts(absl::Span<const int64_t> counts) {
   return trainers::GainTerm(counts[0] + counts[1],
-                            (counts[1] - counts[0]) * trainers::kGradientSteps, {1, 10});
+                            (counts[1] - counts[0]) * trainers::kResidualSteps, {1, 10});
 }
 
 // Labels are 0 and 1.

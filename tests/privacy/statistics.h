@@ -57,7 +57,7 @@ struct Child {
 
   int64_t count() const { return counts[0] + counts[1] + counts[2]; }
   // Of labels low, middle, high as gradients -1, 0, 1 or as numbers 0, half, 1 of `scale`.
-  int64_t GradientSum() const { return (counts[2] - counts[0]) * trainers::kGradientSteps; }
+  int64_t GradientSum() const { return (counts[2] - counts[0]) * trainers::kResidualSteps; }
   int64_t Sum(int64_t scale) const { return counts[1] * (scale / 2) + counts[2] * scale; }
   int64_t Squares(int64_t scale) const {
     return counts[1] * (scale / 2) * (scale / 2) + counts[2] * scale * scale;
@@ -100,7 +100,7 @@ inline std::vector<double> HalfSums(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
     const auto count = static_cast<double>(leaf.count());
-    const auto sum = static_cast<double>(leaf.GradientSum()) / trainers::kGradientSteps;
+    const auto sum = static_cast<double>(leaf.GradientSum()) / trainers::kResidualSteps;
     numbers.push_back(count + sum);
     numbers.push_back(count - sum);
   }
@@ -111,7 +111,7 @@ inline std::vector<double> HalfSums(const BigTable& table) {
 inline std::vector<double> LeafValues(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
-    numbers.push_back(static_cast<double>(leaf.GradientSum()) / trainers::kGradientSteps /
+    numbers.push_back(static_cast<double>(leaf.GradientSum()) / trainers::kResidualSteps /
                       (static_cast<double>(leaf.count()) + 0.1));
   }
   return numbers;
@@ -229,8 +229,8 @@ inline std::vector<double> Gains(const BigTable& table) {
 // the largest that there are. The third output is that of rows with the middle label.
 inline std::array<int64_t, kLabels> ResidualSums(const Child& child) {
   const auto [low, middle, high] = child.counts;
-  return {(low - high) * trainers::kGradientSteps, (high - low - middle) * trainers::kGradientSteps,
-          middle * trainers::kGradientSteps};
+  return {(low - high) * trainers::kResidualSteps, (high - low - middle) * trainers::kResidualSteps,
+          middle * trainers::kResidualSteps};
 }
 
 inline std::vector<double> GainsOfClasses(const BigTable& table) {
@@ -244,7 +244,7 @@ inline std::vector<double> LeafSumsOfClasses(const BigTable& table) {
   std::vector<double> numbers;
   for (const Child& leaf : ChildrenOf(table, false)) {
     for (const int64_t sum : ResidualSums(leaf)) {
-      numbers.push_back(static_cast<double>(sum) / trainers::kGradientSteps);
+      numbers.push_back(static_cast<double>(sum) / trainers::kResidualSteps);
     }
     numbers.push_back(static_cast<double>(leaf.count()));
   }
@@ -289,7 +289,7 @@ inline std::vector<Statistic> AllStatistics() {
       {"gain", Moves::kRange, Step::kAddRow, trainers::kGainRange, Gains},
       {"gain of classes", Moves::kRange, Step::kAddRow, trainers::kGainRange, GainsOfClasses},
       {"leaf sums of classes", Moves::kL1, Step::kAddRow,
-       static_cast<double>(trainers::GradientLeafSensitivity(3)) / trainers::kGradientSteps,
+       static_cast<double>(trainers::GradientLeafSensitivity(3)) / trainers::kResidualSteps,
        LeafSumsOfClasses},
       {"squared error", Moves::kRange, Step::kAddRow, trainers::SquaredErrorRange(kLabelSteps),
        SquaredErrors},
@@ -314,7 +314,7 @@ inline std::vector<Statistic> AllStatistics() {
       {"class counts", Moves::kL1, Step::kAddRow, 1, ClassCounts},
       {"class counts, labels private", Moves::kL1, Step::kChangeLabel, 2, ClassCounts},
       {"half sums", Moves::kL1, Step::kAddRow,
-       static_cast<double>(trainers::GradientLeafSensitivity(1)) / trainers::kGradientSteps,
+       static_cast<double>(trainers::GradientLeafSensitivity(1)) / trainers::kResidualSteps,
        HalfSums},
       {"moments of lines", Moves::kL1, Step::kAddRow,
        static_cast<double>(trainers::MomentSensitivity(3).l1), LineMoments},

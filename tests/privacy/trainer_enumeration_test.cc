@@ -249,7 +249,7 @@ MaybeSplit BestGain(const trainers::NodeRows& node, uint64_t range,
       const size_t side = split.GoesLeft(node.all.column(0)[row]) ? 0 : 1;
       ++counts[side];
       sums[side] +=
-          node.all.labels()[row] == 1 ? trainers::kGradientSteps : -trainers::kGradientSteps;
+          node.all.labels()[row] == 1 ? trainers::kResidualSteps : -trainers::kResidualSteps;
     }
     gains.push_back(trainers::GainTerm(counts[0], sums[0], {1, 10}) +
                     trainers::GainTerm(counts[1], sums[1], {1, 10}));

@@ -83,7 +83,7 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
 }
 
 // theta averaged over the grid: by column, then coordinate.
-struct Averaged {
+struct GridAverage {
   std::vector<std::vector<double>> mean;
   std::vector<std::vector<double>> variance;  // within a setting and between them
   std::vector<WeightedValue> beta;
@@ -105,8 +105,8 @@ std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& gri
   return beliefs;
 }
 
-absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& model,
-                                 const CancelCheck& cancel) {
+absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const SmoothModel& model,
+                                    const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
   const std::vector<Hyperparameters> grid = SmoothGrid();
   std::vector<Posterior> fits;
@@ -115,7 +115,7 @@ absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& mo
     fits.push_back(model.Fit(setting));
   }
   const std::vector<double> weights = GridWeights(grid, fits);
-  Averaged result;
+  GridAverage result;
   result.beta = BeliefsOfBeta(grid, weights);
   for (size_t k = 0; k < basis.columns(); ++k) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -139,7 +139,7 @@ absl::StatusOr<Averaged> Average(const SmoothBasis& basis, const SmoothModel& mo
 // Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
 // trees of a row is 1/K + score_k / c.
 std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, const Forest& forest,
-                                                     const Averaged& averaged) {
+                                                     const GridAverage& averaged) {
   const uint32_t classes = basis.classes();
   const double share = 1.0 / classes;
   const double per_margin = 1 / basis.scale();
@@ -245,7 +245,7 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
   const SmoothModel model(basis, reports, evidence != Evidence::kReports);
-  COPPICE_ASSIGN_OR_RETURN(Averaged averaged, Average(basis, model, cancel));
+  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged, Average(basis, model, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

@@ -25,8 +25,8 @@
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
+#include "server/trainers/core/trainer_frame.h"
 
 namespace coppice::trainers {
 namespace {
@@ -244,13 +244,13 @@ class Boosting {
   const TrainProgress& progress_;
 };
 
-class AutoTrainer final : public ResolvingTrainer<Budgets> {
+class AutoTrainer final : public TrainerFrame<Budgets> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Budgets> Resolve(const Schema& schema, const CheckedSettings&,
-                                  const TrainOptions& options) const override {
+  absl::StatusOr<Budgets> Configure(const Schema& schema, const CheckedSettings&,
+                                    const TrainOptions& options) const override {
     COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, PublicBoostColumns(schema));
     COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());

@@ -11,14 +11,14 @@ namespace coppice::trainers {
 namespace {
 
 // A node of the current level.
-struct Open {
+struct OpenNode {
   uint32_t node = 0;          // position among the tree's nodes
   std::vector<double> score;  // the values on its path, summed
 };
 
-class Growing {
+class TreeGrower {
  public:
-  Growing(const BinnedRows& rows, BoostTask& task, PrivateReleaser& releaser)
+  TreeGrower(const BinnedRows& rows, BoostTask& task, PrivateReleaser& releaser)
       : rows_(rows),
         task_(task),
         kind_(task.kind()),
@@ -67,7 +67,7 @@ class Growing {
  private:
   // Makes the chosen splits, and moves every row to its child.
   void Divide(const std::vector<SplitCandidate>& chosen) {
-    std::vector<Open> children;
+    std::vector<OpenNode> children;
     std::vector<std::vector<uint32_t>> child_of_bin;
     for (size_t node = 0; node < open_.size(); ++node) {
       child_of_bin.push_back(chosen[node].multiway
@@ -106,8 +106,8 @@ class Growing {
     return static_cast<uint32_t>(nodes_.size() - 1);
   }
 
-  std::vector<uint32_t> SplitInTwo(const Open& parent, const SplitCandidate& split,
-                                   std::vector<Open>& children) {
+  std::vector<uint32_t> SplitInTwo(const OpenNode& parent, const SplitCandidate& split,
+                                   std::vector<OpenNode>& children) {
     Node node = NodeOf(split, split.bin);
     node.left = AddNode();
     node.right = AddNode();
@@ -125,8 +125,8 @@ class Growing {
   }
 
   // A row of questions, one a category; other values and missing ones are left at the end.
-  std::vector<uint32_t> SplitAll(const Open& parent, const SplitCandidate& split,
-                                 std::vector<Open>& children) {
+  std::vector<uint32_t> SplitAll(const OpenNode& parent, const SplitCandidate& split,
+                                 std::vector<OpenNode>& children) {
     const FeatureBins& bins = rows_.bins()[split.column];
     std::vector<uint32_t> child_of_bin;
     uint32_t at = parent.node;
@@ -147,7 +147,7 @@ class Growing {
   // Gives every open node its value, and the rows theirs.
   absl::StatusOr<std::vector<std::vector<double>>> Measure(const BudgetShare& share) {
     const size_t outputs = kind_.outputs;
-    COPPICE_ASSIGN_OR_RETURN(const Measured measured,
+    COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByNode(), kind_.sensitivity, share));
     std::vector<std::vector<double>> values(open_.size(), std::vector<double>(outputs));
     for (size_t child = 0; child < open_.size(); ++child) {
@@ -156,7 +156,7 @@ class Growing {
                    .negative = parts.subspan(outputs, outputs),
                    .scale = measured.scale},
                   absl::MakeSpan(values[child]));
-      Open& open = open_[child];
+      OpenNode& open = open_[child];
       for (size_t output = 0; output < outputs; ++output) {
         open.score[output] += values[child][output];
       }
@@ -215,7 +215,7 @@ class Growing {
   PrivateReleaser& releaser_;
   Residuals residuals_;
   std::vector<uint32_t> node_of_;  // position in open_
-  std::vector<Open> open_;
+  std::vector<OpenNode> open_;
   std::vector<Node> nodes_;
   std::vector<std::vector<double>> scores_;  // of every node
 };
@@ -225,19 +225,19 @@ class Growing {
 absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
                                         absl::Span<const LevelShares> levels, BoostTask& task,
                                         PrivateReleaser& releaser) {
-  Growing growing(columns.rows(), task, releaser);
+  TreeGrower grower(columns.rows(), task, releaser);
   for (const LevelShares& level : levels) {
-    COPPICE_RETURN_IF_ERROR(growing.GrowLevel(columns, level));
+    COPPICE_RETURN_IF_ERROR(grower.GrowLevel(columns, level));
   }
-  return std::move(growing).Finish(tree_schema);
+  return std::move(grower).Finish(tree_schema);
 }
 
 absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
                                                     const BudgetShare& share, BoostTask& task,
                                                     PrivateReleaser& releaser) {
-  Growing growing(rows, task, releaser);
+  TreeGrower grower(rows, task, releaser);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> values,
-                           growing.MeasureRoot(share));
+                           grower.MeasureRoot(share));
   return values[0];
 }
 

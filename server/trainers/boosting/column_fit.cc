@@ -13,7 +13,7 @@ constexpr double kMaxWeight = 10;
 // The weights of one output.
 class Pooling {
  public:
-  Pooling(const Measured& measured, uint32_t outputs, uint32_t output, int64_t unit)
+  Pooling(const Measurement& measured, uint32_t outputs, uint32_t output, int64_t unit)
       : measured_(measured), outputs_(outputs), output_(output), unit_(unit) {}
 
   // Of the sums from `first` to `end`, halved again and again; `share` is what is known of the
@@ -44,7 +44,7 @@ class Pooling {
     return (positive + prior * share) / (positive + negative + prior);
   }
 
-  const Measured& measured_;
+  const Measurement& measured_;
   uint32_t outputs_, output_;
   int64_t unit_;
 };
@@ -77,7 +77,7 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
   return sums;
 }
 
-std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGroups& groups,
+std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
                                            uint32_t outputs, int64_t unit) {
   std::vector<std::vector<double>> weights(groups.of_bin.size(), std::vector<double>(outputs));
   // A step of softmax moves all classes, of which each is against the others.

@@ -35,7 +35,7 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
                                 const Residuals& residuals);
 
 // weights[bin][output]; `unit` is what residuals count 1 as.
-std::vector<std::vector<double>> WeightsOf(const Measured& measured, const BinGroups& groups,
+std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
                                            uint32_t outputs, int64_t unit);
 
 }  // namespace coppice::trainers

@@ -111,7 +111,7 @@ double MomentNoise(double scale, uint64_t terms) {
   return 2 * std::sqrt(static_cast<double>(terms)) * deviation;
 }
 
-Curvature::Curvature(const Measured& moments, uint64_t terms)
+Curvature::Curvature(const Measurement& moments, uint64_t terms)
     : terms_(terms), moments_(terms * terms) {
   size_t at = 0;
   for (size_t i = 0; i < terms_; ++i) {
@@ -194,7 +194,7 @@ class Fitting {
   absl::Status Step(const BudgetShare& share, PrivateReleaser& releaser) {
     task_.Fill(residuals_);
     COPPICE_ASSIGN_OR_RETURN(
-        const Measured measured,
+        const Measurement measured,
         releaser.Measure(SumAlongLines(rows_, lines_, residuals_),
                          LineSensitivity(kind_.sensitivity, lines_.size() + 1), share));
     return Move(SlopesOf(measured.sums));
@@ -263,7 +263,7 @@ absl::StatusOr<FittedLines> FitLines(const BinnedRows& rows, absl::Span<const Li
                                      PrivateReleaser& releaser) {
   const uint64_t terms = lines.size() + 1;
   COPPICE_ASSIGN_OR_RETURN(
-      const Measured moments,
+      const Measurement moments,
       releaser.Measure(SumMoments(rows, lines), MomentSensitivity(terms), shares.moments));
   Fitting fitting(rows, lines, Curvature(moments, terms), unit, task);
   for (uint32_t step = 0; step < shares.steps; ++step) {

@@ -60,7 +60,7 @@ double MomentNoise(double scale, uint64_t terms);
 // as it takes to trust them.
 class Curvature {
  public:
-  Curvature(const Measured& moments, uint64_t terms);
+  Curvature(const Measurement& moments, uint64_t terms);
 
   // The slopes that would take these sums of residuals away if residuals fell linearly, each held
   // to [-kMaxSlope, kMaxSlope]: finite whatever the moments are.

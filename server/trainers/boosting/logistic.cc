@@ -23,8 +23,8 @@
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
+#include "server/trainers/core/trainer_frame.h"
 
 namespace coppice::trainers {
 namespace {
@@ -42,7 +42,7 @@ Sensitivity ResidualSensitivity(uint32_t classes) {
   return ClassTask({}, classes, kUnit)->kind().sensitivity;
 }
 
-struct Resolved {
+struct Config {
   uint32_t classes = 2;
   std::vector<FeatureBins> bins{};
   std::vector<Line> lines{};           // none if they are out of the question
@@ -65,24 +65,23 @@ struct Resolved {
 };
 
 // Whether lines can be paid for at all: a matter of the schema and the budget.
-bool CanPayForLines(const Resolved& resolved) {
-  const absl::StatusOr<TwoShares> parts = Divide(resolved.fit, resolved.line_share);
-  return parts.ok() && resolved.OfColumn(parts->rest).ok() &&
-         resolved.SharesOfLines(parts->part).ok();
+bool CanPayForLines(const Config& config) {
+  const absl::StatusOr<TwoShares> parts = Divide(config.fit, config.line_share);
+  return parts.ok() && config.OfColumn(parts->rest).ok() && config.SharesOfLines(parts->part).ok();
 }
 
-absl::StatusOr<double> ColumnScale(const Resolved& resolved, const BudgetShare& columns) {
-  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, resolved.OfColumn(columns));
-  return NoiseScale(ResidualSensitivity(resolved.classes), column);
+absl::StatusOr<double> ColumnScale(const Config& config, const BudgetShare& columns) {
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, config.OfColumn(columns));
+  return NoiseScale(ResidualSensitivity(config.classes), column);
 }
 
 // What the delta is worth follows from it, epsilon and the number of columns.
-BudgetShare InRhoIfThatIsLess(const Resolved& resolved, double scale) {
-  if (!resolved.fit.is_private() || resolved.delta_atto == 0) return resolved.fit;
-  const absl::StatusOr<Rho> rho = Rho::Implying(resolved.fit.budget(), resolved.delta_atto);
-  if (!rho.ok()) return resolved.fit;
-  const absl::StatusOr<double> in_rho = ColumnScale(resolved, BudgetShare(*rho));
-  return in_rho.ok() && *in_rho < scale ? BudgetShare(*rho) : resolved.fit;
+BudgetShare InRhoIfThatIsLess(const Config& config, double scale) {
+  if (!config.fit.is_private() || config.delta_atto == 0) return config.fit;
+  const absl::StatusOr<Rho> rho = Rho::Implying(config.fit.budget(), config.delta_atto);
+  if (!rho.ok()) return config.fit;
+  const absl::StatusOr<double> in_rho = ColumnScale(config, BudgetShare(*rho));
+  return in_rho.ok() && *in_rho < scale ? BudgetShare(*rho) : config.fit;
 }
 
 // What was decided from the number of rows as released.
@@ -91,12 +90,12 @@ struct Choice {
   BudgetShare columns = BudgetShare::WithoutPrivacy();  // of all of them
   uint32_t groups = 1;
 
-  std::string InWords(const Resolved& resolved) const {
-    return absl::StrCat(lines ? absl::StrCat(resolved.lines.size(), " lines, then ") : "",
+  std::string InWords(const Config& config) const {
+    return absl::StrCat(lines ? absl::StrCat(config.lines.size(), " lines, then ") : "",
                         "each column in at most ", groups, " bins, ",
-                        !resolved.fit.is_private()       ? "without noise"
-                        : resolved.fit.is_concentrated() ? "with Gaussian noise"
-                                                         : "with Laplace noise");
+                        !config.fit.is_private()       ? "without noise"
+                        : config.fit.is_concentrated() ? "with Gaussian noise"
+                                                       : "with Laplace noise");
   }
 };
 
@@ -109,17 +108,17 @@ uint32_t GroupsFor(double rows, double scale) {
   return static_cast<uint32_t>(std::clamp<double>(power, kMinGroups, kMaxGroups));
 }
 
-absl::StatusOr<Choice> Choose(double rows, const Resolved& resolved) {
-  Choice choice{.columns = resolved.fit};
-  if (!resolved.lines.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
-    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
-    COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, resolved.terms()));
+absl::StatusOr<Choice> Choose(double rows, const Config& config) {
+  Choice choice{.columns = config.fit};
+  if (!config.lines.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(config.fit, config.line_share));
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, config.SharesOfLines(parts.part));
+    COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(shares, config.terms()));
     choice.lines = noise < kMaxMomentNoise * rows;
     if (choice.lines) choice.columns = parts.rest;
   }
-  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, choice.columns));
-  choice.groups = resolved.groups.value_or(GroupsFor(rows, scale));
+  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, choice.columns));
+  choice.groups = config.groups.value_or(GroupsFor(rows, scale));
   return choice;
 }
 
@@ -152,7 +151,7 @@ class Fitting {
     task_->Fill(residuals_);
     const BinGroups grouped = GroupBins(rows_.bins()[column], groups);
     COPPICE_ASSIGN_OR_RETURN(
-        const Measured measured,
+        const Measurement measured,
         releaser_.Measure(SumByGroup(rows_.column(column), grouped, residuals_), kind_.sensitivity,
                           share));
     return Add(column, WeightsOf(measured, grouped, kind_.outputs, kUnit));
@@ -195,19 +194,19 @@ class Fitting {
   std::vector<uint32_t> bin_of_;     // scratch
 };
 
-class LogisticTrainer final : public ResolvingTrainer<Resolved> {
+class LogisticTrainer final : public TrainerFrame<Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override;
   // A rule of thumb: a column that says something sets a tenth of the rows apart, in a few bins,
   // and that has to be more than the noise.
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kRowsOfNoise = 20, kFew = 300;
-    if (!resolved.fit.is_private()) return std::vector<std::string>();
-    COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
+    if (!config.fit.is_private()) return std::vector<std::string>();
+    COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
     const double rows = kRowsOfNoise * scale / static_cast<double>(kUnit);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{absl::StrCat(
@@ -216,19 +215,19 @@ class LogisticTrainer final : public ResolvingTrainer<Resolved> {
         "giving the most frequent answer. More epsilon, or fewer features, help")};
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override;
 
-  std::vector<Release> PlanOf(const Resolved& resolved) const override {
+  std::vector<Release> PlanOf(const Config& config) const override {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
-    if (resolved.count) releases.Add("the number of rows", kDiscreteLaplace, *resolved.count);
-    releases.Add(resolved.lines.empty()
+    if (config.count) releases.Add("the number of rows", kDiscreteLaplace, *config.count);
+    releases.Add(config.lines.empty()
                      ? "residuals by bin, column after column"
                      : "moments and gradients of lines, where the number of rows is enough for "
                        "them, and residuals by bin, column after column",
-                 resolved.fit.is_concentrated() ? "discrete_gaussian" : kDiscreteLaplace,
-                 resolved.billed, /*times=*/1, resolved.delta_atto);
+                 config.fit.is_concentrated() ? "discrete_gaussian" : kDiscreteLaplace,
+                 config.billed, /*times=*/1, config.delta_atto);
     return std::move(releases).Take();
   }
 
@@ -251,56 +250,56 @@ class LogisticTrainer final : public ResolvingTrainer<Resolved> {
                            "noisy number of rows, for a hundredth of epsilon")}};
 };
 
-absl::StatusOr<Resolved> LogisticTrainer::Resolve(const Schema& schema,
+absl::StatusOr<Config> LogisticTrainer::Configure(const Schema& schema,
                                                   const CheckedSettings& settings,
                                                   const TrainOptions& options) const {
-  Resolved resolved{.classes = schema.num_classes(),
-                    .steps = static_cast<uint32_t>(settings.Integer("steps")),
-                    .line_share = settings.Real("lines"),
-                    .delta_atto = options.delta_atto};
-  if (settings.Has("bins")) resolved.groups = static_cast<uint32_t>(settings.Integer("bins"));
-  COPPICE_ASSIGN_OR_RETURN(resolved.bins, PublicBins(schema, kCuts));
-  std::vector<Line> lines = PublicLines(schema, resolved.bins);
-  const bool may_fit_lines = resolved.line_share > 0 && !lines.empty() && lines.size() <= kMaxLines;
-  resolved.fit = BudgetShare::Of(options.epsilon);
-  if (may_fit_lines || (!lines.empty() && !resolved.groups)) {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(resolved.fit, kCountShare));
-    resolved.count = shares.part;
-    resolved.fit = shares.rest;
+  Config config{.classes = schema.num_classes(),
+                .steps = static_cast<uint32_t>(settings.Integer("steps")),
+                .line_share = settings.Real("lines"),
+                .delta_atto = options.delta_atto};
+  if (settings.Has("bins")) config.groups = static_cast<uint32_t>(settings.Integer("bins"));
+  COPPICE_ASSIGN_OR_RETURN(config.bins, PublicBins(schema, kCuts));
+  std::vector<Line> lines = PublicLines(schema, config.bins);
+  const bool may_fit_lines = config.line_share > 0 && !lines.empty() && lines.size() <= kMaxLines;
+  config.fit = BudgetShare::Of(options.epsilon);
+  if (may_fit_lines || (!lines.empty() && !config.groups)) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.fit, kCountShare));
+    config.count = shares.part;
+    config.fit = shares.rest;
   }
-  resolved.billed = resolved.fit;
-  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(resolved, resolved.fit));
+  config.billed = config.fit;
+  COPPICE_ASSIGN_OR_RETURN(const double scale, ColumnScale(config, config.fit));
   if (!(scale < kMaxScale)) return absl::InvalidArgumentError(kTooSmall);
-  resolved.fit = InRhoIfThatIsLess(resolved, scale);
+  config.fit = InRhoIfThatIsLess(config, scale);
   if (may_fit_lines) {
-    resolved.lines = std::move(lines);
-    if (!CanPayForLines(resolved)) resolved.lines.clear();
+    config.lines = std::move(lines);
+    if (!CanPayForLines(config)) config.lines.clear();
   }
-  return resolved;
+  return config;
 }
 
-absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+absl::StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows,
                                                const TrainOptions& options, PrivateRandom& random,
                                                const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   int64_t counted = 0;
-  if (resolved.count) {
+  if (config.count) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> noisy,
-        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, *resolved.count));
+        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, *config.count));
     counted = noisy[0];
   }
-  COPPICE_ASSIGN_OR_RETURN(const Choice choice, Choose(static_cast<double>(counted), resolved));
-  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
+  COPPICE_ASSIGN_OR_RETURN(const Choice choice, Choose(static_cast<double>(counted), config));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, config.bins));
   Fitting fitting(binned, releaser);
   COPPICE_RETURN_IF_ERROR(progress(0));
   if (choice.lines) {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(resolved.fit, resolved.line_share));
-    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, resolved.SharesOfLines(parts.part));
-    COPPICE_RETURN_IF_ERROR(fitting.FitLines(resolved.lines, shares));
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(config.fit, config.line_share));
+    COPPICE_ASSIGN_OR_RETURN(const LineShares shares, config.SharesOfLines(parts.part));
+    COPPICE_RETURN_IF_ERROR(fitting.FitLines(config.lines, shares));
   }
-  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, resolved.OfColumn(choice.columns));
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare column, config.OfColumn(choice.columns));
   const auto columns = static_cast<uint32_t>(binned.num_features());
   for (uint32_t f = 0; f < columns; ++f) {
     COPPICE_RETURN_IF_ERROR(progress(f / static_cast<double>(columns)));
@@ -308,7 +307,7 @@ absl::StatusOr<Model> LogisticTrainer::TrainAs(const Resolved& resolved, const T
   }
   COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, fitting.Trees(schema));
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
-                   PlanOf(resolved), choice.InWords(resolved));
+                   PlanOf(config), choice.InWords(config));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
     sums[1] += kResidualUnit - above;
   }
   COPPICE_ASSIGN_OR_RETURN(
-      const Measured measured,
+      const Measurement measured,
       releaser.Measure(sums, {.l1 = kResidualUnit, .l2_squared = kResidualUnit * kResidualUnit},
                        share));
   const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);

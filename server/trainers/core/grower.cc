@@ -9,13 +9,13 @@ namespace coppice::trainers {
 namespace {
 
 // A node while the tree grows. Its rows are rows[begin] to rows[end].
-struct Growing {
+struct PartialNode {
   BinSplit split;
   size_t begin = 0, end = 0;
   uint32_t left = 0, right = 0;
 };
 
-struct Open {
+struct OpenNode {
   uint32_t node = 0;
   Cell cell;
 };
@@ -27,10 +27,10 @@ class Grower {
 
   absl::Status Grow(uint32_t depth) {
     nodes_.push_back({.split = {}, .begin = 0, .end = rows_.size()});
-    std::vector<Open> open = {{.node = 0, .cell = Cell(all_.bins())}};
+    std::vector<OpenNode> open = {{.node = 0, .cell = Cell(all_.bins())}};
     for (uint32_t level = 0; level < depth; ++level) {
-      std::vector<Open> next;
-      for (const Open& parent : open) {
+      std::vector<OpenNode> next;
+      for (const OpenNode& parent : open) {
         COPPICE_RETURN_IF_ERROR(Split(parent, level, next));
       }
       open = std::move(next);
@@ -42,7 +42,7 @@ class Grower {
   absl::StatusOr<GrownTree> Finish(const Schema& schema) && {
     std::vector<Node> nodes;
     std::vector<size_t> begin;
-    for (const Growing& node : nodes_) {
+    for (const PartialNode& node : nodes_) {
       nodes.push_back(node.split.kind == SplitKind::kLeaf ? Node{}
                                                           : node.split.ToNode(all_.bins()));
       nodes.back().left = node.left;
@@ -57,7 +57,7 @@ class Grower {
   }
 
  private:
-  absl::Status Split(const Open& parent, uint32_t level, std::vector<Open>& next) {
+  absl::Status Split(const OpenNode& parent, uint32_t level, std::vector<OpenNode>& next) {
     const size_t begin = nodes_[parent.node].begin, end = nodes_[parent.node].end;
     COPPICE_ASSIGN_OR_RETURN(
         const std::optional<BinSplit> split,
@@ -98,7 +98,7 @@ class Grower {
   std::vector<uint32_t> rows_;
   std::vector<uint32_t> scratch_;
   SplitChooser& chooser_;
-  std::vector<Growing> nodes_;
+  std::vector<PartialNode> nodes_;
 };
 
 // Chooses again what a tree has chosen, node by node, as GrowTree() asks: level by level.

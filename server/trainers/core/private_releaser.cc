@@ -70,10 +70,10 @@ absl::StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int6
   return ReleaseSums(sums, sensitivity, share.budget(), random_);
 }
 
-absl::StatusOr<Measured> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
-                                                  const Sensitivity& sensitivity,
-                                                  const BudgetShare& share) {
-  Measured measured;
+absl::StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
+                                                     const Sensitivity& sensitivity,
+                                                     const BudgetShare& share) {
+  Measurement measured;
   COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
   if (share.is_concentrated()) {
     COPPICE_ASSIGN_OR_RETURN(measured.sums,

@@ -64,7 +64,7 @@ struct Sensitivity {
 
 // Sums with noise, and how much: the scale of Laplace noise, or of Laplace noise with the same
 // deviation. A public number; 0 without privacy.
-struct Measured {
+struct Measurement {
   std::vector<int64_t> sums;
   double scale = 0;
 };
@@ -86,8 +86,8 @@ class PrivateReleaser {
   // Only for a share of epsilon, or none: `sensitivity` is in L1.
   absl::StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
                                             const BudgetShare& share);
-  absl::StatusOr<Measured> Measure(absl::Span<const int64_t> sums, const Sensitivity& sensitivity,
-                                   const BudgetShare& share);
+  absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
+                                      const Sensitivity& sensitivity, const BudgetShare& share);
   // A coin that costs nothing, because it does not depend on rows.
   absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
 

@@ -29,17 +29,17 @@ int64_t FloorDividePositive(int128 numerator, int128 denominator, double guess) 
   return quotient;
 }
 
-// `squares` / kGradientSteps^2 / `squared_norm` / (count + lambda) * kScoreUnit, with lambda as a
+// `squares` / kResidualSteps^2 / `squared_norm` / (count + lambda) * kScoreUnit, with lambda as a
 // fraction; `near` is `squares` as near as a double comes.
 int64_t GainOf(int64_t count, int128 squares, double near, uint32_t squared_norm, Lambda lambda) {
-  static_assert(kGradientSteps == kScoreUnit);
+  static_assert(kResidualSteps == kScoreUnit);
   const int128 rows = int128(count) * lambda.denominator + lambda.numerator;
   const double near_rows =
       static_cast<double>(count) * lambda.denominator + static_cast<double>(lambda.numerator);
   return FloorDividePositive(
-      squares * lambda.denominator, rows * (kGradientSteps * int64_t{squared_norm}),
+      squares * lambda.denominator, rows * (kResidualSteps * int64_t{squared_norm}),
       near * lambda.denominator /
-          (near_rows * static_cast<double>(kGradientSteps * int64_t{squared_norm})));
+          (near_rows * static_cast<double>(kResidualSteps * int64_t{squared_norm})));
 }
 
 int64_t Total(absl::Span<const int64_t> counts) {

@@ -23,18 +23,18 @@ namespace coppice::trainers {
 
 inline constexpr int64_t kScoreUnit = int64_t{1} << 20;
 
-// Second-order gain S^2 / (n + lambda) of gradients in [-g, g], in units of g^2 / kScoreUnit
-// (DPBoost, section 3; Lemma 1 there is false). `sum` is in steps of g / kGradientSteps.
-inline constexpr int64_t kGradientSteps = int64_t{1} << 20;
+// Second-order gain S^2 / (n + lambda) of residuals in [-g, g], in units of g^2 / kScoreUnit
+// (DPBoost's gradients, section 3; Lemma 1 there is false). `sum` is in steps of g / kResidualSteps.
+inline constexpr int64_t kResidualSteps = int64_t{1} << 20;
 struct Lambda {
   uint32_t numerator = 1;
   uint32_t denominator = 10;  // 1 to 2^15
 };
 int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda);
 inline constexpr uint64_t kGainRange = uint64_t{4} * kScoreUnit;
-// The same of vectors of gradients, one number an output: |S|^2 / (n + lambda). The bound g is then
+// The same of vectors of residuals, one number per output: |S|^2 / (n + lambda). The bound g is then
 // one of each record's Euclidean norm, whose square is at most `squared_norm` in squared steps of
-// kGradientSteps: the range stays kGainRange.
+// kResidualSteps: the range stays kGainRange.
 int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared_norm,
                  Lambda lambda);
 

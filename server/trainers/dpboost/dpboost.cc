@@ -20,8 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
+#include "server/trainers/core/trainer_frame.h"
 #include "server/trainers/dpboost/assignment.h"
 #include "server/trainers/dpboost/gradient_leaves.h"
 #include "server/trainers/dpboost/gradient_tree.h"
@@ -37,14 +37,14 @@ constexpr double kParallelRatio = 0.5;
 constexpr uint32_t kLambdaSteps = 1000;
 constexpr char kNoFiltering[] = "none";
 
-struct Resolved {
+struct Config {
   Scheme scheme = Scheme::kEnsembles;
   uint32_t trees = 1;
   uint32_t ensembles = 1;
   uint32_t cuts = 1;
   double rate = 1;
   bool clips = true;
-  BoostLoss loss = BoostLoss::kLogistic;
+  GradientLoss loss = GradientLoss::kLogistic;
   Filtering filtering = Filtering::kClamp;
   SelectionRule selection = SelectionRule::kPermuteAndFlip;
   GradientTreeOptions tree{};
@@ -92,7 +92,7 @@ std::vector<Parameter> Parameters() {
   return parameters;
 }
 
-absl::StatusOr<BoostLoss> LossOf(const CheckedSettings& settings, const Schema& schema) {
+absl::StatusOr<GradientLoss> LossOf(const CheckedSettings& settings, const Schema& schema) {
   const bool square =
       settings.Has("loss") ? settings.Choice("loss") == "square" : schema.target().has_value();
   if (schema.target() && !square) {
@@ -102,7 +102,7 @@ absl::StatusOr<BoostLoss> LossOf(const CheckedSettings& settings, const Schema& 
     return absl::InvalidArgumentError(
         "loss: square is for numbers and for two classes; take logistic for more");
   }
-  return square ? BoostLoss::kSquare : BoostLoss::kLogistic;
+  return square ? GradientLoss::kSquare : GradientLoss::kLogistic;
 }
 
 Filtering FilteringOf(const std::string& name) {
@@ -110,66 +110,65 @@ Filtering FilteringOf(const std::string& name) {
   return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
 }
 
-absl::StatusOr<Resolved> Read(const CheckedSettings& settings, const Schema& schema) {
+absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
   const std::string& scheme = settings.Choice("scheme");
-  Resolved resolved{.scheme = scheme == "seq"    ? Scheme::kSequential
-                              : scheme == "para" ? Scheme::kParallel
-                                                 : Scheme::kEnsembles,
-                    .trees = static_cast<uint32_t>(settings.Integer("trees")),
-                    .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
-                    .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
-                    .rate = settings.Real("learning_rate"),
-                    .filtering = FilteringOf(settings.Choice("filtering")),
-                    .selection = settings.Choice("selection") == "exponential"
-                                     ? SelectionRule::kExponential
-                                     : SelectionRule::kPermuteAndFlip};
-  if (resolved.ensembles > resolved.trees) {
+  Config config{.scheme = scheme == "seq"    ? Scheme::kSequential
+                          : scheme == "para" ? Scheme::kParallel
+                                             : Scheme::kEnsembles,
+                .trees = static_cast<uint32_t>(settings.Integer("trees")),
+                .ensembles = static_cast<uint32_t>(settings.Integer("ensembles")),
+                .cuts = static_cast<uint32_t>(settings.Integer("cuts")),
+                .rate = settings.Real("learning_rate"),
+                .filtering = FilteringOf(settings.Choice("filtering")),
+                .selection = settings.Choice("selection") == "exponential"
+                                 ? SelectionRule::kExponential
+                                 : SelectionRule::kPermuteAndFlip};
+  if (config.ensembles > config.trees) {
     return absl::InvalidArgumentError(
-        absl::StrCat("ensembles: at most as many as there are trees, ", resolved.trees));
+        absl::StrCat("ensembles: at most as many as there are trees, ", config.trees));
   }
-  if (resolved.ensembles > 1 && resolved.all_rows()) {
+  if (config.ensembles > 1 && config.all_rows()) {
     return absl::InvalidArgumentError("ensembles: with scheme=seq there are none; leave it out");
   }
-  resolved.clips = resolved.scheme == Scheme::kEnsembles &&
-                   resolved.filtering != Filtering::kNone &&
-                   settings.Choice("clipping") == "geometric";
-  COPPICE_ASSIGN_OR_RETURN(resolved.loss, LossOf(settings, schema));
+  config.clips = config.scheme == Scheme::kEnsembles && config.filtering != Filtering::kNone &&
+                 settings.Choice("clipping") == "geometric";
+  COPPICE_ASSIGN_OR_RETURN(config.loss, LossOf(settings, schema));
   const Lambda lambda{
       .numerator = static_cast<uint32_t>(std::lround(settings.Real("lambda") * kLambdaSteps)),
       .denominator = kLambdaSteps};
-  resolved.tree.depth = static_cast<uint32_t>(settings.Integer("depth"));
-  resolved.tree.lambda = resolved.leaf.lambda = lambda;
-  return resolved;
+  config.tree.depth = static_cast<uint32_t>(settings.Integer("depth"));
+  config.tree.lambda = config.leaf.lambda = lambda;
+  return config;
 }
 
 // How trees see rows, for what the other trainers share: all trees see all rows, or those of an
 // ensemble see different ones.
-EnsembleOptions ViewOf(const Resolved& resolved) {
-  return {.trees = resolved.all_rows() ? resolved.trees : resolved.TreesOf(0),
-          .groups = !resolved.all_rows(),
-          .cuts = resolved.cuts};
+EnsembleOptions ViewOf(const Config& config) {
+  return {.trees = config.all_rows() ? config.trees : config.TreesOf(0),
+          .groups = !config.all_rows(),
+          .cuts = config.cuts};
 }
 
-std::vector<Release> ReleasesOf(const Resolved& resolved) {
+std::vector<Release> ReleasesOf(const Config& config) {
   std::vector<Release> releases;
-  const uint32_t depth = resolved.tree.depth;
-  const EnsembleOptions view = ViewOf(resolved);
-  const uint64_t times = resolved.all_rows() ? resolved.trees : resolved.ensembles;
+  const uint32_t depth = config.tree.depth;
+  const EnsembleOptions view = ViewOf(config);
+  const uint64_t times = config.all_rows() ? config.trees : config.ensembles;
   std::string part;
   if (view.groups && view.trees > 1) {
     part = absl::StrCat("each of ", view.trees, " groups of the rows",
-                        resolved.ensembles > 1 ? ", drawn anew for each ensemble" : "");
+                        config.ensembles > 1 ? ", drawn anew for each ensemble" : "");
   }
   if (depth > 0) {
     releases.push_back({.what = "a split at every node of a level",
-                        .mechanism = std::string(SelectionName(resolved.selection)),
-                        .epsilon_nanos = resolved.tree.split.amount(),
+                        .mechanism = std::string(SelectionName(config.selection)),
+                        .epsilon_nanos = config.tree.split.amount(),
                         .times = depth * times,
                         .part = part});
   }
   releases.push_back({.what = "number of rows and sum of residuals in every leaf",
                       .mechanism = kDiscreteLaplace,
-                      .epsilon_nanos = resolved.leaf.share.amount(),
+                      .epsilon_nanos = config.leaf.share.amount(),
                       .times = times,
                       .part = part});
   return releases;
@@ -177,16 +176,16 @@ std::vector<Release> ReleasesOf(const Resolved& resolved) {
 
 class Boosting {
  public:
-  Boosting(const Schema& schema, const BinnedRows& rows, const Resolved& resolved,
+  Boosting(const Schema& schema, const BinnedRows& rows, const Config& config,
            PrivateReleaser& releaser, const TrainProgress& progress)
       : schema_(schema),
         rows_(rows),
-        resolved_(resolved),
+        resolved_(config),
         releaser_(releaser),
         progress_(progress),
         histograms_(rows),
-        gradients_(rows, resolved.loss, resolved.filtering),
-        tree_options_(resolved.tree) {
+        gradients_(rows, config.loss, config.filtering),
+        tree_options_(config.tree) {
     tree_options_.squared_norm = gradients_.squared_norm();
   }
 
@@ -272,7 +271,7 @@ class Boosting {
 
   const Schema& schema_;
   const BinnedRows& rows_;
-  const Resolved& resolved_;
+  const Config& resolved_;
   PrivateReleaser& releaser_;
   const TrainProgress& progress_;
   HistogramBuilder histograms_;
@@ -281,49 +280,48 @@ class Boosting {
   std::vector<TrainedTree> trees_;
 };
 
-class DpBoostTrainer final : public ResolvingTrainer<Resolved> {
+class DpBoostTrainer final : public TrainerFrame<Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(Resolved resolved, Read(settings, schema));
-    if (options.epsilon && resolved.filtering == Filtering::kNone) {
+    COPPICE_ASSIGN_OR_RETURN(Config config, Read(settings, schema));
+    if (options.epsilon && config.filtering == Filtering::kNone) {
       return absl::InvalidArgumentError(
           "filtering=none: noise is for gradients that are held to a bound; take clamp or drop");
     }
-    const uint32_t depth = resolved.tree.depth;
-    COPPICE_RETURN_IF_ERROR(CheckSize({.trees = resolved.trees}, depth));
+    const uint32_t depth = config.tree.depth;
+    COPPICE_RETURN_IF_ERROR(CheckSize({.trees = config.trees}, depth));
     COPPICE_ASSIGN_OR_RETURN(const BudgetShare of_tree,
                              EqualShare(BudgetShare::Of(options.epsilon),
-                                        resolved.all_rows() ? resolved.trees : resolved.ensembles));
-    resolved.leaf.share = of_tree;
+                                        config.all_rows() ? config.trees : config.ensembles));
+    config.leaf.share = of_tree;
     if (depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(of_tree, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(resolved.tree.split, EqualShare(shares.part, depth));
-      resolved.leaf.share = shares.rest;
+      COPPICE_ASSIGN_OR_RETURN(config.tree.split, EqualShare(shares.part, depth));
+      config.leaf.share = shares.rest;
     }
-    if (options.epsilon) resolved.releases = ReleasesOf(resolved);
-    return resolved;
+    if (options.epsilon) config.releases = ReleasesOf(config);
+    return config;
   }
 
-  std::vector<Release> PlanOf(const Resolved& resolved) const override { return resolved.releases; }
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
-    return WarnOfNoise(ViewOf(resolved), resolved.tree.depth, resolved.leaf.share);
+  std::vector<Release> PlanOf(const Config& config) const override { return config.releases; }
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
+    return WarnOfNoise(ViewOf(config), config.tree.depth, config.leaf.share);
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
-                             PublicBins(rows.schema(), resolved.cuts));
+    COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), config.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    PrivateReleaser releaser(resolved.selection, random);
-    Boosting boosting(rows.schema(), binned, resolved, releaser, progress);
+    PrivateReleaser releaser(config.selection, random);
+    Boosting boosting(rows.schema(), binned, config, releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,
-                     options, resolved.releases);
+                     options, config.releases);
   }
 
   AlgorithmInfo info_ = {.name = "dpboost",

@@ -7,7 +7,7 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr auto kUnit = static_cast<double>(kGradientSteps);
+constexpr auto kUnit = static_cast<double>(kResidualSteps);
 
 // Records, and their residuals' sums in units of g*.
 struct Leaf {
@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree) {
   std::vector<std::vector<int64_t>> leaves;
   for (size_t leaf = 0; leaf + 1 < tree.grown.begin.size(); ++leaf) {
     const size_t begin = tree.grown.begin[leaf], end = tree.grown.begin[leaf + 1];
-    const int64_t count = static_cast<int64_t>(end - begin) * kGradientSteps;
+    const int64_t count = static_cast<int64_t>(end - begin) * kResidualSteps;
     std::vector<int64_t> sums;
     for (const std::vector<int32_t>& residuals : tree.residuals) {
       int64_t sum = 0;

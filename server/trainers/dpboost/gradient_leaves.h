@@ -1,7 +1,7 @@
 // The leaf values of a tree of gradient boosting, released.
 //
 // Released   one output: n + S and n - S of the residuals' sum S and their number n, in steps (the
-//            half-sum encoding): a record moves them by U + r and U - r, |r| <= U = kGradientSteps,
+//            half-sum encoding): a record moves them by U + r and U - r, |r| <= U = kResidualSteps,
 //            so 2U in L1. Several: n and every output's S, with a record moving n by U steps and
 //            the sums by 2U in L1, so 3U (gradients.h has the bounds).
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
@@ -23,7 +23,7 @@ namespace coppice::trainers {
 
 // By how much one record moves what is released of the leaves, in L1.
 constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
-  return (outputs > 1 ? 3 : 2) * uint64_t{kGradientSteps};
+  return (outputs > 1 ? 3 : 2) * uint64_t{kResidualSteps};
 }
 
 // One row of numbers a leaf, before noise: what ReleaseGradientLeaves() adds it to.

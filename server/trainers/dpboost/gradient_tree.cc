@@ -16,10 +16,10 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
-class Growing {
+class TreeGrower {
  public:
-  Growing(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
-          const GradientTreeOptions& options, PrivateReleaser& releaser)
+  TreeGrower(const BinnedRows& all, HistogramBuilder& histograms, RowResiduals seen,
+             const GradientTreeOptions& options, PrivateReleaser& releaser)
       : all_(all),
         seen_(std::move(seen)),
         options_(options),
@@ -201,9 +201,9 @@ absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const Binned
                                               HistogramBuilder& histograms, RowResiduals seen,
                                               const GradientTreeOptions& options,
                                               PrivateReleaser& releaser) {
-  Growing growing(all, histograms, std::move(seen), options, releaser);
-  COPPICE_RETURN_IF_ERROR(growing.Grow());
-  return std::move(growing).Finish(schema);
+  TreeGrower grower(all, histograms, std::move(seen), options, releaser);
+  COPPICE_RETURN_IF_ERROR(grower.Grow());
+  return std::move(grower).Finish(schema);
 }
 
 }  // namespace coppice::trainers

@@ -14,18 +14,18 @@ constexpr double kAnyDifference = 8;
 
 // To the nearest step, of a residual in units of g*.
 int32_t OnGrid(double residual) {
-  const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kGradientSteps);
+  const double steps = std::clamp(residual, -1.0, 1.0) * static_cast<double>(kResidualSteps);
   return static_cast<int32_t>(steps + std::copysign(0.5, steps));
 }
 
 }  // namespace
 
-Gradients::Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering)
+Gradients::Gradients(const BinnedRows& rows, GradientLoss loss, Filtering filtering)
     : rows_(rows), loss_(loss), filtering_(filtering) {
   const uint32_t classes = rows.num_classes();
-  const size_t outputs = loss == BoostLoss::kLogistic && classes > 2 ? classes : 1;
+  const size_t outputs = loss == GradientLoss::kLogistic && classes > 2 ? classes : 1;
   scores_.assign(outputs, std::vector<double>(rows.num_rows(), 0.0));
-  if (loss == BoostLoss::kSquare) {
+  if (loss == GradientLoss::kSquare) {
     bound_ = step_ = filtering == Filtering::kNone ? kAnyDifference : 1;
     return;
   }
@@ -64,8 +64,8 @@ bool Gradients::FillOne(uint32_t row, int32_t& residual) const {
     const uint32_t label = rows_.labels()[row];
     if (label == kUnlabelled) return false;
     const auto is_second = static_cast<double>(label == 1);
-    wants = loss_ == BoostLoss::kSquare ? 2 * is_second - 1 - score
-                                        : is_second - 1 / (1 + std::exp(-score));
+    wants = loss_ == GradientLoss::kSquare ? 2 * is_second - 1 - score
+                                           : is_second - 1 / (1 + std::exp(-score));
   }
   if (filtering_ == Filtering::kDrop && std::abs(wants) > bound_) return false;
   residual = OnGrid(wants / bound_);
@@ -89,13 +89,13 @@ bool Gradients::FillClasses(uint32_t row, absl::Span<int32_t> residuals) const {
   constexpr double kRounding = 1e-9;  // at the start all residuals are g* itself
   if (filtering_ == Filtering::kDrop && others > bound_ + kRounding) return false;
   const double scale = 1 / std::max(others, bound_);
-  int64_t left = kGradientSteps;
+  int64_t left = kResidualSteps;
   int64_t own = 0;
   for (size_t k = 0; k < classes; ++k) {
     if (k == label) continue;
     const double share = std::exp(scores_[k][row] - most) / total * scale;
     const auto steps = std::min(
-        static_cast<int64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(kGradientSteps)),
+        static_cast<int64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(kResidualSteps)),
         left);
     residuals[k] = static_cast<int32_t>(-steps);
     left -= steps;

@@ -1,13 +1,13 @@
 // What each record asks of the next tree of a boosted model, and the scores that trees add up to.
 //
 // Residuals  minus the loss' gradient at the record's score, in units of g*, the largest at the
-//            start, on a grid of kGradientSteps: a function of the record and of released values
+//            start, on a grid of kResidualSteps: a function of the record and of released values
 //            alone. One output, or one a class if there are more than two.
 //            square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
 //            logistic   1{y = k} - p_k of the classes' probabilities p
-// Bound      |residual| <= kGradientSteps with one output. With several, those of the classes that
+// Bound      |residual| <= kResidualSteps with one output. With several, those of the classes that
 //            the record is not of are not above 0, and the one that it is of is minus their sum, at
-//            most kGradientSteps: the L1 norm is at most twice that, the squared Euclidean norm
+//            most kResidualSteps: the L1 norm is at most twice that, the squared Euclidean norm
 //            twice its square.
 // Filtering  a record whose residual exceeds g* is left out of the tree, or counts with g*. Either
 //            looks at the record alone, after it was assigned to the tree. Where nothing is private
@@ -30,14 +30,14 @@
 
 namespace coppice::trainers {
 
-enum class BoostLoss : uint8_t { kSquare, kLogistic };
+enum class GradientLoss : uint8_t { kSquare, kLogistic };
 enum class Filtering : uint8_t { kDrop, kClamp, kNone };
 
 class Gradients {
  public:
   // All scores are 0. kSquare is for two classes and for numbers, kLogistic for classes. `rows`
   // must outlive the object.
-  Gradients(const BinnedRows& rows, BoostLoss loss, Filtering filtering);
+  Gradients(const BinnedRows& rows, GradientLoss loss, Filtering filtering);
 
   uint32_t outputs() const { return static_cast<uint32_t>(scores_.size()); }
   // Of a record's residuals, in squared steps.
@@ -58,7 +58,7 @@ class Gradients {
   bool FillClasses(uint32_t row, absl::Span<int32_t> residuals) const;
 
   const BinnedRows& rows_;
-  BoostLoss loss_;
+  GradientLoss loss_;
   Filtering filtering_;
   double bound_ = 1;                         // g*
   double step_ = 1;                          // by which a mean residual of g* moves a score

@@ -1,7 +1,7 @@
 // How many rows of a node are in each bin of each column, and the sums of their residuals: all that
 // the scores of a node's splits depend on.
 //
-// Residuals  whole numbers of at most kGradientSteps (split_scores.h) in size, one or more an
+// Residuals  whole numbers of at most kResidualSteps (split_scores.h) in size, one or more an
 //            output. Sums are exact, in 64 bits, so that the order of rows does not matter.
 // Subtract   the histogram of a child is its parent's less its sibling's, because residuals do not
 //            change while a tree grows. Which child is counted row by row affects time alone.

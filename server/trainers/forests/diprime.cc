@@ -20,25 +20,25 @@
 namespace coppice::trainers {
 namespace {
 
-struct Resolved : ResolvedForest {
+struct Config : ForestConfig {
   BestMedianChooser::Options split;
 };
 
-class DiPriMeTrainer final : public ForestTrainer<Resolved> {
+class DiPriMeTrainer final : public ForestTrainer<Config> {
  public:
   explicit DiPriMeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     // A node has no more medians than there are features.
     const auto features = static_cast<uint32_t>(std::min<uint64_t>(
         static_cast<uint64_t>(settings.Integer("features")), schema.num_features()));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
-    Resolved resolved{
+    Config config{
         forest,
         {.features = features, .score = score, .median = forest.leaves, .choice = forest.leaves}};
     Releases releases(forest.ensemble);
@@ -46,28 +46,28 @@ class DiPriMeTrainer final : public ForestTrainer<Resolved> {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                                Divide(forest.leaves, settings.Real("structure")));
       COPPICE_ASSIGN_OR_RETURN(const BudgetShare level, EqualShare(shares.part, forest.depth));
-      COPPICE_RETURN_IF_ERROR(DivideLevel(level, settings.Real("medians"), resolved.split));
-      resolved.leaves = shares.rest;
+      COPPICE_RETURN_IF_ERROR(DivideLevel(level, settings.Real("medians"), config.split));
+      config.leaves = shares.rest;
       releases.Add("medians of candidate features, at every node of a level",
-                   SelectionName(forest.ensemble.selection), resolved.split.median,
+                   SelectionName(forest.ensemble.selection), config.split.median,
                    uint64_t{forest.depth} * features);
       if (features > 1) {
         releases.Add("the feature to split, at every node of a level",
-                     SelectionName(forest.ensemble.selection), resolved.split.choice, forest.depth);
+                     SelectionName(forest.ensemble.selection), config.split.choice, forest.depth);
       }
     }
-    releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
-    resolved.releases = std::move(releases).Take();
-    return resolved;
+    releases.Add(kLeafSums, kDiscreteLaplace, config.leaves);
+    config.releases = std::move(releases).Take();
+    return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& releaser) {
-      return BestMedianChooser(resolved.split, releaser);
+      return BestMedianChooser(config.split, releaser);
     };
-    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
   }
 
   // K medians, and one choice among them if there is one to make.

@@ -4,14 +4,14 @@
 
 namespace coppice::trainers {
 
-absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const CheckedSettings& settings,
+absl::StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
                                              const TrainOptions& options) {
   const EnsembleOptions ensemble = ReadEnsemble(settings);
   const uint32_t depth = DepthOf(settings, schema);
   COPPICE_RETURN_IF_ERROR(CheckSize(ensemble, depth));
   COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree,
                            ShareOfTree(ensemble, BudgetShare::Of(options.epsilon)));
-  return ResolvedForest{.ensemble = ensemble, .depth = depth, .leaves = tree, .releases = {}};
+  return ForestConfig{.ensemble = ensemble, .depth = depth, .leaves = tree, .releases = {}};
 }
 
 }  // namespace coppice::trainers

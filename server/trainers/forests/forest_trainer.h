@@ -11,36 +11,36 @@
 #include <vector>
 
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
+#include "server/trainers/core/trainer_frame.h"
 
 namespace coppice::trainers {
 
-struct ResolvedForest {
+struct ForestConfig {
   EnsembleOptions ensemble;
   uint32_t depth;
   BudgetShare leaves;
   std::vector<Release> releases;
 };
 
-// Before its splits are resolved: the leaves have all that a tree may spend, and nothing is
+// Before splits are configured: the leaves have all that a tree may spend, and nothing is
 // released.
-absl::StatusOr<ResolvedForest> ResolveForest(const Schema& schema, const CheckedSettings& settings,
+absl::StatusOr<ForestConfig> ConfigureForest(const Schema& schema, const CheckedSettings& settings,
                                              const TrainOptions& options);
 
-// `Resolved` is a ResolvedForest, with what the algorithm needs besides.
-template <typename Resolved>
-class ForestTrainer : public ResolvingTrainer<Resolved> {
+// `Config` is a ForestConfig, with what the algorithm needs besides.
+template <typename Config>
+class ForestTrainer : public TrainerFrame<Config> {
  private:
-  std::vector<Release> PlanOf(const Resolved& resolved) const final { return resolved.releases; }
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const final {
-    return WarnOfNoise(resolved.ensemble, resolved.depth, resolved.leaves);
+  std::vector<Release> PlanOf(const Config& config) const final { return config.releases; }
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const final {
+    return WarnOfNoise(config.ensemble, config.depth, config.leaves);
   }
 };
 
 // `make_chooser` makes the one who chooses the splits of a tree, from a PrivateReleaser.
 template <typename MakeChooser>
-absl::StatusOr<Model> TrainForest(const ResolvedForest& forest, const MakeChooser& make_chooser,
+absl::StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
                                   const Table& rows, const AlgorithmInfo& info,
                                   const TrainOptions& options, PrivateRandom& random,
                                   const TrainProgress& progress) {

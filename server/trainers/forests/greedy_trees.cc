@@ -19,46 +19,46 @@
 namespace coppice::trainers {
 namespace {
 
-struct Resolved : ResolvedForest {
+struct Config : ForestConfig {
   GreedyChooser::Options split;
 };
 
-class GreedyTrainer final : public ForestTrainer<Resolved> {
+class GreedyTrainer final : public ForestTrainer<Config> {
  public:
   explicit GreedyTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
+    COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
     COPPICE_ASSIGN_OR_RETURN(const SplitScore score, ScoreOf(settings, schema));
-    Resolved resolved{forest,
-                      {.features = static_cast<size_t>(settings.Integer("features")),
-                       .score = score,
-                       .share = forest.leaves}};
+    Config config{forest,
+                  {.features = static_cast<size_t>(settings.Integer("features")),
+                   .score = score,
+                   .share = forest.leaves}};
     Releases releases(forest.ensemble);
     if (forest.depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                                Divide(forest.leaves, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(resolved.split.share, EqualShare(shares.part, forest.depth));
-      resolved.leaves = shares.rest;
+      COPPICE_ASSIGN_OR_RETURN(config.split.share, EqualShare(shares.part, forest.depth));
+      config.leaves = shares.rest;
       releases.Add("a split at every node of a level", SelectionName(forest.ensemble.selection),
-                   resolved.split.share, forest.depth);
+                   config.split.share, forest.depth);
     }
-    releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
-    resolved.releases = std::move(releases).Take();
-    return resolved;
+    releases.Add(kLeafSums, kDiscreteLaplace, config.leaves);
+    config.releases = std::move(releases).Take();
+    return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& releaser) {
-      return GreedyChooser(resolved.split, releaser);
+      return GreedyChooser(config.split, releaser);
     };
-    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
   }
 
   AlgorithmInfo info_;

@@ -26,13 +26,13 @@
 namespace coppice::trainers {
 namespace {
 
-struct Resolved : ResolvedForest {
+struct Config : ForestConfig {
   std::optional<size_t> min_leaf{};  // unset: chosen from what is public
   double labelled = 0;
   uint32_t second_trees = 0;  // of PTE's second ensemble; 0 for SSPE
 };
 
-class PublicMedianTrainer final : public ForestTrainer<Resolved> {
+class PublicMedianTrainer final : public ForestTrainer<Config> {
  public:
   explicit PublicMedianTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
@@ -41,27 +41,26 @@ class PublicMedianTrainer final : public ForestTrainer<Resolved> {
  private:
   // Leaves of so many rows that a tree's share of their labels is three deviations of the noise
   // that the lead of one class has. How many rows have labels is public here.
-  static size_t MinLeaf(const Resolved& resolved, const Sides& sides) {
+  static size_t MinLeaf(const Config& config, const Sides& sides) {
     constexpr size_t kLeast = 10;  // the paper's
-    if (resolved.min_leaf) return *resolved.min_leaf;
+    if (config.min_leaf) return *config.min_leaf;
     const auto labelled = static_cast<double>(sides.labelled.size());
-    if (!resolved.leaves.is_private() || labelled == 0) return kLeast;
+    if (!config.leaves.is_private() || labelled == 0) return kLeast;
     const double rows = labelled + static_cast<double>(sides.unlabelled.size());
-    const double lead = 3 * 2 * std::sqrt(2.0) / resolved.leaves.budget().epsilon();
-    const double share = labelled / rows / resolved.ensemble.trees;
+    const double lead = 3 * 2 * std::sqrt(2.0) / config.leaves.budget().epsilon();
+    const double share = labelled / rows / config.ensemble.trees;
     return std::max(kLeast, static_cast<size_t>(std::min(lead / share, rows)));
   }
 
   // Grown on the features of all rows, filled from the labels of `group`.
   absl::StatusOr<TrainedTree> GrowAndFill(const Schema& schema, const BinnedRows& binned,
-                                          const std::vector<uint32_t>& group,
-                                          const Resolved& resolved, size_t min_leaf,
-                                          const BudgetShare& share,
+                                          const std::vector<uint32_t>& group, const Config& config,
+                                          size_t min_leaf, const BudgetShare& share,
                                           PrivateReleaser& releaser) const {
     PublicMedianChooser chooser(min_leaf, releaser);
     COPPICE_ASSIGN_OR_RETURN(
         const GrownTree grown,
-        GrowTree(schema, binned, AllRows(binned.num_rows()), resolved.depth, chooser));
+        GrowTree(schema, binned, AllRows(binned.num_rows()), config.depth, chooser));
     COPPICE_ASSIGN_OR_RETURN(const GrownTree filled, FillTree(schema, grown.tree, binned, group));
     return TrainLeaves(binned, filled, info_.neighbours, share, releaser);
   }
@@ -89,53 +88,53 @@ class PublicMedianTrainer final : public ForestTrainer<Resolved> {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(ResolvedForest forest, ResolveForest(schema, settings, options));
+    COPPICE_ASSIGN_OR_RETURN(ForestConfig forest, ConfigureForest(schema, settings, options));
     Releases releases(forest.ensemble, "labelled rows");
     releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
     forest.releases = std::move(releases).Take();
-    Resolved resolved{std::move(forest)};
-    resolved.labelled = settings.Real("labelled");
+    Config config{std::move(forest)};
+    config.labelled = settings.Real("labelled");
     if (settings.Has("min_leaf")) {
-      resolved.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
+      config.min_leaf = static_cast<size_t>(settings.Integer("min_leaf"));
     }
     if (settings.HasParameter("second_trees")) {
-      resolved.second_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
+      config.second_trees = static_cast<uint32_t>(settings.Integer("second_trees"));
     }
-    return resolved;
+    return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
-                             PublicBins(rows.schema(), resolved.ensemble.cuts));
+                             PublicBins(rows.schema(), config.ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    PrivateReleaser releaser(resolved.ensemble.selection, random);
-    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
+    PrivateReleaser releaser(config.ensemble.selection, random);
+    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, config.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto groups,
-                             DrawGroups(sides.labelled, resolved.ensemble, releaser));
-    const size_t min_leaf = MinLeaf(resolved, sides);
-    const double all = resolved.ensemble.trees + resolved.second_trees;
+                             DrawGroups(sides.labelled, config.ensemble, releaser));
+    const size_t min_leaf = MinLeaf(config, sides);
+    const double all = config.ensemble.trees + config.second_trees;
     std::vector<TrainedTree> trees;
     for (const std::vector<uint32_t>& group : groups) {
       COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
       COPPICE_ASSIGN_OR_RETURN(
           trees.emplace_back(),
-          GrowAndFill(rows.schema(), binned, group, resolved, min_leaf, resolved.leaves, releaser));
+          GrowAndFill(rows.schema(), binned, group, config, min_leaf, config.leaves, releaser));
     }
-    if (resolved.second_trees > 0) {
+    if (config.second_trees > 0) {
       COPPICE_RETURN_IF_ERROR(Relabel(rows, sides, trees, binned));
-      for (uint32_t t = 0; t < resolved.second_trees; ++t) {
+      for (uint32_t t = 0; t < config.second_trees; ++t) {
         COPPICE_RETURN_IF_ERROR(progress(static_cast<double>(trees.size()) / all));
         COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(),
-                                 GrowAndFill(rows.schema(), binned, sides.unlabelled, resolved,
+                                 GrowAndFill(rows.schema(), binned, sides.unlabelled, config,
                                              min_leaf, BudgetShare::WithoutPrivacy(), releaser));
       }
     }
-    return MakeModel(rows.schema(), std::move(trees), resolved.ensemble.average, info_, options,
-                     resolved.releases);
+    return MakeModel(rows.schema(), std::move(trees), config.ensemble.average, info_, options,
+                     config.releases);
   }
 
   AlgorithmInfo info_;

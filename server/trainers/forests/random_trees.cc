@@ -16,27 +16,27 @@
 namespace coppice::trainers {
 namespace {
 
-class RandomTreeTrainer final : public ForestTrainer<ResolvedForest> {
+class RandomTreeTrainer final : public ForestTrainer<ForestConfig> {
  public:
   explicit RandomTreeTrainer(AlgorithmInfo info) : info_(std::move(info)) {}
 
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<ResolvedForest> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<ForestConfig> Configure(const Schema& schema, const CheckedSettings& settings,
                                          const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(ResolvedForest forest, ResolveForest(schema, settings, options));
+    COPPICE_ASSIGN_OR_RETURN(ForestConfig forest, ConfigureForest(schema, settings, options));
     Releases releases(forest.ensemble);
     releases.Add(kLeafSums, kDiscreteLaplace, forest.leaves);
     forest.releases = std::move(releases).Take();
     return forest;
   }
 
-  absl::StatusOr<Model> TrainAs(const ResolvedForest& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const ForestConfig& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& releaser) { return RandomChooser(releaser); };
-    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
   }
 
   AlgorithmInfo info_;

@@ -18,39 +18,39 @@
 namespace coppice::trainers {
 namespace {
 
-struct Resolved : ResolvedForest {
+struct Config : ForestConfig {
   std::vector<BudgetShare> levels;
 };
 
-class SpeTrainer final : public ForestTrainer<Resolved> {
+class SpeTrainer final : public ForestTrainer<Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
-    Resolved resolved{forest, /*levels=*/{}};
+    COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
+    Config config{forest, /*levels=*/{}};
     Releases releases(forest.ensemble);
     if (forest.depth > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
                                Divide(forest.leaves, settings.Real("structure")));
-      COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(shares.part, forest.depth));
-      resolved.leaves = shares.rest;
+      COPPICE_ASSIGN_OR_RETURN(config.levels, GeometricShares(shares.part, forest.depth));
+      config.leaves = shares.rest;
     }
-    AddMedians(resolved.levels, forest.ensemble.selection, releases);
-    releases.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
-    resolved.releases = std::move(releases).Take();
-    return resolved;
+    AddMedians(config.levels, forest.ensemble.selection, releases);
+    releases.Add(kLeafSums, kDiscreteLaplace, config.leaves);
+    config.releases = std::move(releases).Take();
+    return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
     const auto make_chooser = [&](PrivateReleaser& releaser) {
-      return MedianChooser(resolved.levels, releaser);
+      return MedianChooser(config.levels, releaser);
     };
-    return TrainForest(resolved, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
   }
 
   AlgorithmInfo info_ = {

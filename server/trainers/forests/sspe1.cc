@@ -20,56 +20,56 @@
 namespace coppice::trainers {
 namespace {
 
-struct Resolved : ResolvedForest {
+struct Config : ForestConfig {
   double labelled;
   std::vector<BudgetShare> levels;
 };
 
-class Sspe1Trainer final : public ForestTrainer<Resolved> {
+class Sspe1Trainer final : public ForestTrainer<Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const ResolvedForest forest, ResolveForest(schema, settings, options));
-    Resolved resolved{forest, settings.Real("labelled"), /*levels=*/{}};
-    COPPICE_ASSIGN_OR_RETURN(resolved.levels, GeometricShares(forest.leaves, forest.depth));
+    COPPICE_ASSIGN_OR_RETURN(const ForestConfig forest, ConfigureForest(schema, settings, options));
+    Config config{forest, settings.Real("labelled"), /*levels=*/{}};
+    COPPICE_ASSIGN_OR_RETURN(config.levels, GeometricShares(forest.leaves, forest.depth));
     Releases growing(forest.ensemble, "rows that grow trees");
     Releases filling(forest.ensemble, "rows that fill leaves");
-    AddMedians(resolved.levels, forest.ensemble.selection, growing);
-    filling.Add(kLeafSums, kDiscreteLaplace, resolved.leaves);
-    resolved.releases = std::move(growing).Take();
+    AddMedians(config.levels, forest.ensemble.selection, growing);
+    filling.Add(kLeafSums, kDiscreteLaplace, config.leaves);
+    config.releases = std::move(growing).Take();
     for (Release& release : std::move(filling).Take()) {
-      resolved.releases.push_back(std::move(release));
+      config.releases.push_back(std::move(release));
     }
-    return resolved;
+    return config;
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override {
-    const EnsembleOptions& ensemble = resolved.ensemble;
+    const EnsembleOptions& ensemble = config.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
     PrivateReleaser releaser(ensemble.selection, random);
-    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, resolved.labelled, releaser));
+    COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, config.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto growing, DrawGroups(sides.unlabelled, ensemble, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto filling, DrawGroups(sides.labelled, ensemble, releaser));
     std::vector<TrainedTree> trees;
     for (uint32_t t = 0; t < ensemble.trees; ++t) {
       COPPICE_RETURN_IF_ERROR(progress(t / static_cast<double>(ensemble.trees)));
-      MedianChooser chooser(resolved.levels, releaser);
-      COPPICE_ASSIGN_OR_RETURN(const GrownTree grown, GrowTree(rows.schema(), binned, growing[t],
-                                                               resolved.depth, chooser));
+      MedianChooser chooser(config.levels, releaser);
+      COPPICE_ASSIGN_OR_RETURN(const GrownTree grown,
+                               GrowTree(rows.schema(), binned, growing[t], config.depth, chooser));
       COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
                                FillTree(rows.schema(), grown.tree, binned, filling[t]));
       COPPICE_ASSIGN_OR_RETURN(trees.emplace_back(), TrainLeaves(binned, filled, info_.neighbours,
-                                                                 resolved.leaves, releaser));
+                                                                 config.leaves, releaser));
     }
     return MakeModel(rows.schema(), std::move(trees), ensemble.average, info_, options,
-                     resolved.releases);
+                     config.releases);
   }
 
   AlgorithmInfo info_ = {

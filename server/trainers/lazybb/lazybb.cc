@@ -25,8 +25,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
-#include "server/trainers/core/resolving_trainer.h"
 #include "server/trainers/core/shares.h"
+#include "server/trainers/core/trainer_frame.h"
 #include "server/trainers/lazybb/composition.h"
 #include "server/trainers/lazybb/smooth_measure.h"
 #include "server/trainers/lazybb/weak_learners.h"
@@ -46,7 +46,7 @@ constexpr char kOneRule[] = "one_rule";
 constexpr char kTopDown[] = "top_down";
 constexpr char kBins[] = "bins";
 
-struct Resolved {
+struct Config {
   std::optional<uint32_t> rounds;   // if they were set
   std::optional<uint32_t> density;  // kappa, in thousandths, likewise
   uint32_t problems = 1;            // a class against the rest; one of two classes
@@ -68,37 +68,36 @@ struct Size {
 
 // Rounds are worth it while what rows say in one still grows with them: `information` is how much
 // of that there is beside the noise. With a delta it is the noise of rho, where that is less.
-double RoundsFor(double rows, double information, const Resolved& resolved) {
-  const double pure = std::sqrt(information) / resolved.information;
-  if (resolved.delta_atto == 0 || !resolved.votes.is_private()) return pure;
-  const absl::StatusOr<Rho> rho = Rho::Implying(resolved.votes.budget(), resolved.delta_atto);
+double RoundsFor(double rows, double information, const Config& config) {
+  const double pure = std::sqrt(information) / config.information;
+  if (config.delta_atto == 0 || !config.votes.is_private()) return pure;
+  const absl::StatusOr<Rho> rho = Rho::Implying(config.votes.budget(), config.delta_atto);
   if (!rho.ok()) return pure;
   const double of_one = rho->ForSelection().epsilon() / kWorthOfPermuteAndFlip *
-                        std::sqrt(resolved.selections / static_cast<double>(resolved.problems));
+                        std::sqrt(config.selections / static_cast<double>(config.problems));
   const double concentrated =
-      std::pow(rows * of_one / (resolved.information * resolved.information), 2.0 / 3);
+      std::pow(rows * of_one / (config.information * config.information), 2.0 / 3);
   return std::max(pure, concentrated);
 }
 
 // What was set, or follows from the number of rows as released. An odd number of rounds: no ties.
-Size SizeFor(double rows, const Resolved& resolved) {
-  const BudgetShare& votes = resolved.votes;
+Size SizeFor(double rows, const Config& config) {
+  const BudgetShare& votes = config.votes;
   rows = std::max(rows, 0.0);
   // Without privacy as with an epsilon that noise can no longer be seen at.
   const double epsilon = votes.is_private() ? votes.budget().epsilon() : 1000;
-  const double information = rows * epsilon / resolved.problems;
-  const double rounds = std::min<double>(RoundsFor(rows, information, resolved), kMaxRounds);
+  const double information = rows * epsilon / config.problems;
+  const double rounds = std::min<double>(RoundsFor(rows, information, config), kMaxRounds);
   const double odd = 2 * std::round((rounds - 1) / 2) + 1;
-  return {
-      .rounds = resolved.rounds.value_or(
-          static_cast<uint32_t>(std::clamp<double>(odd, kMinRounds, kMaxRounds))),
-      .density = resolved.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
+  return {.rounds = config.rounds.value_or(
+              static_cast<uint32_t>(std::clamp<double>(odd, kMinRounds, kMaxRounds))),
+          .density = config.density.value_or(information < kLittle ? kDensityForLittle : kDensity)};
 }
 
 // How far a row can move the measure of each round of every class: what noise has to be for.
-std::vector<uint64_t> MassChanges(const Resolved& resolved, const SmoothMeasure& measure) {
+std::vector<uint64_t> MassChanges(const Config& config, const SmoothMeasure& measure) {
   std::vector<uint64_t> changes;
-  for (uint32_t p = 0; p < resolved.problems; ++p) {
+  for (uint32_t p = 0; p < config.problems; ++p) {
     for (uint32_t t = 0; t < measure.rounds(); ++t) changes.push_back(measure.MassChange(t));
   }
   return changes;
@@ -106,23 +105,23 @@ std::vector<uint64_t> MassChanges(const Resolved& resolved, const SmoothMeasure&
 
 // What each of the rounds may spend, the same for every class: the less a row can move a round's
 // measure, the less it needs, so that noise is the same in all.
-absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Resolved& resolved,
+absl::StatusOr<std::vector<BudgetShare>> SharesOfRounds(const Config& config,
                                                         const SmoothMeasure& measure) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares,
-                           SelectionShares(resolved.votes, resolved.delta_atto,
-                                           MassChanges(resolved, measure), resolved.selections));
+                           SelectionShares(config.votes, config.delta_atto,
+                                           MassChanges(config, measure), config.selections));
   shares.erase(shares.begin() + measure.rounds(), shares.end());
   return shares;
 }
 
 // Whether rounds can pay, however shares are made of epsilon and delta.
-absl::Status CheckShares(const Resolved& resolved, const SmoothMeasure& measure) {
-  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares, SharesOfRounds(resolved, measure));
+absl::Status CheckShares(const Config& config, const SmoothMeasure& measure) {
+  COPPICE_ASSIGN_OR_RETURN(std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> pure,
-                           ProportionalShares(resolved.votes, MassChanges(resolved, measure)));
+                           ProportionalShares(config.votes, MassChanges(config, measure)));
   shares.insert(shares.end(), pure.begin(), pure.end());
   for (const BudgetShare& share : shares)
-    COPPICE_RETURN_IF_ERROR(resolved.learner->CheckShare(share));
+    COPPICE_RETURN_IF_ERROR(config.learner->CheckShare(share));
   return absl::OkStatus();
 }
 
@@ -189,25 +188,25 @@ TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes) {
   return trained;
 }
 
-class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
+class LazyBbTrainer final : public TrainerFrame<Config> {
  public:
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  absl::StatusOr<Resolved> Resolve(const Schema& schema, const CheckedSettings& settings,
+  absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
                                    const TrainOptions& options) const override;
-  std::vector<Release> PlanOf(const Resolved& resolved) const override {
-    return ReleasesOf(resolved, resolved.rounds);
+  std::vector<Release> PlanOf(const Config& config) const override {
+    return ReleasesOf(config, config.rounds);
   }
   // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
   // has to be more than the noise.
-  absl::StatusOr<std::vector<std::string>> WarningsOf(const Resolved& resolved) const override {
+  absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
     constexpr double kEdge = 0.3, kFew = 300;
-    if (!resolved.votes.is_private()) return std::vector<std::string>();
-    const uint32_t density = resolved.density.value_or(kDensity);
-    const SmoothMeasure measure(resolved.rate, density, resolved.rounds.value_or(kMinRounds));
+    if (!config.votes.is_private()) return std::vector<std::string>();
+    const uint32_t density = config.density.value_or(kDensity);
+    const SmoothMeasure measure(config.rate, density, config.rounds.value_or(kMinRounds));
     COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares,
-                             SharesOfRounds(resolved, measure));
+                             SharesOfRounds(config, measure));
     const double noise =
         static_cast<double>(measure.MassChange(0)) / kMassUnit / EpsilonOf(shares[0]);
     const double rows = noise / (kEdge * density / kDensityUnit);
@@ -218,21 +217,21 @@ class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
         "giving the most frequent answer. More epsilon, or fewer rounds, help")};
   }
 
-  absl::StatusOr<Model> TrainAs(const Resolved& resolved, const Table& rows,
+  absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
                                 const TrainOptions& options, PrivateRandom& random,
                                 const TrainProgress& progress) const override;
 
   // `rounds` is unset in a plan that does not know them. They cost the same, however many.
-  static std::vector<Release> ReleasesOf(const Resolved& resolved, std::optional<uint32_t> rounds) {
+  static std::vector<Release> ReleasesOf(const Config& config, std::optional<uint32_t> rounds) {
     Releases releases(EnsembleOptions{.trees = 1, .groups = false});
-    releases.Add("the number of rows", kDiscreteLaplace, resolved.count);
+    releases.Add("the number of rows", kDiscreteLaplace, config.count);
     const std::string classes =
-        resolved.problems == 1 ? "" : absl::StrCat(" for each of ", resolved.problems, " classes");
-    releases.Add(rounds ? absl::StrCat(*rounds, " rounds", classes, ", each ", resolved.rule)
-                        : absl::StrCat("the rounds", classes, ", at most, each ", resolved.rule,
+        config.problems == 1 ? "" : absl::StrCat(" for each of ", config.problems, " classes");
+    releases.Add(rounds ? absl::StrCat(*rounds, " rounds", classes, ", each ", config.rule)
+                        : absl::StrCat("the rounds", classes, ", at most, each ", config.rule,
                                        ": how many follows from the noisy number"),
-                 resolved.delta_atto == 0 ? "permute_and_flip" : "permute_and_flip or exponential",
-                 resolved.votes, /*times=*/1, resolved.delta_atto);
+                 config.delta_atto == 0 ? "permute_and_flip" : "permute_and_flip or exponential",
+                 config.votes, /*times=*/1, config.delta_atto);
     return std::move(releases).Take();
   }
 
@@ -266,49 +265,49 @@ class LazyBbTrainer final : public ResolvingTrainer<Resolved> {
                         "goes to the votes of its leaves")}};
 };
 
-absl::StatusOr<Resolved> LazyBbTrainer::Resolve(const Schema& schema,
+absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
                                                 const CheckedSettings& settings,
                                                 const TrainOptions& options) const {
-  Resolved resolved;
-  resolved.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
-  resolved.rate = settings.Real("lambda");
+  Config config;
+  config.problems = schema.num_classes() == 2 ? 1 : schema.num_classes();
+  config.rate = settings.Real("lambda");
   if (settings.Has("kappa")) {
-    resolved.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
+    config.density = static_cast<uint32_t>(std::lround(settings.Real("kappa") * kDensityUnit));
   }
-  resolved.votes = BudgetShare::Of(options.epsilon);
-  resolved.delta_atto = options.delta_atto;
+  config.votes = BudgetShare::Of(options.epsilon);
+  config.delta_atto = options.delta_atto;
   if (settings.Has("rounds")) {
-    resolved.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
+    config.rounds = static_cast<uint32_t>(settings.Integer("rounds"));
   } else {
-    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(resolved.votes, kCountShare));
-    resolved.count = shares.part;
-    resolved.votes = shares.rest;
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares shares, Divide(config.votes, kCountShare));
+    config.count = shares.part;
+    config.votes = shares.rest;
   }
-  COPPICE_ASSIGN_OR_RETURN(resolved.bins,
+  COPPICE_ASSIGN_OR_RETURN(config.bins,
                            PublicBins(schema, static_cast<uint32_t>(settings.Integer("cuts"))));
   if (settings.Choice("learner") == kOneRule) {
-    resolved.rule = "a literal";
-    resolved.information = kInformation;
-    resolved.learner = MakeOneRule(
-        schema, resolved.bins,
+    config.rule = "a literal";
+    config.information = kInformation;
+    config.learner = MakeOneRule(
+        schema, config.bins,
         settings.Choice("literals") == kBins ? NumericLiterals::kBins : NumericLiterals::kCuts);
   } else {
     const TopDownOptions tree{.splits = static_cast<uint32_t>(settings.Integer("splits")),
                               .structure = settings.Real("structure")};
-    resolved.information = kTreeInformation;
-    resolved.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
-    resolved.selections = tree.splits + 1;
-    resolved.learner = MakeTopDown(schema, resolved.bins, tree);
+    config.information = kTreeInformation;
+    config.rule = absl::StrCat("a tree of at most ", tree.splits, " splits");
+    config.selections = tree.splits + 1;
+    config.learner = MakeTopDown(schema, config.bins, tree);
   }
   // As many rounds as there may be have to be able to pay. The first has the least, and less of it
   // the smaller kappa is.
-  const SmoothMeasure most(resolved.rate, resolved.density.value_or(kDensity),
-                           resolved.rounds.value_or(kMaxRounds));
-  COPPICE_RETURN_IF_ERROR(CheckShares(resolved, most));
-  return resolved;
+  const SmoothMeasure most(config.rate, config.density.value_or(kDensity),
+                           config.rounds.value_or(kMaxRounds));
+  COPPICE_RETURN_IF_ERROR(CheckShares(config, most));
+  return config;
 }
 
-absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Table& rows,
+absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& rows,
                                              const TrainOptions& options, PrivateRandom& random,
                                              const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
@@ -316,33 +315,32 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Resolved& resolved, const Tab
     return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMaxRows, " rows"));
   }
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  Size size{.rounds = resolved.rounds.value_or(0), .density = resolved.density.value_or(kDensity)};
-  if (!resolved.rounds) {
+  Size size{.rounds = config.rounds.value_or(0), .density = config.density.value_or(kDensity)};
+  if (!config.rounds) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
-        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, resolved.count));
-    size = SizeFor(static_cast<double>(counted[0]), resolved);
+        releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, config.count));
+    size = SizeFor(static_cast<double>(counted[0]), config);
   }
-  const SmoothMeasure measure(resolved.rate, size.density, size.rounds);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares,
-                           SharesOfRounds(resolved, measure));
-  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, resolved.bins));
+  const SmoothMeasure measure(config.rate, size.density, size.rounds);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
+  COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, config.bins));
   std::vector<Problem> problems;
-  const uint32_t first = resolved.problems == 1 ? 1 : 0;  // of two classes the second
-  for (uint32_t p = 0; p < resolved.problems; ++p) {
+  const uint32_t first = config.problems == 1 ? 1 : 0;  // of two classes the second
+  for (uint32_t p = 0; p < config.problems; ++p) {
     problems.emplace_back(binned.labels(), first + p, measure);
   }
   std::vector<TrainedTree> trees;
   for (uint32_t round = 0; round < size.rounds; ++round) {
     COPPICE_RETURN_IF_ERROR(progress(round / static_cast<double>(size.rounds)));
-    for (uint32_t p = 0; p < resolved.problems; ++p) {
-      COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *resolved.learner, round,
+    for (uint32_t p = 0; p < config.problems; ++p) {
+      COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *config.learner, round,
                                                                 shares[round], releaser));
       trees.push_back(ToTrained(std::move(rule), first + p, schema.num_classes()));
     }
   }
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
-                   ReleasesOf(resolved, size.rounds));
+                   ReleasesOf(config, size.rounds));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 class ExperimentTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Collected> CollectWith(CollectOptions options) {
+  absl::StatusOr<SimulatedStudy> CollectWith(CollectOptions options) {
     return Collect(public_, private_, options, random_, noise_);
   }
 
@@ -27,28 +27,28 @@ class ExperimentTest : public ::testing::Test {
 TEST_F(ExperimentTest, WithoutPrivacyTheCountsAreThePrivateRows) {
   CollectOptions options;
   options.partition.max_depth = 3;
-  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-  const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
-  const LeafCounts& counts = collected.private_counts[0].counts;
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
+  const curator::PublicCounts exact = curator::CountPublicRows(study.forest[0], private_);
+  const LeafCounts& counts = study.private_counts[0].counts;
   EXPECT_EQ(counts.label, std::vector<double>(exact.label.begin(), exact.label.end()));
   EXPECT_EQ(counts.leaf, std::vector<double>(exact.leaf.begin(), exact.leaf.end()));
-  EXPECT_EQ(collected.private_counts[0].noise[0].leaf, 0);
-  EXPECT_EQ(collected.report_bytes, 0u);
+  EXPECT_EQ(study.private_counts[0].noise[0].leaf, 0);
+  EXPECT_EQ(study.report_bytes, 0u);
 }
 
 TEST_F(ExperimentTest, EveryRowAnswersOnceInOneTree) {
   CollectOptions options;
   options.partition.trees = 4;
   options.epsilon = *Budget::FromEpsilon(1);
-  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
   uint64_t reports = 0;
-  for (const curator::PrivateCounts& tree : collected.private_counts) {
+  for (const curator::PrivateCounts& tree : study.private_counts) {
     // 750 expected; 150 is over 6 standard deviations.
     EXPECT_NEAR(static_cast<double>(tree.reports), 750, 150);
     reports += tree.reports;
   }
   EXPECT_EQ(reports, 3000u);
-  EXPECT_GT(collected.report_bytes, 0u);
+  EXPECT_GT(study.report_bytes, 0u);
 }
 
 TEST_F(ExperimentTest, LiarsReportToo) {
@@ -58,13 +58,13 @@ TEST_F(ExperimentTest, LiarsReportToo) {
     options.mechanism = MechanismKind::kSignedHadamard;
     options.epsilon = *Budget::FromEpsilon(1);
     options.liars = {.attack = attack, .share = 0.2};
-    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
+    ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
     uint64_t reports = 0;
-    for (const curator::PrivateCounts& tree : collected.private_counts) reports += tree.reports;
+    for (const curator::PrivateCounts& tree : study.private_counts) reports += tree.reports;
     EXPECT_EQ(reports, 3000u);
-    ASSERT_EQ(collected.alarms.size(), 3u);
-    EXPECT_EQ(collected.alarms[1].name, "column");
-    EXPECT_EQ(collected.alarms[1].raised, attack == Attack::kChosen) << AttackName(attack);
+    ASSERT_EQ(study.alarms.size(), 3u);
+    EXPECT_EQ(study.alarms[1].name, "column");
+    EXPECT_EQ(study.alarms[1].raised, attack == Attack::kChosen) << AttackName(attack);
   }
 }
 
@@ -74,10 +74,10 @@ TEST_F(ExperimentTest, ALiarAboutTheLabelIsInItsLeaf) {
   options.mechanism = MechanismKind::kDirect;
   options.epsilon = *Budget::FromEpsilon(1000);
   options.liars = {.attack = Attack::kLabel, .share = 1};
-  ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-  const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
+  const curator::PublicCounts exact = curator::CountPublicRows(study.forest[0], private_);
   for (size_t i = 0; i < exact.label.size(); ++i) {
-    EXPECT_NEAR(collected.private_counts[0].counts.label[i], exact.label[i ^ 1], 0.5);
+    EXPECT_NEAR(study.private_counts[0].counts.label[i], exact.label[i ^ 1], 0.5);
   }
 }
 
@@ -97,11 +97,10 @@ TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
     options.partition.max_depth = 2;
     options.mechanism = kind;
     options.epsilon = *Budget::FromEpsilon(1000);
-    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-    const curator::PublicCounts exact = curator::CountPublicRows(collected.forest[0], private_);
+    ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
+    const curator::PublicCounts exact = curator::CountPublicRows(study.forest[0], private_);
     for (size_t i = 0; i < exact.label.size(); ++i) {
-      EXPECT_NEAR(collected.private_counts[0].counts.label[i], static_cast<double>(exact.label[i]),
-                  0.5)
+      EXPECT_NEAR(study.private_counts[0].counts.label[i], static_cast<double>(exact.label[i]), 0.5)
           << MechanismName(kind);
     }
   }
@@ -112,16 +111,15 @@ TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
     CollectOptions options;
     options.partition.trees = trees;
     options.epsilon = *Budget::FromEpsilon(2);
-    ASSERT_OK_AND_ASSIGN(Collected collected, CollectWith(options));
-    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions,
-                         EstimateForest(collected, public_, {}));
+    ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
+    ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(study, public_, {}));
     ASSERT_OK_AND_ASSIGN(const Model model,
-                         Model::Create(*schema_, collected.forest, predictions, Certificate()));
+                         Model::Create(*schema_, study.forest, predictions, Certificate()));
     size_t hits = 0;
     for (size_t i = 0; i < test_.num_rows(); ++i) {
       hits += model.Predict(test_.row(i)).label == test_.label(i);
     }
-    EXPECT_EQ(LocatedRows(collected.forest, test_).Accuracy(predictions),
+    EXPECT_EQ(LocatedRows(study.forest, test_).Accuracy(predictions),
               static_cast<double>(hits) / 500);
   }
 }
@@ -130,9 +128,9 @@ TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   CollectOptions options;
   options.epsilon = *Budget::FromEpsilon(0.5);
   const curator::EstimatorOptions public_only = {.lambda = std::numeric_limits<double>::infinity()};
-  ASSERT_OK_AND_ASSIGN(Collected noisy, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy noisy, CollectWith(options));
   options.epsilon.reset();
-  ASSERT_OK_AND_ASSIGN(Collected exact, CollectWith(options));
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy exact, CollectWith(options));
   ASSERT_OK_AND_ASSIGN(const ForestPredictions from_noisy,
                        EstimateForest(noisy, public_, public_only));
   ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact,

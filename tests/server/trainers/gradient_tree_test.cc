@@ -25,7 +25,7 @@ RowResiduals RandomResiduals(std::vector<uint32_t> rows, size_t outputs, uint64_
     seen.values.emplace_back();
     for (size_t i = 0; i < seen.rows.size(); ++i) {
       seen.values[k].push_back(static_cast<int32_t>(
-          std::uniform_int_distribution<int64_t>(-kGradientSteps, kGradientSteps)(engine)));
+          std::uniform_int_distribution<int64_t>(-kResidualSteps, kResidualSteps)(engine)));
     }
   }
   return seen;
@@ -91,7 +91,7 @@ double GainOf(const BinnedRows& binned, const RowResiduals& seen, const BinSplit
       if (split.GoesLeft(binned.column(split.feature)[seen.rows[i]]) != left) continue;
       ++count;
       for (size_t k = 0; k < sums.size(); ++k) {
-        sums[k] += static_cast<double>(seen.values[k][i]) / kGradientSteps;
+        sums[k] += static_cast<double>(seen.values[k][i]) / kResidualSteps;
       }
     }
     for (const double sum : sums) gain += sum * sum / squared_norm / (count + 0.1);
@@ -168,7 +168,7 @@ GradientTree TwoLeaves(std::vector<int32_t> left, std::vector<int32_t> right) {
   return tree;
 }
 
-constexpr int32_t kWhole = kGradientSteps;
+constexpr int32_t kWhole = kResidualSteps;
 
 TEST(GradientLeavesTest, APairIsCountAndSumTogetherAndApart) {
   EXPECT_THAT(GradientLeafSums(TwoLeaves({kWhole, kWhole, -7}, {-kWhole})),

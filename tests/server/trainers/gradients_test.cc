@@ -14,7 +14,7 @@ using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int32_t kUnit = kGradientSteps;
+constexpr int32_t kUnit = kResidualSteps;
 
 BinnedRows Classes(uint32_t classes, const std::vector<uint32_t>& labels) {
   Table table(MixedClasses(classes));
@@ -32,7 +32,7 @@ BinnedRows Numbers(const std::vector<double>& targets) {
 
 TEST(GradientsTest, ANumberAsksForItsPlaceFromTheMiddleOfTheRange) {
   const BinnedRows rows = Numbers({-2, 0, 2, 6});
-  Gradients gradients(rows, BoostLoss::kSquare, Filtering::kClamp);
+  Gradients gradients(rows, GradientLoss::kSquare, Filtering::kClamp);
   EXPECT_THAT(gradients.Of({0, 1, 2, 3}).values,
               ElementsAre(ElementsAre(-kUnit, -kUnit / 2, 0, kUnit)));
   ASSERT_OK(gradients.Add({0, 1}, {-0.25}));
@@ -42,7 +42,7 @@ TEST(GradientsTest, ANumberAsksForItsPlaceFromTheMiddleOfTheRange) {
 
 TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
   const BinnedRows rows = Classes(2, {0, 1, kUnlabelled, 1});
-  Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kClamp);
+  Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kClamp);
   const RowResiduals start = gradients.Of({0, 1, 2, 3});
   EXPECT_THAT(start.rows, ElementsAre(0, 1, 3));  // without a label there is nothing to ask for
   EXPECT_THAT(start.values, ElementsAre(ElementsAre(-kUnit, kUnit, kUnit)));
@@ -57,14 +57,14 @@ TEST(GradientsTest, TwoClassesAskForWhatTheirProbabilityLacks) {
 
 TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
   const BinnedRows rows = Classes(2, {0, 1});
-  Gradients logistic(rows, BoostLoss::kLogistic, Filtering::kNone);
+  Gradients logistic(rows, GradientLoss::kLogistic, Filtering::kNone);
   ASSERT_OK(logistic.Add({0, 1}, {0.15}));  // four times that in log-odds
   const double p = 1 / (1 + std::exp(-0.6));
   EXPECT_NEAR(logistic.Of({0}).values[0][0], -kUnit * p, 1);
   EXPECT_NEAR(logistic.Of({1}).values[0][0], kUnit * (1 - p), 1);
   EXPECT_THAT(logistic.ToOutputs({0.15}), ElementsAre(-0.3, 0.3));
   const BinnedRows numbers = Numbers({-2});
-  Gradients square(numbers, BoostLoss::kSquare, Filtering::kNone);
+  Gradients square(numbers, GradientLoss::kSquare, Filtering::kNone);
   ASSERT_OK(square.Add({0}, {0.125}));  // the end of the range
   EXPECT_THAT(square.Of({0}).values, ElementsAre(ElementsAre(-kUnit / 4)));
   EXPECT_THAT(square.ToOutputs({0.125}), ElementsAre(-0.5, 0.5));
@@ -72,13 +72,13 @@ TEST(GradientsTest, WithoutFilteringNothingIsCutAndScoresAreTheSame) {
 
 TEST(GradientsTest, TwoClassesBySquaresAreTheEndsOfARange) {
   const BinnedRows rows = Classes(2, {0, 1});
-  Gradients gradients(rows, BoostLoss::kSquare, Filtering::kClamp);
+  Gradients gradients(rows, GradientLoss::kSquare, Filtering::kClamp);
   ASSERT_OK(gradients.Add({0, 1}, {0.25}));
   EXPECT_THAT(gradients.Of({0, 1}).values, ElementsAre(ElementsAre(-kUnit, kUnit * 3 / 4)));
 }
 
 TEST(GradientsTest, ARowThatAsksForMoreThanAtTheStartIsLeftOutIfAsked) {
-  for (const BoostLoss loss : {BoostLoss::kSquare, BoostLoss::kLogistic}) {
+  for (const GradientLoss loss : {GradientLoss::kSquare, GradientLoss::kLogistic}) {
     const BinnedRows rows = Classes(2, {0, 1});
     Gradients gradients(rows, loss, Filtering::kDrop);
     EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0, 1));
@@ -88,7 +88,7 @@ TEST(GradientsTest, ARowThatAsksForMoreThanAtTheStartIsLeftOutIfAsked) {
     EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0, 1));
   }
   const BinnedRows rows = Classes(3, {0, 1, 2});
-  Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kDrop);
+  Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kDrop);
   EXPECT_THAT(gradients.Of({0, 1, 2}).rows, ElementsAre(0, 1, 2));
   ASSERT_OK(gradients.Add({0, 1, 2}, {0.5, -0.5, 0}));
   EXPECT_THAT(gradients.Of({0, 1}).rows, ElementsAre(0));
@@ -97,7 +97,7 @@ TEST(GradientsTest, ARowThatAsksForMoreThanAtTheStartIsLeftOutIfAsked) {
 TEST(GradientsTest, ScoresThatWouldHaveNoBoundsAreRefused) {
   const BinnedRows rows = Classes(2, {0, 1});
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-    Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kClamp);
+    Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kClamp);
     EXPECT_THAT(gradients.Add({0, 1}, {bad}),
                 testing::StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("finite")));
   }
@@ -111,7 +111,7 @@ TEST(GradientsTest, ResidualsKeepTheirBoundsWhateverTheScores) {
       std::vector<uint32_t> labels;
       for (uint32_t row = 0; row < 300; ++row) labels.push_back(row % classes);
       const BinnedRows rows = Classes(classes, labels);
-      Gradients gradients(rows, BoostLoss::kLogistic, filtering);
+      Gradients gradients(rows, GradientLoss::kLogistic, filtering);
       for (uint32_t row = 0; row < 300; ++row) {
         const double size = std::pow(10.0, std::uniform_real_distribution<>(-4, 4)(engine));
         std::vector<double> value;
@@ -124,14 +124,14 @@ TEST(GradientsTest, ResidualsKeepTheirBoundsWhateverTheScores) {
         int64_t others = 0, squares = 0;
         for (uint32_t k = 0; k < gradients.outputs(); ++k) {
           const int64_t residual = seen.values[k][0];
-          EXPECT_LE(std::abs(residual), kGradientSteps);
+          EXPECT_LE(std::abs(residual), kResidualSteps);
           squares += residual * residual;
           if (gradients.outputs() > 1 && k != labels[row]) {
             EXPECT_LE(residual, 0);
             others -= residual;
           }
         }
-        EXPECT_LE(squares, gradients.squared_norm() * kGradientSteps * kGradientSteps);
+        EXPECT_LE(squares, gradients.squared_norm() * kResidualSteps * kResidualSteps);
         if (gradients.outputs() > 1) {
           EXPECT_EQ(seen.values[labels[row]][0], others);
         }
@@ -142,7 +142,7 @@ TEST(GradientsTest, ResidualsKeepTheirBoundsWhateverTheScores) {
 
 TEST(GradientsTest, SeveralClassesStartEvenly) {
   const BinnedRows rows = Classes(3, {1});
-  const Gradients gradients(rows, BoostLoss::kLogistic, Filtering::kClamp);
+  const Gradients gradients(rows, GradientLoss::kLogistic, Filtering::kClamp);
   const RowResiduals seen = gradients.Of({0});
   EXPECT_NEAR(seen.values[0][0], -kUnit / 2, 1);
   EXPECT_NEAR(seen.values[1][0], kUnit, 2);
@@ -160,8 +160,8 @@ TEST(GradientsTest, AStepOfSeveralClassesIsAsLongAsOneOfTwo) {
     return outputs.back() - outputs.front();
   };
   // Four times the mean residual; of one of several classes by (K - 1) / K of that.
-  EXPECT_DOUBLE_EQ(log_odds({two, BoostLoss::kLogistic, Filtering::kClamp}, 1), 4 * 0.5);
-  EXPECT_DOUBLE_EQ(log_odds({seven, BoostLoss::kLogistic, Filtering::kClamp}, 1),
+  EXPECT_DOUBLE_EQ(log_odds({two, GradientLoss::kLogistic, Filtering::kClamp}, 1), 4 * 0.5);
+  EXPECT_DOUBLE_EQ(log_odds({seven, GradientLoss::kLogistic, Filtering::kClamp}, 1),
                    4 * (6.0 / 7) * (6.0 / 7));
 }
 

@@ -18,7 +18,7 @@ std::vector<std::vector<int32_t>> RandomResiduals(size_t rows, size_t outputs, u
   for (auto& of_output : residuals) {
     for (int32_t& residual : of_output) {
       residual = static_cast<int32_t>(
-          std::uniform_int_distribution<int64_t>(-kGradientSteps, kGradientSteps)(engine));
+          std::uniform_int_distribution<int64_t>(-kResidualSteps, kResidualSteps)(engine));
     }
   }
   return residuals;
@@ -109,7 +109,7 @@ TEST(HistogramTest, ManyRowsOfTheLargestResidualAreSummedExactly) {
   const BinnedRows binned = Binned(table, 1);
   constexpr size_t kRows = (size_t{1} << 21) + 12345;
   const std::vector<uint32_t> rows(kRows, 0);
-  for (const int64_t residual : {-kGradientSteps, kGradientSteps, int64_t{0}, int64_t{-1}}) {
+  for (const int64_t residual : {-kResidualSteps, kResidualSteps, int64_t{0}, int64_t{-1}}) {
     const std::vector<int32_t> residuals(kRows, static_cast<int32_t>(residual));
     const Histogram histogram = HistogramBuilder(binned).Build(rows, {residuals});
     const size_t bin = binned.column(0)[0];

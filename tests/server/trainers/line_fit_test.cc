@@ -130,8 +130,8 @@ TEST(LineFitTest, MomentsThatNoiseMadeImpossibleAreMadePossible) {
 
 // Moments whose triangular factor has ones on its diagonal and `below` under it, but for the ridge,
 // which is 1 without noise: what is solved with them grows by that factor from term to term.
-Measured SteepMoments(size_t terms, int64_t below) {
-  Measured moments;
+Measurement SteepMoments(size_t terms, int64_t below) {
+  Measurement moments;
   for (size_t i = 0; i < terms; ++i) {
     for (size_t j = i; j < terms; ++j) {
       const auto shared = static_cast<int64_t>(i) * below * below;

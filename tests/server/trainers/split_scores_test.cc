@@ -12,13 +12,13 @@ namespace {
 
 TEST(SplitScoresTest, GainIsSquaredSumOverCountAndLambda) {
   EXPECT_EQ(GainTerm(0, 0, {1, 10}), 0);
-  EXPECT_EQ(GainTerm(3, 3 * kGradientSteps, {1, 1}), 9 * kScoreUnit / 4);
-  EXPECT_EQ(GainTerm(3, -3 * kGradientSteps, {1, 1}), 9 * kScoreUnit / 4);
-  EXPECT_EQ(GainTerm(1, kGradientSteps, {1, 10}), kScoreUnit * 10 / 11);
+  EXPECT_EQ(GainTerm(3, 3 * kResidualSteps, {1, 1}), 9 * kScoreUnit / 4);
+  EXPECT_EQ(GainTerm(3, -3 * kResidualSteps, {1, 1}), 9 * kScoreUnit / 4);
+  EXPECT_EQ(GainTerm(1, kResidualSteps, {1, 10}), kScoreUnit * 10 / 11);
   EXPECT_EQ(GainTerm(5, 0, {0, 1}), 0);
   // 2^39 rows of the largest gradient: far past 64 bits on the way.
   const int64_t many = int64_t{1} << 39;
-  EXPECT_EQ(GainTerm(many, many * kGradientSteps, {0, 1}), many * kScoreUnit);
+  EXPECT_EQ(GainTerm(many, many * kResidualSteps, {0, 1}), many * kScoreUnit);
 }
 
 // Guessed and put right, or by a long division where guesses are too far off.
@@ -29,14 +29,14 @@ TEST(SplitScoresTest, GainsAreFloorsOfTheExactValue) {
   };
   for (int i = 0; i < 200'000; ++i) {
     const int64_t count = 1 + up_to(int64_t{1} << up_to(36));
-    const int64_t sum = up_to(2 * count * kGradientSteps) - count * kGradientSteps;
+    const int64_t sum = up_to(2 * count * kResidualSteps) - count * kResidualSteps;
     const Lambda lambda{.numerator = static_cast<uint32_t>(up_to(5000)), .denominator = 1000};
     const absl::int128 rows = absl::int128(count) * lambda.denominator + lambda.numerator;
     const absl::int128 exact =
-        absl::int128(sum) * sum * lambda.denominator / (rows * kGradientSteps);
+        absl::int128(sum) * sum * lambda.denominator / (rows * kResidualSteps);
     ASSERT_EQ(GainTerm(count, sum, lambda), static_cast<int64_t>(exact)) << count << " " << sum;
     const absl::int128 of_two = (absl::int128(sum) * sum + absl::int128(count) * count) *
-                                lambda.denominator / (rows * kGradientSteps * 2);
+                                lambda.denominator / (rows * kResidualSteps * 2);
     ASSERT_EQ(GainTerm(count, {sum, -count}, 2, lambda), static_cast<int64_t>(of_two));
   }
 }
@@ -46,7 +46,7 @@ struct Moved {
   int64_t least = 0, most = 0;
 };
 Moved MovesOfGain(Lambda lambda) {
-  constexpr int64_t kHalf = kGradientSteps / 2;
+  constexpr int64_t kHalf = kResidualSteps / 2;
   Moved moved;
   for (int64_t count = 0; count <= 12; ++count) {
     for (int64_t halves = -2 * count; halves <= 2 * count; ++halves) {

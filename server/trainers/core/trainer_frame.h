@@ -1,0 +1,61 @@
+// The frame of a trainer that first turns what a job asks for into a configuration: how many trees,
+// which shares, what is released. Plan, warnings and training all follow from that, and so agree.
+
+#ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
+#define COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
+
+#include <string>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice::trainers {
+
+// Guarantee  what trainer.h says of Plan(), Warnings() and Train(), if Configure() looks at the
+//            schema, the settings and the options alone, as its signature has it.
+// Threads    immutable.
+template <typename Config>
+class TrainerFrame : public Trainer {
+ public:
+  absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
+                                            const TrainOptions& options) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
+    return PlanOf(config);
+  }
+
+  absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
+                                                    const TrainOptions& options) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(schema, options));
+    return WarningsOf(config);
+  }
+
+  absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
+                              const TrainProgress& progress) const final {
+    COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(rows.schema(), options));
+    return TrainAs(config, rows, options, random, progress);
+  }
+
+ private:
+  // The schema is one of the algorithm's task, and the settings are those that it states.
+  virtual absl::StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,
+                                           const TrainOptions& options) const = 0;
+  virtual std::vector<Release> PlanOf(const Config& config) const = 0;
+  virtual absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
+  virtual absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
+                                        const TrainOptions& options, PrivateRandom& random,
+                                        const TrainProgress& progress) const = 0;
+
+  absl::StatusOr<Config> CheckAndConfigure(const Schema& schema,
+                                           const TrainOptions& options) const {
+    COPPICE_RETURN_IF_ERROR(CheckTask(info(), schema));
+    COPPICE_ASSIGN_OR_RETURN(const CheckedSettings settings,
+                             CheckedSettings::Create(info().parameters, options.settings));
+    return Configure(schema, settings, options);
+  }
+};
+
+}  // namespace coppice::trainers
+
+#endif  // COPPICE_SERVER_TRAINERS_CORE_TRAINER_FRAME_H_
