@@ -176,7 +176,7 @@ double WorstLoss(const std::vector<Law<Output>>& laws) {
 }
 
 TEST_P(LocalEnumerationTest, NoPairOfInputsIsToldApartByMoreThanEpsilon) {
-  const double epsilon = mechanism_->epsilon().epsilon();
+  const double epsilon = Budget::Parse(GetParam().epsilon)->epsilon();
   double worst = 0;  // in any column, so whoever chooses it
   for (uint32_t column = 0; column < mechanism_->columns(); ++column) {
     std::vector<Law<std::string>> laws;
@@ -199,7 +199,7 @@ TEST_P(DrawnColumnTest, TellsNoPairOfInputsApartByMoreThanEpsilonEither) {
       EXPECT_NEAR(walked, stated / mechanism_->columns(), 1e-9);
     }
   }
-  const double epsilon = mechanism_->epsilon().epsilon();
+  const double epsilon = Budget::Parse(GetParam().epsilon)->epsilon();
   EXPECT_LE(WorstLoss(laws), epsilon + 1e-9);
   EXPECT_GE(WorstLoss(laws), epsilon * GetParam().found);
 }

@@ -103,7 +103,8 @@ double WorstLoss(const LocalMechanism& mechanism, const std::vector<std::string>
 }
 
 TEST_P(LocalMechanismExactTest, EveryPairOfInputsStaysWithinEpsilon) {
-  const double epsilon = mechanism_->epsilon().epsilon();
+  const double epsilon = Budget::Parse(GetParam().epsilon)->epsilon();
+  EXPECT_EQ(mechanism_->epsilon().epsilon(), epsilon) << "claims another";
   const double loss = WorstLoss(*mechanism_, outputs_);
   EXPECT_LE(loss, epsilon + kRounding);
   // And the budget is used, not wasted: the bound is met but for the rounding of the rates. (With
