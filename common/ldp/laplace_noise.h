@@ -1,13 +1,8 @@
 // Discrete Laplace noise for whole vectors, exact and fast: what both Laplace mechanisms add.
 //
-// Law        P(z) proportional to ratio^|z| with ratio = A / 2^32, A the least whole number with
-//            ratio >= exp(-epsilon / sensitivity). Exactly that law, which is at most 2^-32
-//            (relative) noisier than the textbook's exp(-epsilon |z| / sensitivity).
-// Guarantee  an integer vector of L1 sensitivity `sensitivity` plus independent noise is
-//            epsilon-DP: for outputs a distance d apart the densities differ by ratio^-d <= exp(d
-//            epsilon / sensitivity).
-// Source     docs/mechanisms.md#laplace; the law itself is CKS 2020, Algorithm 2, which samplers.h
-//            implements for any rational scale; the table here draws the same law in one look-up.
+// The law is P(z) proportional to ratio^|z| with ratio = A / 2^32, A the least whole number with
+// ratio >= exp(-epsilon / sensitivity). Exactly that law, which is at most 2^-32 (relative) noisier
+// than the textbook's exp(-epsilon |z| / sensitivity).
 
 #ifndef COPPICE_COMMON_LDP_LAPLACE_NOISE_H_
 #define COPPICE_COMMON_LDP_LAPLACE_NOISE_H_
@@ -24,6 +19,11 @@
 
 namespace coppice {
 
+// Guarantee  an integer vector of L1 sensitivity `sensitivity` plus independent noise is
+//            epsilon-DP: for outputs a distance d apart the densities differ by ratio^-d <= exp(d
+//            epsilon / sensitivity).
+// Source     docs/mechanisms.md#laplace; the law itself is CKS 2020, Algorithm 2, which samplers.h
+//            implements for any rational scale; the table here draws the same law in one look-up.
 class LaplaceNoise {
  public:
   static absl::StatusOr<LaplaceNoise> Create(const Budget& epsilon, uint64_t sensitivity);

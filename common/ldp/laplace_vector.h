@@ -1,10 +1,8 @@
 // What both Laplace mechanisms share: a 0/1 vector with one or two ones, and discrete Laplace noise
 // on every entry.
 //
-// Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
-// Payload    the noisy entries in order (integer_payload.h). A report is refused if an entry, or
-//            the sum of absolute entries, is one that an honest report has with probability below
-//            2^-100.
+// A payload is the noisy entries in order (integer_payload.h). A report is refused if an entry, or
+// the sum of absolute entries, is one that an honest report has with probability below 2^-100.
 
 #ifndef COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
 #define COPPICE_COMMON_LDP_LAPLACE_VECTOR_H_
@@ -20,6 +18,7 @@
 
 namespace coppice {
 
+// Guarantee  epsilon-LDP if `noise` was made for the largest L1 distance between two such vectors.
 class LaplaceVector : public LocalMechanism {
  public:
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,

@@ -1,26 +1,16 @@
 // The one shape of every local mechanism: what a device does to its value, and what the curator
 // makes of the sum of the answers.
 //
-// Setting    a row is one (leaf, label) pair of a public tree with `leaves` leaves, and one of
-//            `classes` classes. One mechanism object serves one tree, one epsilon, one domain.
-// Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
-//            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
-//            neighbouring relation is "any value of one row for any other". Exact: the output law
-//            is the one OutputProbability() states, up to nothing.
-// Column     some mechanisms ask each device only about one of columns() public parts of a code.
-//            The ticket draws it, uniformly; the device does not choose it and does not send it,
-//            so a liar cannot push all leaves one way and the report shrinks. The guarantee holds
-//            in every column.
-// Utility    Estimate() is unbiased over devices' and tickets' draws. Variance() is its noise for
-//            one report, in closed form.
-// Payload    packed bits or small integers, never floats; docs/protocol.md has each layout.
-// Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
-// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
-//            outside the domain or a column that there is not, Unavailable if the random source
-//            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
-//            that no honest device sends; sums are untouched.
-// Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
-// Source     one a mechanism, in its own header; derivations in docs/mechanisms.md.
+// A row is one (leaf, label) pair of a public tree with `leaves` leaves, and one of `classes`
+// classes. One mechanism object serves one tree, one epsilon, one domain.
+//
+// Some mechanisms ask each device only about one of columns() public parts of a code. The ticket
+// draws it, uniformly; the device does not choose it and does not send it, so a liar cannot push
+// all leaves one way, and the report shrinks. The guarantee holds in every column.
+//
+// Estimate() is unbiased over devices' and tickets' draws. Variance() is its noise for one report,
+// in closed form. A payload is packed bits or small integers, never floats; docs/protocol.md has
+// each layout.
 
 #ifndef COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
 #define COPPICE_COMMON_LDP_LOCAL_MECHANISM_H_
@@ -79,7 +69,7 @@ struct LeafLabel {
 // 0) for class 1 and less half of it for class 0, so that differences of classes are as ever.
 struct LeafCounts {
   uint32_t classes = 0;
-  std::vector<double> leaf;   // one a leaf
+  std::vector<double> leaf;   // one per leaf
   std::vector<double> label;  // label[leaf * classes + k]
 
   double at(uint32_t leaf_id, uint32_t k) const { return label[size_t{leaf_id} * classes + k]; }
@@ -109,6 +99,17 @@ struct Influence {
   double total = 0;  // to all of those together
 };
 
+// Guarantee  Randomize() is epsilon-LDP: for any two values and any output the probabilities differ
+//            by a factor of at most exp(epsilon). Pure; each device is its own data set, and the
+//            neighbouring relation is "any value of one row for any other". Exact: the output law
+//            is the one OutputProbability() states, up to nothing.
+// Units      epsilon in nano-epsilons (nats); leaves and labels are zero-based.
+// Errors     MakeLocalMechanism(): InvalidArgument. Randomize(): InvalidArgument for a value
+//            outside the domain or a column that there is not, Unavailable if the random source
+//            fails (nothing may be sent then). Check() and Add(): InvalidArgument for a payload
+//            that no honest device sends; sums are untouched.
+// Threads    immutable after creation; safe to share when each thread has its own PrivateRandom.
+// Source     above each class; derivations in docs/mechanisms.md.
 class LocalMechanism {
  public:
   virtual ~LocalMechanism() = default;

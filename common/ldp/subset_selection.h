@@ -2,16 +2,9 @@
 // probability P / 2^32, the others are uniform. The least noise of all mechanisms that estimate
 // every count; `direct` is its case w = 1.
 //
-// Guarantee  of D cells, w = D / (exp(epsilon) + 1) rounded, at least 1. A set with the row's cell
-//            has probability p / C(D-1, w-1), any other (1-p) / C(D-1, w): the ratio is p (D-w) /
-//            ((1-p) w), and P is the largest whole number with which that is at most e / 2^60 <=
-//            exp(epsilon), e = ExpLowerBound(epsilon). So epsilon-LDP. Neighbours: any value of the
-//            row for any other.
-// Payload    the w cells, increasing, as numbers of the bits that D - 1 has, if those are fewer
-//            than D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say.
-// Cost       of a device: one draw a member of the set, not one a cell.
-// Source     Ye and Barg 2018; Wang and others 2016 (k-subset); sampling by Floyd's algorithm
-//            (Bentley and Floyd 1987); docs/mechanisms.md#subset_selection.
+// A payload is the w cells, increasing, as numbers of the bits that D - 1 has, if those are fewer
+// than D bits in all; else D bits, w of them ones (bit_payload.h). Which, D and w say. A device
+// makes one draw per member of the set, not one per cell.
 
 #ifndef COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
 #define COPPICE_COMMON_LDP_SUBSET_SELECTION_H_
@@ -26,6 +19,13 @@
 
 namespace coppice {
 
+// Guarantee  of D cells, w = D / (exp(epsilon) + 1) rounded, at least 1. A set with the row's cell
+//            has probability p / C(D-1, w-1), any other (1-p) / C(D-1, w): the ratio is p (D-w) /
+//            ((1-p) w), and P is the largest whole number with which that is at most e / 2^60 <=
+//            exp(epsilon), e = ExpLowerBound(epsilon). So epsilon-LDP. Neighbours: any value of the
+//            row for any other.
+// Source     Ye and Barg 2018; Wang and others 2016 (k-subset); sampling by Floyd's algorithm
+//            (Bentley and Floyd 1987); docs/mechanisms.md#subset_selection.
 class SubsetSelection final : public LocalMechanism {
  public:
   size_t members() const { return members_; }  // the w above

@@ -2,16 +2,9 @@
 // cell) to one of `symbols` symbols. The symbol of the row's cell is kept with probability K /
 // 2^62; else the report is a uniform symbol out of all of them.
 //
-// Guarantee  p = k + (1 - k) / symbols and q = (1 - k) / symbols for each other symbol, k = K
-//            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), and K is the largest whole
-//            number with which that is at most e / 2^60 <= exp(epsilon), e =
-//            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
-//            row for any other.
-// Payload    the symbol, little-endian, in the fewest whole bytes that hold symbols - 1.
-// Sums       how often each symbol was reported in each column, entry column * symbols + symbol.
-// Cost       of a report: constant, for the device but for the map, and for the curator.
-// Source     Kairouz, Oh, Viswanath 2014 (k-ary randomized response);
-//            docs/mechanisms.md#symbol_response.
+// A payload is the symbol, little-endian, in the fewest whole bytes that hold symbols - 1. The sums
+// are how often each symbol was reported in each column, entry column * symbols + symbol. A report
+// costs constant time, but for the map on the device.
 
 #ifndef COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
 #define COPPICE_COMMON_LDP_SYMBOL_RESPONSE_H_
@@ -24,6 +17,13 @@
 
 namespace coppice {
 
+// Guarantee  p = k + (1 - k) / symbols and q = (1 - k) / symbols for each other symbol, k = K
+//            / 2^62: the worst ratio is 1 + symbols K / (2^62 - K), and K is the largest whole
+//            number with which that is at most e / 2^60 <= exp(epsilon), e =
+//            ExpLowerBound(epsilon). So epsilon-LDP in every column. Neighbours: any value of the
+//            row for any other.
+// Source     Kairouz, Oh, Viswanath 2014 (k-ary randomized response);
+//            docs/mechanisms.md#symbol_response.
 class SymbolResponse : public LocalMechanism {
  public:
   // The K above; symbols is at least 2.

@@ -1,15 +1,9 @@
 // What both unary mechanisms share: the one-hot of the (leaf, label) pair as bits, where the true
-// bit is sent as one with probability p and every other bit with probability q,
-// independently.
+// bit is sent as one with probability p and every other bit with probability q, independently.
 //
-// Guarantee  two values differ in two bits; the worst ratio of probabilities is
-//            p (1 - q) / (q (1 - p)), which each mechanism keeps at or below
-//            exp(epsilon) in whole numbers over 2^32.
-// Payload    leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
-//            number of ones lies outside [min_ones, max_ones] is refused: an honest one does with
-//            probability below 2^-99.
-// Cost       of a device: one draw per untrue one, not one per bit.
-// Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
+// A payload is leaves * classes bits (bit_payload.h), bit leaf * classes + label. A report whose
+// number of ones lies outside [min_ones, max_ones] is refused: an honest one does with probability
+// below 2^-99. A device makes one draw per untrue one, not one per bit.
 
 #ifndef COPPICE_COMMON_LDP_UNARY_VECTOR_H_
 #define COPPICE_COMMON_LDP_UNARY_VECTOR_H_
@@ -23,6 +17,10 @@
 
 namespace coppice {
 
+// Guarantee  two values differ in two bits; the worst ratio of probabilities is
+//            p (1 - q) / (q (1 - p)), which each mechanism keeps at or below
+//            exp(epsilon) in whole numbers over 2^32.
+// Source     Wang, Blocki, Li, Jha 2017 ("pure" protocols); docs/mechanisms.md#unary.
 class UnaryVector : public LocalMechanism {
  public:
   absl::StatusOr<std::string> Randomize(LeafLabel value, uint32_t column,

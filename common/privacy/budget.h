@@ -1,10 +1,6 @@
 // An amount of epsilon, exact: a whole number of nano-epsilons (1e-9 nats).
 //
-// Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
-//            for; shares never sum to more than the whole.
-// Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
 // There is no default budget: an unset one does not compile.
-// Source     docs/mechanisms.md#budget.
 
 #ifndef COPPICE_COMMON_PRIVACY_BUDGET_H_
 #define COPPICE_COMMON_PRIVACY_BUDGET_H_
@@ -18,6 +14,10 @@
 
 namespace coppice {
 
+// Guarantee  what is parsed or converted is rounded down, so a Budget never exceeds what was asked
+//            for; shares never sum to more than the whole.
+// Errors     InvalidArgument for zero, negative, NaN, infinite or absurd (above 1e6) amounts.
+// Source     docs/mechanisms.md#budget.
 class Budget {
  public:
   static constexpr uint64_t kNanosPerEpsilon = 1'000'000'000;

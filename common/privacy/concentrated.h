@@ -1,11 +1,7 @@
 // Zero-concentrated privacy (zCDP), exact: a whole number of pico-rho (1e-12).
 //
-// Why        rhos of releases add up, and (epsilon, delta)-DP follows from the sum: for many small
-//            releases that is far less noise than adding epsilons up, at the price of a delta.
-// Guarantee  what is converted is rounded down, so a Rho never exceeds what was asked for.
-// Errors     InvalidArgument for nothing, and for 2^63 and more.
-// Source     Bun, Steinke 2016; Canonne, Kamath, Steinke 2020, Proposition 12 (conversion);
-//            docs/mechanisms.md#concentrated.
+// Rhos of releases add up, and (epsilon, delta)-DP follows from the sum: for many small releases
+// that is far less noise than adding epsilons up, at the price of a delta.
 
 #ifndef COPPICE_COMMON_PRIVACY_CONCENTRATED_H_
 #define COPPICE_COMMON_PRIVACY_CONCENTRATED_H_
@@ -18,6 +14,10 @@
 
 namespace coppice {
 
+// Guarantee  what is converted is rounded down, so a Rho never exceeds what was asked for.
+// Errors     InvalidArgument for nothing, and for 2^63 and more.
+// Source     Bun, Steinke 2016; Canonne, Kamath, Steinke 2020, Proposition 12 (conversion);
+//            docs/mechanisms.md#concentrated.
 class Rho {
  public:
   static constexpr uint64_t kPicosPerRho = 1'000'000'000'000;

@@ -12,7 +12,7 @@ namespace coppice {
 
 inline constexpr uint64_t kDeltaOne = 1'000'000'000'000'000'000;  // no privacy at all
 
-// Of "0", "0.000001" or "1e-6"; digits past the eighteenth are dropped (rounded down).
+// Parses "0", "0.000001" or "1e-6"; digits past the eighteenth are dropped (rounded down).
 // InvalidArgument unless it is a number from 10^-18 up to but not including 1, or 0.
 absl::StatusOr<uint64_t> ParseDelta(absl::string_view text);
 

@@ -1,14 +1,11 @@
 // An exact geometric law with a rational ratio, as a lookup table.
 //
-// Law        steps g = 0, 1, 2, ... with P(g >= i) = ratio^i, ratio = numerator / 2^32, and a fair
-//            sign drawn with it. Exact: a uniform real number is revealed binary digit by digit,
-//            as far as the comparison with ratio^i (a number with 32*i binary digits, kept in
-//            full) needs.
-// Speed      the first 16 bits decide all but a few draws in a hundred, through a 4 KiB table.
-// Use        the distance between rare events in a row of Bernoulli trials, and the magnitude of
-//            discrete Laplace noise, whose tail is memoryless.
-// Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#geometric; privacy-preserving use in common/ldp.
+// The law is that of steps g = 0, 1, 2, ... with P(g >= i) = ratio^i, ratio = numerator / 2^32, and
+// a fair sign drawn with it. Exact: a uniform real number is revealed binary digit by digit, as far
+// as the comparison with ratio^i (a number with 32*i binary digits, kept in full) needs. The first
+// 16 bits decide all but a few draws in a hundred, through a 4 KiB table. It draws the distance
+// between rare events in a row of Bernoulli trials, and the magnitude of discrete Laplace noise,
+// whose tail is memoryless.
 
 #ifndef COPPICE_COMMON_PRIVACY_GEOMETRIC_TABLE_H_
 #define COPPICE_COMMON_PRIVACY_GEOMETRIC_TABLE_H_
@@ -30,6 +27,8 @@ inline constexpr uint32_t kManySteps = 62;
 inline uint32_t StepsOf(SignedSteps draw) { return draw >> 1; }
 inline bool IsNegative(SignedSteps draw) { return (draw & 1) != 0; }
 
+// Threads    immutable after Create(); safe to share.
+// Source     docs/mechanisms.md#geometric; privacy-preserving use in common/ldp.
 class GeometricTable {
  public:
   // ratio = numerator / 2^32. InvalidArgument unless 0 < numerator < 2^32.

@@ -1,5 +1,8 @@
 // Counts and sums, released with noise.
 //
+// All is in whole numbers; a sum that does not fit into 64 bits is held at its bound, which is
+// post-processing.
+//
 // Guarantee  epsilon-DP if one step between neighbours moves all values together by at most
 //            `sensitivity` in L1, the sum of the absolute changes: independent discrete Laplace
 //            noise of scale sensitivity / epsilon on each (CKS 2020; Dwork, McSherry, Nissim, Smith
@@ -7,8 +10,6 @@
 //            a row or a label is replaced.
 //            rho-zCDP if that step moves them by an L2 norm whose square is at most `l2_squared`:
 //            independent discrete Gaussian noise (CKS 2020, Theorem 14).
-// Exact      whole numbers only; a sum that does not fit into 64 bits is held at its bound, which
-//            is post-processing.
 // Errors     InvalidArgument for a sensitivity of 0 or a scale of 2^48 (Laplace), 2^40 (Gaussian)
 //            and more; what the PrivateRandom returns otherwise, and then nothing may be released.
 

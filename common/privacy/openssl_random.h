@@ -1,12 +1,4 @@
 // The one PrivateRandom of a release: OpenSSL's private generator, buffered.
-//
-// Guarantee  every bit comes from RAND_priv_bytes (OpenSSL's per-thread CTR_DRBG for private
-//            values, seeded and reseeded from the operating system). There is no way to seed it
-//            from here. A child made by fork() discards the buffered bytes, so that it never
-//            repeats its parent's noise (a raw clone() without fork handlers is not covered).
-//            Bytes are wiped when the object goes.
-// Errors     Unavailable when RAND_priv_bytes does not return exactly 1.
-// Threads    one object a thread.
 
 #ifndef COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
 #define COPPICE_COMMON_PRIVACY_OPENSSL_RANDOM_H_
@@ -21,6 +13,13 @@
 
 namespace coppice {
 
+// Guarantee  every bit comes from RAND_priv_bytes (OpenSSL's per-thread CTR_DRBG for private
+//            values, seeded and reseeded from the operating system). There is no way to seed it
+//            from here. A child made by fork() discards the buffered bytes, so that it never
+//            repeats its parent's noise (a raw clone() without fork handlers is not covered).
+//            Bytes are wiped when the object goes.
+// Errors     Unavailable when RAND_priv_bytes does not return exactly 1.
+// Threads    one object a thread.
 class OpenSslRandom final : public PrivateRandom {
  public:
   OpenSslRandom();

@@ -1,11 +1,7 @@
 // Randomness that privacy rests on, as a seam of a few exact draws.
 //
-// Guarantee  each draw has exactly the stated law, and draws are independent. There is no seed and
-//            no other source: the one implementation outside of tests is OpenSslRandom.
-// Why draws  and not bytes: a test can replace the source by one that walks every branch of a
-//            mechanism with its exact probability, and so compute the mechanism's law.
-// Errors     Unavailable if the source fails; the caller must then release nothing.
-// Threads    not safe to share; one a thread.
+// The seam is of draws and not of bytes, so that a test can replace the source by one that walks
+// every branch of a mechanism with its exact probability, and so compute the mechanism's law.
 
 #ifndef COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
 #define COPPICE_COMMON_PRIVACY_PRIVATE_RANDOM_H_
@@ -19,6 +15,10 @@
 
 namespace coppice {
 
+// Guarantee  each draw has exactly the stated law, and draws are independent. There is no seed and
+//            no other source: the one implementation outside of tests is OpenSslRandom.
+// Errors     Unavailable if the source fails; the caller must then release nothing.
+// Threads    not safe to share; one per thread.
 class PrivateRandom {
  public:
   virtual ~PrivateRandom() = default;

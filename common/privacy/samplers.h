@@ -2,8 +2,10 @@
 // Differential Privacy" (2020), Algorithms 1, 2 and 3. No floating point: the laws are exact, not
 // close. Rates are fractions of whole numbers.
 //
+// How long a draw takes depends on what is drawn, as with every rejection sampler;
+// docs/threat-model.md.
+//
 // Errors     InvalidArgument for parameters out of range; what the PrivateRandom returns otherwise.
-// Timing     depends on what is drawn, as with every rejection sampler; docs/threat-model.md.
 
 #ifndef COPPICE_COMMON_PRIVACY_SAMPLERS_H_
 #define COPPICE_COMMON_PRIVACY_SAMPLERS_H_

@@ -1,16 +1,15 @@
 // Private selection: one of a public list of candidates, those with a higher score more likely.
 //
+// With theta = epsilon / range, permute and flip goes through the candidates in random order and
+// takes each with probability exp(-theta (best - score)); it is never worse in expectation than the
+// exponential mechanism, where P(i) is proportional to exp(theta score_i). That one composes more
+// tightly under zero-concentrated DP. Both work in whole numbers (BernoulliExp).
+//
 // Guarantee  epsilon-DP if `range` bounds how unevenly one step between neighbours moves the
 //            scores: for neighbours D and D' let d_i = score_i(D') - score_i(D); then
 //            max d - min d <= range for all of them. (A shift that all scores share costs
 //            nothing; twice the sensitivity is always a range, once if scores move one way only.)
 //            The list and its order must not depend on private data.
-// Rules      with theta = epsilon / range:
-//            permute and flip: go through the candidates in random order and take each with
-//            probability exp(-theta (best - score)). Never worse than the next in expectation.
-//            exponential: P(i) proportional to exp(theta score_i). It composes more tightly under
-//            zero-concentrated DP, which permute and flip does not.
-// Exact      whole numbers throughout (BernoulliExp).
 // Errors     InvalidArgument without candidates or with a range of 0; what the PrivateRandom
 //            returns otherwise.
 // Source     McKenna, Sheldon 2020; docs/mechanisms.md#selection has the proof.

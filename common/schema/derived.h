@@ -2,9 +2,10 @@
 // its declared bounds. A split of one of them is an oblique split of the features that it is made
 // of.
 //
-// Public     which there are follows from the schema and a fixed seed, never from rows.
-// Missing    if any of its parts is.
-// Exact      one code path for every row, at training and at prediction: the same bits.
+// Which of them there are follows from the schema and a fixed seed, never from rows. A derived
+// feature is missing if any of its parts is. There is one code path for every row, at training and
+// at prediction: the same bits.
+//
 // Threads    plain values.
 
 #ifndef COPPICE_COMMON_SCHEMA_DERIVED_H_

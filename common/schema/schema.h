@@ -1,11 +1,10 @@
 // What a row looks like: features with public bounds or vocabularies, and what is to be predicted:
 // one of several classes, or a number within public bounds (regression).
 //
-// Public     everything here: names, bounds, vocabularies and classes are public by declaration.
-//            Nothing in a Schema may be computed from private rows.
-// Row        one double a feature: a numeric value inside [min, max]; a category's position in
-//            `values`, or values.size() for "other"; kMissingValue (a NaN) where it is missing.
-// Threads    immutable after Create(); safe to share.
+// Everything here is public: names, bounds, vocabularies and classes are public by declaration.
+// Nothing in a Schema may be computed from private rows. A row is one double per feature: a numeric
+// value inside [min, max]; a category's position in `values`, or values.size() for "other";
+// kMissingValue (a NaN) where it is missing.
 
 #ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
 #define COPPICE_COMMON_SCHEMA_SCHEMA_H_
@@ -64,7 +63,7 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
-// What encoding one field had to do to it. Counted and shown to whoever owns the rows, never put
+// What encoding one field had to do to it. Counted and shown to the owner of the rows, never put
 // into a model (a count of private rows is private).
 enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing, kUnreadable };
 
@@ -82,6 +81,7 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
+// Threads    immutable after Create(); safe to share.
 class Schema {
  public:
   // InvalidArgument: no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses, a
@@ -121,9 +121,9 @@ class Schema {
   // `row` with a missing value wherever Validate() would complain. Never fails.
   Row Fit(RowView row) const;
 
-  // FailedPrecondition, naming the first difference, unless whoever declared `own` rows can answer
-  // by this schema: each of its features is one of theirs with the same type, bounds and values,
-  // and the label and its classes are theirs.
+  // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
+  // answer by this schema: each of its features is one of theirs with the same type, bounds and
+  // values, and the label and its classes are theirs.
   absl::Status CheckAgreesWith(const Schema& own) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.

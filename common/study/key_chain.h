@@ -1,11 +1,11 @@
 // How trust in one signing key leads to the next: the old key signs the new one.
 //
+// What is signed is kEndorsementDomain, the new public key (32 bytes), and the time from which it
+// counts, in seconds since 1970 (8 bytes, big-endian). All of it is public.
+//
 // Guarantee  a chain leads from a key to another only by signatures of every key on the way, each
-//            valid already. It is as strong as the weakest key between the two: whoever has one of
-//            them can lead on to a key of their own, but only those who still trust that one.
-// Bytes      what is signed is kEndorsementDomain, the new public key (32 bytes), and the time from
-//            which it counts, in seconds since 1970 (8 bytes, big-endian).
-// Public     all of it.
+//            valid already. It is as strong as the weakest key between the two: a thief of one of
+//            them can lead on to another key, but only those who still trust that one.
 
 #ifndef COPPICE_COMMON_STUDY_KEY_CHAIN_H_
 #define COPPICE_COMMON_STUDY_KEY_CHAIN_H_

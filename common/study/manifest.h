@@ -1,8 +1,10 @@
 // What a curator says about a study, under its signature: the terms and who may learn from them.
 //
-// Guarantee  a device that keeps the manifest it saw, and asks CheckNotWeakened() about the next one,
+// All of it is public.
+//
+// Guarantee  a device that keeps the manifest it saw, and asks CheckNotWeakened() about the next
+// one,
 //            never agrees to more than it did before: what changes can only protect it better.
-// Public     all of it.
 
 #ifndef COPPICE_COMMON_STUDY_MANIFEST_H_
 #define COPPICE_COMMON_STUDY_MANIFEST_H_

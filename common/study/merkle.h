@@ -1,13 +1,8 @@
 // A hash tree over a few byte strings, as in RFC 6962: one root for all, and for each a short path
 // that leads to it.
 //
-// Guarantee  whoever finds another leaf, place or number of leaves that verifies under a root has
-//            found two inputs of the same SHA-256. Leaves and inner nodes are hashed apart (a first
-//            byte of 0 and of 1), so neither passes for the other.
-// Shapes     a path is kMerkleHashBytes a hash, the leaf's sibling first, at most
-//            ceil(log2(leaves)) hashes; its length follows from the place and the number of leaves.
-// Errors     Verify() treats its input as hostile and says no to whatever does not fit.
-// Source     RFC 6962, 2.1; verification RFC 9162, 2.1.3.2.
+// A path has kMerkleHashBytes per hash, the leaf's sibling first, at most ceil(log2(leaves))
+// hashes; its length follows from the place and the number of leaves.
 
 #ifndef COPPICE_COMMON_STUDY_MERKLE_H_
 #define COPPICE_COMMON_STUDY_MERKLE_H_
@@ -26,9 +21,14 @@ namespace coppice {
 
 inline constexpr size_t kMerkleHashBytes = std::tuple_size_v<Sha256Digest>;
 
+// Guarantee  to find another leaf, place or number of leaves that verifies under a root is to have
+//            found two inputs of the same SHA-256. Leaves and inner nodes are hashed apart (a first
+//            byte of 0 and of 1), so neither passes for the other.
+// Errors     Verify() treats its input as hostile and says no to whatever does not fit.
+// Source     RFC 6962, 2.1; verification RFC 9162, 2.1.3.2.
 struct MerkleTree {
   Sha256Digest root{};
-  std::vector<std::string> paths;  // one a leaf
+  std::vector<std::string> paths;  // one per leaf
 };
 
 MerkleTree MakeMerkleTree(absl::Span<const std::string> leaves);

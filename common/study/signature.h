@@ -28,7 +28,7 @@ KeyId KeyIdOf(const PublicKey& key);
 
 inline constexpr absl::string_view kManifestDomain("coppice.v1.manifest\0", 20);
 inline constexpr absl::string_view kEndorsementDomain("coppice.v1.key\0", 15);
-// A challenge of whoever asks, so that the answer proves who has the key.
+// A challenge that the caller draws, so that the answer proves who has the key.
 inline constexpr absl::string_view kCuratorDomain("coppice.v1.curator\0", 19);
 inline constexpr size_t kChallengeBytes = 32;
 

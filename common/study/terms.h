@@ -45,7 +45,7 @@ TreesByIndex AllTrees(Forest forest);
 // digit.
 bool IsValidId(absl::string_view id);
 
-// The mechanism that answers in `tree`, and one a tree in the forest's order.
+// The mechanism that answers in `tree`, and one per tree in the forest's order.
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, const Tree& tree);
 absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
                                                                             const Forest& forest);

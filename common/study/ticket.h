@@ -1,10 +1,6 @@
 // The ticket that admits one report: a random id and the curator's MAC over it.
 //
-// Guarantee  the ticket is drawn by the curator before it sees anything of the row, and with it the
-//            tree that the device answers in and the column of its mechanism. The device chooses
-//            none of them, so nobody can push all leaves one way (and the choice leaks nothing: it
-//            does not depend on the row).
-// Public     all of it.
+// All of it is public.
 
 #ifndef COPPICE_COMMON_STUDY_TICKET_H_
 #define COPPICE_COMMON_STUDY_TICKET_H_
@@ -22,6 +18,10 @@ namespace coppice {
 inline constexpr size_t kTicketIdBytes = 16;
 inline constexpr size_t kTicketMacBytes = 16;
 
+// Guarantee  the ticket is drawn by the curator before it sees anything of the row, and with it the
+//            tree that the device answers in and the column of its mechanism. The device chooses
+//            none of them, so nobody can push all leaves one way (and the choice leaks nothing: it
+//            does not depend on the row).
 struct Ticket {
   std::array<uint8_t, kTicketIdBytes> id{};
   std::array<uint8_t, kTicketMacBytes> mac{};

@@ -1,9 +1,10 @@
 // What a model cost in privacy and what it assumed: for a person, and for a check that its parts
 // add up to its whole.
 //
-// Cost       releases made of all records add up. Releases made of one part of the records add up
-//            within that part, and of the parts only the most expensive counts, because a record is
-//            in one part only, whichever others there are (docs/mechanisms.md#composition).
+// Releases made of all records add up. Releases made of one part of the records add up within that
+// part, and of the parts only the most expensive counts, because a record is in one part only,
+// whichever others there are (docs/mechanisms.md#composition).
+//
 // Errors     InvalidArgument, with both sums.
 // Threads    plain values.
 

@@ -1,9 +1,10 @@
 // The decision path of a prediction: which way a row went in each tree, and what each tree
 // contributed to the answer.
 //
-// Sum        base + the contributions of all trees is the model's answer in the unit that it has,
-//            before it is cut to where it belongs: to [0, 1], or to the target's range. Where there
-//            is one tree the answer is that tree's alone.
+// The base plus the contributions of all trees is the model's answer in the unit that it has,
+// before it is cut to where it belongs: to [0, 1], or to the target's range. Where there is one
+// tree the answer is that tree's alone.
+//
 // Guarantee  a row's path is the one that Model::Predict() takes.
 // Threads    plain functions and values.
 

@@ -1,15 +1,10 @@
 // A trained model: a forest with class probabilities and their standard errors at the leaves, and
 // the certificate that says what it cost in privacy.
 //
-// Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
-// Outputs    the classes; or, for regression, the two ends of the target's public range: a number
-//            is the mean of the ends by their probabilities, so value = min + span * p(max).
-// Leaves     what their numbers mean is the model's LeafKind.
-// Features   trees may split features that follow from the schema's (derived.h).
-// Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
-//            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
-//            what its releases cost.
-// Threads    immutable after Create(); safe to share.
+// The outputs are the classes; or, for regression, the two ends of the target's public range: a
+// number is the mean of the ends by their probabilities, so value = min + span * p(max). What the
+// numbers of a leaf mean is the model's LeafKind. Trees may split features that follow from the
+// schema's (derived.h).
 
 #ifndef COPPICE_COMMON_TREE_MODEL_H_
 #define COPPICE_COMMON_TREE_MODEL_H_
@@ -28,7 +23,7 @@ namespace coppice {
 
 // What is known of one leaf after training.
 struct LeafPrediction {
-  std::vector<double> probabilities;  // one an output; see LeafKind
+  std::vector<double> probabilities;  // one per output; see LeafKind
   // Standard error of the probability of the leaf's most probable class: sampling and privacy noise
   // together, at the point estimate; infinity where nothing is known. Of each weight, by its noise
   // alone, if the leaves hold weights.
@@ -42,9 +37,10 @@ struct LeafPrediction {
 
 struct Prediction {
   uint32_t label = 0;
-  std::vector<double> probabilities;  // one an output, sum 1
-  // Of the label's probability. Trees of probabilities and of weights count as independent; of
-  // additive ones it is the mean of their leaves', where each is that of the whole at its rows.
+  std::vector<double> probabilities;  // one per output, sum 1
+  // The standard error of the label's probability. Trees of probabilities and of weights count as
+  // independent; of additive ones it is the mean of their leaves', where each is that of the whole
+  // at its rows.
   double standard_error = 0;
   // Regression: the number, and its standard error.
   double value = 0;
@@ -77,6 +73,11 @@ enum class LeafKind : uint8_t {
   kScores = 3,
 };
 
+// Guarantee  a model is post-processing of privatized sums and public rows, and holds nothing else.
+// Errors     Create(): InvalidArgument when shapes do not match, a number is not what the LeafKind
+//            asks for, a standard error is negative or NaN, or the certificate's epsilon is not
+//            what its releases cost.
+// Threads    immutable after Create(); safe to share.
 class Model {
  public:
   // leaves[t][l] belongs to leaf l of tree t.

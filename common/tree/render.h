@@ -4,8 +4,8 @@
 // The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
 // for the format. Thresholds are printed with the fewest digits that read back to the same double.
 //
-// Bound      a tree of a model file may have a million nodes, 512 levels and names as long as the
-//            file: what would take more than kMaxDrawingBytes is refused, and not begun in full.
+// A tree of a model file may have a million nodes, 512 levels and names as long as the file: what
+// would take more than kMaxDrawingBytes is refused, and not begun in full.
 
 #ifndef COPPICE_COMMON_TREE_RENDER_H_
 #define COPPICE_COMMON_TREE_RENDER_H_

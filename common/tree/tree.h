@@ -1,16 +1,14 @@
 // The flat decision tree and the forest: leaf location and shape, no predictions.
 //
-// Shape      nodes in an array in preorder: a node, all that is left of it, all that is right of
-//            it. Create() takes them in any order with children after their parent, and puts them
-//            in this one, so equal trees have equal nodes. Leaves are numbered 0..num_leaves()-1
-//            from left to right; that number is what a device's report is about.
-// Split      numeric: left if value < threshold. Categorical: left if value == category.
-//            Missing: left if the value is missing. Where the value is missing and the split is not
-//            about that, `missing_left` decides, so every row has exactly one leaf.
-// Public     a partition is made from public rows only; nothing here is private.
-// Errors     Create() treats its input as hostile: InvalidArgument on any index, cycle, unreachable
-//            node, feature, category, non-finite threshold or size out of range.
-// Threads    immutable after Create(); safe to share.
+// Nodes are in an array in preorder: a node, all that is left of it, all that is right of it.
+// Create() takes them in any order with children after their parent, and puts them in this one, so
+// equal trees have equal nodes. Leaves are numbered 0..num_leaves()-1 from left to right; that
+// number is what a device's report is about.
+//
+// A numeric split sends a row left if value < threshold, one of a category if value == category,
+// one of missing values if the value is missing. Where the value is missing and the split is not
+// about that, `missing_left` decides, so every row has exactly one leaf. A partition is made from
+// public rows only; nothing here is private.
 
 #ifndef COPPICE_COMMON_TREE_TREE_H_
 #define COPPICE_COMMON_TREE_TREE_H_
@@ -51,6 +49,9 @@ inline constexpr uint32_t kMaxModelDepth =
     512;  // of any tree: a split among many categories is a row
 inline constexpr uint32_t kNoParent = ~0u;
 
+// Errors     Create() treats its input as hostile: InvalidArgument on any index, cycle, unreachable
+//            node, feature, category, non-finite threshold or size out of range.
+// Threads    immutable after Create(); safe to share.
 class Tree {
  public:
   // A partition with a single cell.

@@ -1,9 +1,11 @@
 // A model that is a vote of simple questions, as the whole number of votes that each of them has.
 //
-// Vote       trees that ask the same question, or always answer the same, add up to one line. A
-//            question adds its votes to the class where it is true, and takes them away where it is
-//            false. Of two classes the second is voted on: a row is of it if the sum is above zero.
-//            With more, each class has its own sum, and the largest wins.
+// Trees that ask the same question, or always answer the same, add up to one line. A question adds
+// its votes to the class where it is true, and takes them away where it is false.
+//
+// With two classes the second is voted on: a row is of it if the sum is above zero. With more, each
+// class has its own sum, and the largest wins.
+//
 // Errors     InvalidArgument for a model whose trees are not such questions: leaves must hold
 //            scores (LeafKind::kScores) that are whole votes about one class, and a tree must ask
 //            about one feature, whether it is below or in a range, has a value, or is missing.

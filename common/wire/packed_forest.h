@@ -1,7 +1,7 @@
 // A study's forest as it travels: the bytes of each tree, and what ties them to the terms.
 //
 // Guarantee  what OpenTree() and OpenForest() return is, tree by tree, what the forest_root of the
-//            terms stands for. So whoever has the terms' fingerprint can be given one forest only.
+//            terms stands for. A device with the terms' fingerprint can be given one forest only.
 // Errors     Bytes from elsewhere are hostile. DataLoss if forest_root does not stand for them, and
 //            InvalidArgument if it does but they are no tree, or none that fits the terms.
 

@@ -28,7 +28,7 @@ namespace coppice::lab {
 namespace {
 
 struct Scores {
-  std::vector<double> accuracy, mse, rmse;  // one a repetition; of the task's kind
+  std::vector<double> accuracy, mse, rmse;  // one per repetition; of the task's kind
   std::vector<double> auc;                  // of two classes
   std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
   std::vector<double> questions;  // of models that are votes on questions

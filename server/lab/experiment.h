@@ -44,8 +44,8 @@ struct CollectOptions {
 // The curator's side of a finished study, before any estimate.
 struct SimulatedStudy {
   Forest forest;
-  std::vector<curator::PrivateCounts> private_counts;  // one a tree
-  std::vector<curator::PublicCounts> public_counts;    // one a tree
+  std::vector<curator::PrivateCounts> private_counts;  // one per tree
+  std::vector<curator::PublicCounts> public_counts;    // one per tree
   std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
   std::optional<MechanismKind> mechanism;  // that reports came from; none without privacy
   size_t report_bytes = 0;                 // of one report; 0 without privacy

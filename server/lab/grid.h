@@ -1,10 +1,10 @@
 // Repeats an experiment over a grid of parameters and reports the best cell, as the papers do.
 //
-// Bias       the best mean over a grid of cells is chosen on the test rows, so it is too good. The
-//            split-half figure is not: the cell is chosen on one half of the repetitions and scored
-//            on the other, both ways.
-// Noise      one set of noisy sums per repetition, depth and minimal leaf serves every estimator
-//            setting, which is what a curator may do with them.
+// The best mean over a grid of cells is chosen on the test rows, so it is too good. The split-half
+// figure is not: the cell is chosen on one half of the repetitions and scored on the other, both
+// ways. One set of noisy sums per repetition, depth and minimal leaf serves every estimator
+// setting, which is what a curator may do with them.
+//
 // Threads    repetitions are spread over `threads`; each has its own random sources, and each
 //            repetition's rows and partition depend on its number alone.
 
@@ -47,10 +47,10 @@ struct GridCell {
   uint32_t min_leaf = 0;
   curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
-  std::vector<double> accuracy;            // one a repetition
+  std::vector<double> accuracy;            // one per repetition
   std::vector<double> leaves;
   std::vector<double> report_bytes;
-  // To grow, simulate the devices and estimate: on the clock, and of the processor.
+  // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
   std::vector<double> fit_seconds;
   std::vector<double> fit_cpu_seconds;
   std::vector<std::vector<curator::Alarm>> alarms;
@@ -58,7 +58,7 @@ struct GridCell {
 
 struct RunResult {
   std::vector<GridCell> cells;
-  std::vector<double> majority;  // one a repetition: the private rows' most frequent class
+  std::vector<double> majority;  // one per repetition: the private rows' most frequent class
 };
 
 // `progress` is called from worker threads, one at a time, with the number of finished repetitions.

@@ -64,7 +64,7 @@ std::string SymbolPayload(uint32_t symbol, size_t bytes) {
   return payload;
 }
 
-// Bits of so many cells, or their increasing numbers of `width` bits.
+// Bits of this many cells, or their increasing numbers of `width` bits.
 std::string BitmapOf(absl::Span<const size_t> cells, size_t bits) {
   std::string payload(BitPayloadBytes(bits), '\0');
   for (const size_t cell : cells) FlipBit(payload, cell);

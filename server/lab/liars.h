@@ -4,11 +4,13 @@
 // kGiven     tree and column are the ticket's; the payload is the one that pushes most.
 // kChosen    the liar chooses the column too, the one that pushes most: what a study would face if
 //            the column were the device's. Tickets prevent it; it is here to show why they do.
-// Push       of a payload: what it adds to the counts of cells, each times the cell's worth to the
-//            liar. Its aim says what a cell is worth; all aims go by public figures.
-// Payloads   of a symbol: the one that speaks for the most worth. Of a set: the cells that are
-//            worth most, drawn anew for each liar among equals. Of a unary vector: the cells that
-//            are worth anything, or as many as are accepted.
+//
+// The push of a payload is what it adds to the counts of cells, each times the cell's worth to the
+// liar. Its aim says what a cell is worth; all aims go by public figures. Among symbols a liar
+// sends the one that speaks for the most worth; among sets the cells that are worth most, drawn
+// anew for each liar among equals; of a unary vector the ones are the cells that are worth
+// anything, or as many as are accepted.
+//
 // Errors     CellWorths(): InvalidArgument for a target that is no class. Create(): InvalidArgument
 //            for kGiven on a Laplace mechanism (not simulated), kChosen on one without columns.
 // Source     docs/poisoning.md.

@@ -33,7 +33,7 @@ absl::StatusOr<double> ParseLambda(const std::string& text) {
   return absl::InvalidArgumentError("must be 0 (private only) or more, or inf (public only)");
 }
 
-// Of one report; with kNoPrivacy nothing is added to the counts.
+// The epsilon of one report; with kNoPrivacy nothing is added to the counts.
 absl::StatusOr<std::optional<Budget>> ParseReportEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const std::optional<Budget> epsilon, ParseEpsilonFlag(text));
   if (epsilon && (epsilon->nanos() < kMinEpsilonNanos || epsilon->nanos() > kMaxEpsilonNanos)) {

@@ -36,7 +36,7 @@ struct Summary {
 };
 Summary Summarize(absl::Span<const double> values);
 
-// Time since its creation: on the clock, and of this thread on the processor.
+// Wall-clock seconds since its creation, and CPU seconds of this thread.
 class Stopwatch {
  public:
   double clock_seconds() const {

@@ -1,9 +1,12 @@
 // The synthetic pair of section 6.1 of the LPCT paper: public and private rows with the same
 // features and a drifted label probability.
 //
-// Law        x uniform on [0,1]^2; s(x) = sign(x1 - 0.33) sign(x2 - 0.33);
-//            g(x) = |1.5 x1 - 0.5| |1.5 x2 - 0.5| max(0, 1 - |2 x2 - 1|);
-//            P(y = 1 | x) = 1/2 + 0.4 s(x) g(x)^(0.1 gamma), with gamma = 1 for private rows.
+// The law, with x uniform on [0,1]^2 and gamma = 1 for private rows:
+//
+//     s(x) = sign(x1 - 0.33) sign(x2 - 0.33)
+//     g(x) = |1.5 x1 - 0.5| |1.5 x2 - 0.5| max(0, 1 - |2 x2 - 1|)
+//     P(y = 1 | x) = 1/2 + 0.4 s(x) g(x)^(0.1 gamma)
+//
 // Source     Ma and Yang 2024, section 6.1. The Bayes rule scores 0.786 on private rows.
 
 #ifndef COPPICE_SERVER_LAB_SYNTHETIC_H_

@@ -53,8 +53,8 @@ Rooms ReadRooms(const fs::path& file) {
 std::string RoomOf(const Rooms& rooms, const std::string& path) {
   std::string best;
   for (const auto& [name, room] : rooms) {
-    if (path.rfind(room.folder + "/", 0) != 0) continue;
-    if (best.empty() || rooms.at(best).folder.size() < room.folder.size()) best = name;
+    if (path.rfind(room.prefix + "/", 0) != 0) continue;
+    if (best.empty() || rooms.at(best).prefix.size() < room.prefix.size()) best = name;
   }
   return best;
 }

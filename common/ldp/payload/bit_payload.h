@@ -28,8 +28,8 @@ uint32_t GetNumber(absl::string_view payload, size_t width, size_t index);
 // Writes it where there are zeros.
 void SetNumber(std::string& payload, size_t width, size_t index, uint32_t number);
 
-// InvalidArgument unless the payload has as many bytes as so many bits need, and no bit is set past
-// the last.
+// InvalidArgument unless the payload has as many bytes as that many bits need, and no bit is set
+// past the last.
 absl::Status CheckBits(absl::string_view payload, size_t bits);
 
 size_t CountOnes(absl::string_view payload);

@@ -1,11 +1,11 @@
 // Adds reports of bits up, position by position (a positional population count).
 //
-// Method     bit-sliced: sixteen reports at a time go through a tree of full adders that work on
-//            512 positions side by side, so that a report costs about one adder a vector register;
-//            counts leave that form once in 240 reports. Source: Harley and Seal's counter,
-//            positional as in Klarqvist, Mula and Lemire, "Efficient computation of positional
-//            population counts using SIMD instructions" (2021).
-// Cost       bound by reading the payloads (docs/performance.md).
+// The sums are bit-sliced: sixteen reports at a time go through a tree of full adders that work on
+// 512 positions side by side, so that a report costs about one adder a vector register; counts
+// leave that form once in 240 reports. Source: Harley and Seal's counter, positional as in
+// Klarqvist, Mula and Lemire, "Efficient computation of positional population counts using SIMD
+// instructions" (2021). The time is that of reading the payloads (docs/performance.md).
+//
 // Threads    a pure function.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_BIT_SUMS_H_

@@ -49,7 +49,7 @@ absl::StatusOr<uint32_t> NextCode(const uint8_t*& next, const uint8_t* end) {
   return BadPayload("holds an overlong integer");
 }
 
-// Of absolute values.
+// Sums of absolute values.
 struct Sizes {
   int64_t largest = 0;
   int64_t total = 0;

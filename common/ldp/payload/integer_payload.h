@@ -28,7 +28,7 @@ struct IntegerLimits {
   int64_t total = 0;  // the largest sum of absolute values
 };
 
-// InvalidArgument unless the payload holds so many integers, within the limits.
+// InvalidArgument unless the payload holds that many integers, within the limits.
 absl::Status CheckIntegers(absl::string_view payload, const IntegerLimits& limits);
 
 // Adds each integer of each payload to its sum, whatever the column. Every payload must hold

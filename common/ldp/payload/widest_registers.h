@@ -1,8 +1,8 @@
 // A function with this attribute is compiled once for every x86-64 and again for those with wider
 // registers and more instructions; which one runs is decided when the program starts.
 //
-// Not where   a sanitizer's start-up does not bear the resolver that this needs, and clang 14 has
-//             none: there the attribute is nothing.
+// The attribute is nothing under the sanitizers, whose start-up does not bear the resolver that it
+// needs, and with clang 14, which has none.
 
 #ifndef COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_
 #define COPPICE_COMMON_LDP_PAYLOAD_WIDEST_REGISTERS_H_

@@ -62,7 +62,7 @@ std::string Verdict(const Alarm& alarm, const char* what) {
   return absl::StrFormat(": %s (chance below %.0e)", what, std::max(alarm.chance, 1e-99));
 }
 
-// Of `looks` counts in all.
+// The bound for `looks` counts in all.
 Alarm CountAlarm(const char* name, const Extreme& extreme, size_t looks, double false_alarm) {
   Alarm alarm;
   alarm.name = name;

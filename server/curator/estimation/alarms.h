@@ -9,16 +9,17 @@
 // margin     of two classes: the mean label margin, sum of all N(leaf, 1) - N(leaf, 0) over N. It
 //            is an unbiased estimate of a number in [-1, 1]. With more classes it is `share`: the
 //            class whose share of the reports is farthest outside [0, 1].
+//
+// The margin's law assumes NoiseVariance as stated; for local_hashing that is rows spread evenly.
+// Alarms miss false labels (nobody can tell them from true ones), and pushes too small to show: see
+// docs/threat-model.md. They are post-processing of privatized sums: costs none, may be repeated.
+// They take one estimate of every tree: about linear in the sums.
+//
 // Guarantee  a study whose devices are all honest raises each alarm with probability at most
 //            kFalseAlarm at one look, whatever their rows: tails are bounded by Chernoff (counts)
 //            and Bennett (margins, with the variance of the mechanism and the largest report that
 //            is accepted), times the number of counts or classes looked at and both sides. Each
 //            further look at a growing study is a chance of its own.
-// Assumes    for `margin`, NoiseVariance as stated; for local_hashing that is rows spread evenly.
-// Misses     false labels (nobody can tell them from true ones), and pushes too small to show: see
-//            docs/threat-model.md.
-// Privacy    post-processing of privatized sums: costs none, may be repeated.
-// Cost       one estimate of every tree: about linear in the sums.
 // Errors     none. The sums must be of their mechanisms' sizes.
 // Source     docs/threat-model.md#alarms.
 

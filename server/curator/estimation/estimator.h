@@ -1,11 +1,12 @@
 // From sums to a model, for any local mechanism: the paper's weighted estimator and LPCT-prune,
 // tree by tree. The smooth estimator, which takes a forest as one, is in smooth.h.
 //
+// There is one TreeSums and one PublicCounts per tree of the forest, in its order. There may be any
+// number K of classes. Prune is stated by the paper for two; for more, each class against the rest,
+// and the node is chosen by the class with the largest statistic. Each tree is estimated on its own
+// sums; Model::Predict() lets them vote.
+//
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
-// Shapes     one TreeSums and one PublicCounts a tree of the forest, in its order.
-// Classes    any number K. Prune is stated by the paper for two; for more, each class against the
-//            rest, and the node is chosen by the class with the largest statistic.
-// Forest     each tree is estimated on its own sums; Model::Predict() lets them vote.
 // Errors     InvalidArgument when shapes do not match or lambda is negative or NaN.
 // Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#estimator and #prune.
 
@@ -43,7 +44,7 @@ struct PublicCounts {
 // variances zero) they are exact counts, which only the lab has.
 struct PrivateCounts {
   LeafCounts counts;
-  std::vector<NoiseVariance> noise;  // one a class, per report
+  std::vector<NoiseVariance> noise;  // one per class, per report
   uint64_t reports = 0;
   // Whether the sums say how many rows a leaf has; if not, the masses in `counts` are the public
   // rows', and only the margins between its classes are private.

@@ -1,10 +1,10 @@
 // `auto`: which mechanism a study should take, by what its report says of a label and what it
 // weighs.
 //
-// Rule       the least noise in a leaf's margin decides, since the margin alone decides a label; of
-//            those within two fifths of it, the smallest report, then the one with which a liar
-//            moves least.
-// Public     every input: epsilon, the shape of the forest and a limit on the payload.
+// The least noise in a leaf's margin decides, since the margin alone decides a label; of those
+// within two fifths of it, the smallest report, then the one with which a liar moves least. Every
+// input is public: epsilon, the shape of the forest and a limit on the payload.
+//
 // Errors     InvalidArgument if no mechanism fits the limit, with the smallest there is.
 // Source     docs/mechanisms.md#choice.
 

@@ -19,9 +19,9 @@ namespace coppice::curator {
 // Sums over the leaves below one node. Borrows from NodeTable.
 struct NodeEvidence {
   double private_rows = 0;                 // estimated, may be negative
-  absl::Span<const double> private_label;  // one a class
+  absl::Span<const double> private_label;  // one per class
   double public_rows = 0;
-  absl::Span<const double> public_label;  // one a class
+  absl::Span<const double> public_label;  // one per class
   double leaves = 0;                      // below the node, itself if it is one
 };
 

@@ -1,20 +1,17 @@
 // What accuracy to expect of a study before any report is collected, from public data alone.
 //
-// Method     the public labels give a posterior over the class margin (smooth_model.h, beta = 1:
-//            public labels like the private ones). Margins are drawn from it; for each, reports are
-//            drawn in coordinates, as many and as noisy as asked about, and what the estimate makes
-//            of them is scored against the margin at the public rows. That gives the gain over
-//            public labels alone. The level is the estimator's on public rows held out, in turns.
-// Interval   90 % for the accuracy on rows like the public ones: the level's (few public rows say
-//            little of it) and the gain's spread. docs/accuracy.md has how often it held.
-// Not seen   private rows of another population than the public ones; then reports are worth more
-//            than is said here.
-// Without    labels there is no level: only what reports are worth.
-// Public     every input. Simulation noise is drawn from `seed`: no privacy rests on it.
-// Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
-//            and what `cancel` says, which is asked between folds, draws and cells.
-// Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#plan.
+// The public labels give a posterior over the class margin (smooth_model.h, beta = 1: public labels
+// like the private ones). Margins are drawn from it; for each, reports are drawn in coordinates, as
+// many and as noisy as asked about, and what the estimate makes of them is scored against the
+// margin at the public rows. That gives the gain over public labels alone. The level is the
+// estimator's on public rows held out, in turns.
+//
+// An interval is of 90 % for the accuracy on rows like the public ones: the level's (few public
+// rows say little of it) and the gain's spread. docs/accuracy.md has how often it held.
+//
+// A plan does not see that private rows may be of another population than the public ones; then
+// reports are worth more than is said here. Without labels there is no level: only what reports are
+// worth. Every input is public. Simulation noise is drawn from `seed`: no privacy rests on it.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_PLAN_H_
@@ -55,6 +52,10 @@ struct StudyForecast {
   double influence = 0;
 };
 
+// Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
+//            and what `cancel` says, which is asked between folds, draws and cells.
+// Threads    immutable after Create(); safe to share.
+// Source     docs/mechanisms.md#plan.
 class Planner {
  public:
   struct Options {
@@ -72,7 +73,7 @@ class Planner {
   const Forest& forest() const { return forest_; }
   size_t public_rows() const { return basis_.rows(); }
   double effective_cells() const { return basis_.effective_cells(); }
-  // Of public labels alone.
+  // The accuracy of public labels alone.
   Interval public_only() const;
 
   // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().

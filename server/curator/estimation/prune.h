@@ -4,11 +4,12 @@
 // the path. The statistic is the distance of the node's estimate from one half over a bound on its
 // error, and the node's lambda is the one that makes it largest.
 //
+// The paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for sqrt(variance of a
+// leaf's sum per report / 32), which is the same for that pair. A height h counts steps up from the
+// leaf and k = depth asked for - h, as in a full tree. In an uneven tree two leaves may reach one
+// ancestor at different h; each walk has its own.
+//
 // Guarantee  post-processing of privatized sums and public rows.
-// Noise      the paper's bound is for the 4/epsilon Laplace pair; here 1/epsilon stands for
-//            sqrt(variance of a leaf's sum per report / 32), which is the same for that pair.
-// Heights    h counts steps up from the leaf and k = depth asked for - h, as in a full tree. In an
-//            uneven tree two leaves may reach one ancestor at different h; each walk has its own.
 // Source     Ma and Yang 2024, Algorithm 2; docs/mechanisms.md#prune, with the deviations.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_PRUNE_H_

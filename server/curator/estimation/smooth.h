@@ -1,17 +1,17 @@
 // The estimator with no knob: one closed-form model over all trees of a forest, public labels and
 // privatized sums together.
 //
-// Model      in the coordinates of SmoothBasis the class margin theta, the private sums and the
-//            public labels are all diagonal Gaussians. How rough theta is, how far the public
-//            labels can be trusted (beta: 1 as the private ones, 0 nothing, below 0 inverted) and
-//            how noisy they are is averaged over a fixed grid, each point by how well it explains
-//            both.
-// Result     an ordinary forest: values at the leaves that add up, as class probabilities whose
-//            mean over the trees is the prediction (Model::additive()), and their standard errors
-//            with the privacy noise in them.
+// In the coordinates of SmoothBasis the class margin theta, the private sums and the public labels
+// are all diagonal Gaussians. How rough theta is, how far the public labels can be trusted (beta: 1
+// as the private ones, 0 nothing, below 0 inverted) and how noisy they are is averaged over a fixed
+// grid, each point by how well it explains both.
+//
+// The result is an ordinary forest: values at the leaves that add up, as class probabilities whose
+// mean over the trees is the prediction (Model::additive()), and their standard errors with the
+// privacy noise in them. The time is linear in the rank of the basis for each of the 96 grid
+// points, plus once the square of the public rows for the standard errors.
+//
 // Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
-// Cost       linear in the rank of the basis for each of the 96 grid points, plus once the square
-//            of the public rows for the standard errors.
 // Errors     InvalidArgument when shapes do not match.
 // Source     docs/mechanisms.md#smooth.
 
@@ -58,7 +58,7 @@ struct SmoothFit {
 // with c = K / sqrt(K - 1): for two classes, to their difference.
 double MarginNoise(absl::Span<const NoiseVariance> noise);
 
-// `counts` are one a tree, in the forest's order.
+// `counts` are one per tree, in the forest's order.
 absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest& forest,
                                          absl::Span<const PrivateCounts> counts, Evidence evidence,
                                          const CancelCheck& cancel = {});

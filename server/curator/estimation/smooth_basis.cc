@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 
 // Directions with less than this of the largest eigenvalue carry rounding errors only.
 constexpr double kMinLambda = 1e-6;
-// Above kManyPublicRows, functions are looked at in so many rows, evenly spaced.
+// Above kManyPublicRows, functions are looked at in this many rows, evenly spaced.
 constexpr size_t kRowsLookedAt = 1200;
 
 Eigen::Map<const MatrixXd> Matrix(const std::vector<double>& values, size_t columns) {

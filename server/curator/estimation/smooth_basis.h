@@ -1,16 +1,12 @@
 // What the smooth estimator needs of a forest and its public rows, made once a study: it does not
 // depend on any report.
 //
-// Model      rows that share leaves are alike. P = Z Z' / T is the share of trees in which two
-//            public rows are in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q
-//            and eigenvalues lambda. A function on the public rows is held by its coordinates in Q.
-// Shapes     n public rows, r = rank(); labels as columns: one of +-1 for two classes, else one a
-//            class, scale() * (1{label = k} - 1/K).
-// Cost       one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above that of
-//            the leaves of all trees, at most kMaxLeafBasis.
-// Errors     InvalidArgument: no public row, or more rows and leaves than that.
-// Threads    immutable after Create(); safe to share.
-// Source     docs/mechanisms.md#smooth.
+// Rows that share leaves are alike. P = Z Z' / T is the share of trees in which two public rows are
+// in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
+// function on the public rows is held by its coordinates in Q. Shapes: n public rows, r = rank();
+// labels as columns: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
+// 1/K). It takes one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above
+// that of the leaves of all trees, at most kMaxLeafBasis.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
@@ -32,6 +28,9 @@ inline constexpr size_t kMaxLeafBasis = 2048;
 // values[tree][leaf]
 using LeafValues = std::vector<std::vector<double>>;
 
+// Errors     InvalidArgument: no public row, or more rows and leaves than that.
+// Threads    immutable after Create(); safe to share.
+// Source     docs/mechanisms.md#smooth.
 class SmoothBasis {
  public:
   static absl::StatusOr<SmoothBasis> Create(const Forest& forest, const Table& public_rows);

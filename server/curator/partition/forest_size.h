@@ -1,19 +1,19 @@
 // How large the trees of a forest should be, found out of bag: from the public rows alone, before
 // any report.
 //
-// Rule       each candidate (depth, least rows of a leaf) grows the whole forest; a row is
-//            predicted by the trees whose bag it is not in. Of the candidates whose correlation
-//            with the labels is within half a standard error of the best, the one with most leaves:
-//            leaves that say nothing are smoothed away later, leaves that are missing cannot be had
-//            back. The size does not depend on epsilon or on the number of reports.
-// One tree   sees every row, so nothing is out of bag: depth 8, leaves of sqrt(rows) / 4 rows, 2 at
-//            least.
-// Many rows  above kManyPublicRows the trees are few and short, so that what the estimator solves
-//            stays of a fixed size: 16 trees of at most 128 leaves of 8 rows or more.
-// No labels  the correlation cannot be had, and reports alone must fill the leaves: about
-//            0.38 (reports / noise)^0.4 of them, a rule fitted on the synthetic pair from 10^4 to
-//            10^6 reports.
-// Public     every input; how many devices are expected is no one's secret.
+// Each candidate (depth, least rows of a leaf) grows the whole forest; a row is predicted by the
+// trees whose bag it is not in. Among the candidates whose correlation with the labels is within
+// half a standard error of the best, the one with most leaves is taken: leaves that say nothing are
+// smoothed away later, leaves that are missing cannot be had back. The size does not depend on
+// epsilon or on the number of reports.
+//
+// A single tree sees every row, so nothing is out of bag: depth 8, leaves of sqrt(rows) / 4 rows, 2
+// at least. Above kManyPublicRows the trees are few and short, so that what the estimator solves
+// stays of a fixed size: 16 trees of at most 128 leaves of 8 rows or more. Without labels the
+// correlation cannot be had, and reports alone must fill the leaves: about 0.38 (reports /
+// noise)^0.4 of them, a rule fitted on the synthetic pair from 10^4 to 10^6 reports. Every input is
+// public; how many devices are expected is no one's secret.
+//
 // Source     docs/mechanisms.md#forest-size.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_FOREST_SIZE_H_

@@ -352,7 +352,7 @@ class HybridGrower {
   std::vector<uint32_t> order_;               // in which features are looked at
   std::vector<Node> nodes_;
   std::deque<NodeRows> cells_;
-  // Of the cell at hand.
+  // Counts of the cell at hand.
   std::vector<uint64_t> all_, left_, categories_;
   uint64_t total_ = 0;
   bool mixed_ = false;

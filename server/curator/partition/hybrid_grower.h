@@ -1,17 +1,19 @@
 // Grows trees by the hybrid rule: the best cut by the labels while there is one, and after that by
 // the widest spread of the features, down to the size asked for.
 //
-// Labels     a cell whose labels are mixed is cut where the entropy falls most, over all features.
-// Spread     where no cut lowers it (the cell is pure, or labels are not used), the feature with
-//            the widest spread of public ranks within the cell is cut at the gap nearest its
-//            median. Ranks (mid-ranks over all public rows, divided by their number) make features
-//            comparable without a scale. A category is a column of 0 and 1, with spread one half.
-// Missing    a missing number is below every number, a missing category is a category: rows go
-//            left and with "the rest". Where the cell shows no missing value, with the most rows.
-// Bag        rows count as often as they were drawn.
-// Features   of an even tree, ceil(d/3) random ones a cell; the others, in random order, where none
-//            of these can be cut.
-// Order      breadth first, so that a limit on the leaves keeps the tree level.
+// A cell whose labels are mixed is cut where the entropy falls most, over all features. Where no
+// cut lowers it (the cell is pure, or labels are not used), the feature with the widest spread of
+// public ranks within the cell is cut at the gap nearest its median. Ranks (mid-ranks over all
+// public rows, divided by their number) make features comparable without a scale. A category is a
+// column of 0 and 1, with spread one half.
+//
+// A missing number is below every number, a missing category is a category: rows go left and with
+// "the rest". Where the cell shows no missing value, with the most rows.
+//
+// Rows of a bag count as often as they were drawn. An even tree looks at ceil(d/3) random features
+// per cell; the others, in random order, where none of these can be cut. Nodes are cut breadth
+// first, so that a limit on the leaves keeps the tree level.
+//
 // Threads    HybridRows is immutable and safe to share; a grower is for one thread.
 // Source     docs/mechanisms.md#partition.
 

@@ -1,30 +1,35 @@
 // Grows the public partition that devices answer about.
 //
-// Public     every input. The partition never sees a private row: it is a function of public rows,
-//            the schema and the options alone.
-// Rules      max_edge         split a cell at the midpoint of one of its longest edges (ties
-//                             within 1e-12): the one with the largest reduction of the criterion
-//            random_max_edge  one of the longest edges at random
-//            cart             any feature and threshold, largest reduction
-//            hybrid           as cart by entropy while that reduces anything, then by the widest
-//                             spread of the features; see hybrid_grower.h, which has its own
-//                             reading of categories and missing values
-//            Edges are measured in the box of the public rows, scaled to [0,1] a feature; one with
-//            a single public value is never cut. A cell with fewer than two public rows is not
-//            split, nor is one where a side would hold fewer than `min_leaf` rows: the next longest
-//            edge is tried instead. cart splits only where the criterion decreases.
-// Category   one category against the rest: under cart and max_edge the one with the largest
-//            reduction, under random_max_edge the most frequent. Its edge has length 1, then
-//            (remaining categories) / (all, with "other") beside the rest and 0 beside the one.
-// Missing    the edge rules cut missing | present first, which leaves the edge as long as it was;
-//            where either is below `min_leaf`, and under cart, missing values go where the
-//            reduction is larger. Where no public row is missing they go with the most public rows.
-// Ties       lower feature, then lower threshold or category.
-// Forest     more than one tree: each on a bootstrap of the public rows, in which min_leaf counts a
-//            row as often as it was drawn; the hybrid rule gives every other tree a random third of
-//            the features at each node.
+// Every input is public. The partition never sees a private row: it is a function of public rows,
+// the schema and the options alone. Its rules:
+//
+//   max_edge         splits a cell at the midpoint of one of its longest edges (ties within 1e-12):
+//                    the one with the largest reduction of the criterion
+//   random_max_edge  one of the longest edges at random
+//   cart             any feature and threshold, by the largest reduction
+//   hybrid           as cart by entropy while that reduces anything, then by the widest spread of
+//                    the features; see hybrid_grower.h, which has its own reading of categories and
+//                    missing values
+//
+// Edges are measured in the box of the public rows, scaled to [0,1] per feature; an edge with a
+// single public value is never cut. A cell with fewer than two public rows is not split, nor is one
+// where a side would hold fewer than `min_leaf` rows: the next longest edge is tried instead. cart
+// splits only where the criterion decreases. Ties go to the lower feature, then to the lower
+// threshold or category.
+//
+// A category is split from the rest: under cart and max_edge the one with the largest reduction,
+// under random_max_edge the most frequent. Its edge has length 1, then (remaining categories) /
+// (all, with "other") beside the rest and 0 beside the one. The edge rules cut missing | present
+// first, which leaves the edge as long as it was. Where either is below `min_leaf`, and under cart,
+// missing values go where the reduction is larger; where no public row is missing, with the most
+// public rows.
+//
+// A forest has more than one tree: each is grown on a bootstrap of the public rows, in which
+// min_leaf counts a row as often as it was drawn. The hybrid rule gives every other tree a random
+// third of the features at each node.
+//
+// Guarantee  the same bytes for the same rows, options and seed, on any machine.
 // Units      depth: the root has depth 0. min_leaf: public rows.
-// Same bytes for the same rows, options and seed, on any machine.
 // Source     Ma and Yang 2024, Algorithm 1 and section 7.2; docs/mechanisms.md#partition.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_

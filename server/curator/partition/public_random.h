@@ -1,9 +1,8 @@
 // Randomness that is public and repeatable: partitions, splits of files, synthetic rows. Never
 // noise.
 //
-// Law        exactly uniform, given that std::mt19937_64 is. The standard fixes that generator's
-//            output, but not its distributions', so these are our own: the same numbers everywhere.
-// Threads    not safe to share; one a thread.
+// Draws are exactly uniform, given that std::mt19937_64 is. The standard fixes that generator's
+// output, but not its distributions', so these are our own: the same numbers everywhere.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_PUBLIC_RANDOM_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_PUBLIC_RANDOM_H_
@@ -13,6 +12,7 @@
 
 namespace coppice::curator {
 
+// Threads    not safe to share; one per thread.
 class PublicRandom {
  public:
   explicit PublicRandom(uint64_t seed) : generator_(seed) {}

@@ -1,11 +1,10 @@
 // The best way to cut one cell along one feature, by the public rows in the cell.
 //
-// Missing    a row whose value is missing follows `missing_left`, which is the side that gives the
-//            larger decrease; on a tie, or where no row of the cell is missing, the side with more
-//            rows of known value (the left if level).
-// Ties       decreases within kTie are level. Then the earlier candidate stays: the lower threshold
-//            or category. So the last bit of a logarithm does not decide what tree is published.
-// Threads    one at a time.
+// A row whose value is missing follows `missing_left`, which is the side that gives the larger
+// decrease; on a tie, or where no row of the cell is missing, the side with more rows of known
+// value (the left if level). Decreases within kTie are level. Then the earlier candidate stays: the
+// lower threshold or category. So the last bit of a logarithm does not decide what tree is
+// published.
 
 #ifndef COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
 #define COPPICE_SERVER_CURATOR_PARTITION_SPLIT_SEARCH_H_
@@ -47,6 +46,7 @@ struct Split {
 // gap, as people read the thresholds.
 double Midpoint(double low, double high);
 
+// Threads    one at a time.
 class SplitSearch {
  public:
   // `rows` must outlive the search.

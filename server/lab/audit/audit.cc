@@ -18,7 +18,7 @@ namespace coppice::lab {
 namespace {
 
 constexpr uint64_t kMinTrials = 1000;
-// Of the trials, this part chooses the pair of inputs, and half of the rest the event.
+// This part of the trials chooses the pair of inputs, and half of the rest the event.
 constexpr uint64_t kPilotPart = 10;
 
 using Counts = std::map<std::string, uint64_t>;  // of each output

@@ -1,9 +1,10 @@
 // A black-box audit: how much privacy something loses at least, from its outputs alone.
 //
-// Method     in two inputs that are neighbours an event has probabilities p and q; then epsilon is
-//            log(p / q) or more. The pair of inputs and the event, a set of outputs, are chosen on
-//            one part of the trials, and p and q bounded on others (Clopper and Pearson 1934, one
-//            side each), so that choosing costs no confidence.
+// In two inputs that are neighbours an event has probabilities p and q; then epsilon is log(p / q)
+// or more. The pair of inputs and the event, a set of outputs, are chosen on one part of the
+// trials, and p and q bounded on others (Clopper and Pearson 1934, one side each), so that choosing
+// costs no confidence.
+//
 // Guarantee  epsilon_lower_bound exceeds the true epsilon with probability 1 - confidence at most,
 //            over the audit's own trials. It says nothing about how much larger epsilon is: what no
 //            event in reach of the trials shows stays unseen, and an event of probability below

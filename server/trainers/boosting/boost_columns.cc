@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kEvenCuts = 31;
 // In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
-// and no more sums, one an output, which are memory.
+// and no more sums, one per output, which are memory.
 constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
 constexpr uint64_t kMaxFineBins = uint64_t{1} << 13;
 constexpr uint64_t kMaxFineSums = uint64_t{1} << 15;

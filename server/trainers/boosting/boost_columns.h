@@ -1,11 +1,12 @@
 // The public columns that boosting splits: the schema's features in bins, and oblique ones.
 //
-// Public     follow from the schema and a fixed seed alone.
-// Numeric    31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if
-//            zero is not inside): eight on each side. "At most the cut" goes left. In tables that
-//            are mostly numeric 511 or 255 even ones, if features and classes are few enough.
-// Oblique    in tables that are mostly numeric, up to 32 signed pairs and 32 signed triples of
-//            scaled features, each in 64 even bins of the range that it can reach.
+// They follow from the schema and a fixed seed alone. A numeric column has 31 even cuts, and cuts
+// at, and halving the distance to, zero (or the lower bound, if zero is not inside): eight on each
+// side. "At most the cut" goes left. In tables that are mostly numeric 511 or 255 even ones, if
+// features and classes are few enough. In tables that are mostly numeric there are up to 32 signed
+// pairs and 32 signed triples of scaled features, each in 64 even bins of the range that it can
+// reach.
+//
 // Source     docs/mechanisms.md#boost-columns.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_COLUMNS_H_

@@ -17,7 +17,7 @@ namespace {
 // level may have: twice as many at most come of splits in two after them.
 constexpr size_t kMaxChildren = 512;
 constexpr size_t kMaxSumsOfLevel = size_t{1} << 25;
-// Of one node: splits in two alone lead to 8 nodes at the last level.
+// At one node: splits in two alone lead to 8 nodes at the last level.
 constexpr size_t kMaxSumsOfNode = kMaxSumsOfLevel / 16;
 
 // A split into all of more categories is a longer row of questions than a tree may have

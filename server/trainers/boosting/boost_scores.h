@@ -1,11 +1,11 @@
 // Every split that a level of a boosted tree could make, and how good each is at each node.
 //
-// Score      u = sum over the children and outputs of |sum of residuals|. A record's residuals are
-//            in one child, so u moves by at most their L1 norm, up or down.
-// Public     the candidates are the same for all nodes and all data. A split into all categories at
-//            once is offered while nodes are few, which is released; what its score is reduced by
-//            is a public number.
-// Exact      whole numbers: the order of rows does not matter.
+// A score is u = sum over the children and outputs of |sum of residuals|. A record's residuals are
+// in one child, so u moves by at most their L1 norm, up or down. The candidates are the same for
+// all nodes and all data. A split into all categories at once is offered while nodes are few, which
+// is released; what its score is reduced by is a public number. Scores are whole numbers: the order
+// of rows does not matter.
+//
 // Source     docs/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_SCORES_H_
@@ -35,12 +35,13 @@ struct SplitCandidate {
   bool multiway = false;
 };
 
-// Of a level of so many nodes, column after column. A split into all categories at once is among
-// them while few nodes can come of it: memory is bounded by the schema, whatever is chosen.
+// The splits of a level of this many nodes, column after column. A split into all categories at
+// once is among them while few nodes can come of it: memory is bounded by the schema, whatever is
+// chosen.
 std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins, size_t nodes,
                                             size_t outputs);
 
-// InvalidArgument if the sums of so many bins would not fit into memory.
+// InvalidArgument if the sums of this many bins would not fit into memory.
 absl::Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
 
 // scores[node * candidates + candidate]. `node_of` is below `nodes`, a row each; a split into B

@@ -95,7 +95,7 @@ class TwoClasses final : public BoostTask {
   std::vector<float> label_, is_known_;  // 0 or 1
 };
 
-// One score a class. The residuals' L1 norm is at most 1.
+// One score per class. The residuals' L1 norm is at most 1.
 class SeveralClasses final : public BoostTask {
  public:
   SeveralClasses(absl::Span<const uint32_t> labels, uint32_t classes, int64_t unit)

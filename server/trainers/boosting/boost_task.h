@@ -1,14 +1,13 @@
 // What rows ask of a boosted tree, and what a tree answers: one task for two classes, one for more,
 // one for numbers.
 //
-// Scores     of a row: what the trees so far answered it, summed. They follow from its features and
-//            from released values; with its own label, so does what it asks for next, its
-//            residuals. No row's residuals depend on another row's label.
-// Bounds     whole multiples of 1 / unit, whatever floating point did before: two classes, |y - p|,
-//            at most half a unit; more classes, an L1 norm of at most one unit; numbers, (1 + q) /
-//            2 and (1 - q) / 2, one unit together.
-// Errors     Internal for scores that are no finite numbers: what rows ask for would have no
-// bounds. Threads    not safe to share. Source     docs/mechanisms.md#boosting.
+// The scores of a row are what the trees so far answered it, summed. They follow from its features
+// and from released values; with its own label, so does what it asks for next, its residuals. No
+// row's residuals depend on another row's label.
+//
+// Residuals are whole multiples of 1 / unit, whatever floating point did before: with two classes
+// |y - p|, at most half a unit; with more, an L1 norm of at most one unit; for numbers (1 + q) / 2
+// and (1 - q) / 2, one unit together.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_BOOST_TASK_H_
@@ -37,13 +36,17 @@ struct ResidualKind {
   double multiway = 0;        // reduction of a split into B children, in (B - 2) noise scales
 };
 
-// What was measured in a child: noisy sums of the positive and negative parts, one an output, and
+// What was measured in a child: noisy sums of the positive and negative parts, one per output, and
 // the scale of their noise (releaser.h).
 struct ChildSums {
   absl::Span<const int64_t> positive, negative;
   double scale = 0;
 };
 
+// Errors     Internal for scores that are no finite numbers: what rows ask for would have no
+//            bounds.
+// Threads    not safe to share.
+// Source     docs/mechanisms.md#boosting.
 class BoostTask {
  public:
   virtual ~BoostTask() = default;
@@ -51,7 +54,7 @@ class BoostTask {
   virtual ResidualKind kind() const = 0;
   // What every row asks for now.
   virtual void Fill(Residuals& residuals) const = 0;
-  // The scores that a node adds, from what was measured there, one an output.
+  // The scores that a node adds, from what was measured there, one per output.
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
   // The model's outputs of a leaf with these scores (LeafKind::kScores).
   virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
@@ -72,12 +75,12 @@ class BoostTask {
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
 };
 
-// Classes, or kUnlabelled, one a row. The spans must outlive the task. `unit` is even; a coarser
+// Classes, or kUnlabelled, one per row. The spans must outlive the task. `unit` is even; a coarser
 // one than usual is for tests that walk through every sum.
 std::unique_ptr<BoostTask> ClassTask(absl::Span<const uint32_t> labels, uint32_t num_classes,
                                      int64_t unit = kResidualUnit);
 
-// Steps (bins.h), one a row; a score of 1 is `reach` steps above `middle`, both of them released,
+// Steps (bins.h), one per row; a score of 1 is `reach` steps above `middle`, both of them released,
 // and `reach` above 0.
 std::unique_ptr<BoostTask> NumberTask(absl::Span<const uint32_t> targets, double middle,
                                       double reach, int64_t unit = kResidualUnit);

@@ -1,8 +1,8 @@
 // One tree of a boosted model: grown on the records' residuals, with a value at every node.
 //
-// Split      chosen by boost_scores.h's score.
-// Measured   sums of the positive and of the negative parts of every child, so that the next level
-//            asks for what is left.
+// Splits are chosen by boost_scores.h's score. What is measured are sums of the positive and of the
+// negative parts of every child, so that the next level asks for what is left.
+//
 // Guarantee  a level costs its shares: selection and measurement of its nodes (levels of a tree
 //            divide the rows; docs/mechanisms.md#levels).
 // Source     docs/mechanisms.md#boosting.

@@ -16,7 +16,7 @@ class Pooling {
   Pooling(const Measurement& measured, uint32_t outputs, uint32_t output, int64_t unit)
       : measured_(measured), outputs_(outputs), output_(output), unit_(unit) {}
 
-  // Of the sums from `first` to `end`, halved again and again; `share` is what is known of the
+  // Smooths the sums from `first` to `end`, halved again and again; `share` is what is known of the
   // part of them that is positive.
   void Halve(uint32_t first, uint32_t end, double share, std::vector<double>& weights) const {
     share = BudgetShare(first, end, share);

@@ -1,10 +1,11 @@
 // Weights for the bins of one column, from what rows still lack: a step of logistic regression on
 // one-hot features, one feature after the other.
 //
+// In a numeric column the bins of a noisy sum are smoothed by those around them, down from the
+// whole column by halves. All of it is made from released sums.
+//
 // Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
 //            in one group and moves no other.
-// Pooled     numbers: the bins of a noisy sum are smoothed by those around them, down from the
-//            whole column by halves. All of it is made from released sums.
 // Threads    plain values.
 // Source     docs/mechanisms.md#logistic.
 
@@ -22,10 +23,10 @@
 namespace coppice::trainers {
 
 // Which sum each bin of a column counts to. Numbers: `groups` of neighbouring bins, at most as many
-// as there are; missing ones have the last. Categories: one a bin.
+// as there are; missing ones have the last. Categories: one per bin.
 struct BinGroups {
   std::vector<uint32_t> of_bin;
-  uint32_t ordered = 0;  // the first so many sums are neighbours in turn
+  uint32_t ordered = 0;  // the first this many sums are neighbours in turn
   uint32_t count = 0;
 };
 BinGroups GroupBins(const FeatureBins& bins, uint32_t groups);

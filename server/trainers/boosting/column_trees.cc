@@ -21,8 +21,8 @@ class Planting {
     return Finish(schema);
   }
 
-  // Of the categories from `first` to `end`. The first tree has the weights of all other values,
-  // from which those of the others' categories are counted.
+  // A tree of the categories from `first` to `end`. The first tree has the weights of all other
+  // values, from which those of the others' categories are counted.
   absl::StatusOr<ColumnTree> Categories(uint32_t first, uint32_t end, const Schema& schema) {
     const std::vector<double>& other = weights_[bins_.known];
     const std::vector<double> nothing(other.size());

@@ -1,8 +1,9 @@
 // A weight for each bin of a column, as trees that ask about this column alone.
 //
-// Public     the shape follows from the bins: missing values first, then the cuts, halved, or the
-//            categories one by one; more than kCategoriesOfATree of them take several trees, of
-//            which a row's weights add up.
+// The shape follows from the bins: missing values first, then the cuts, halved, or the categories
+// one by one; more than kCategoriesOfATree of them take several trees, of which a row's weights add
+// up.
+//
 // Threads    plain values.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_TREES_H_

@@ -1,9 +1,8 @@
 // Columns of few bins, several of them as one, whose bins are the combinations of theirs: a row is
 // added to the sums of all of them at once.
 //
-// Public     which columns are put together follows from their numbers of bins alone.
-// Exact      a column's sums are sums of those of combinations: the same whole numbers.
-// Threads    immutable once made.
+// Which columns are put together follows from their numbers of bins alone. A column's sums are sums
+// of those of combinations: the same whole numbers.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_JOINT_COLUMNS_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_JOINT_COLUMNS_H_
@@ -17,7 +16,7 @@
 
 namespace coppice::trainers {
 
-// Of columns put together, so that sums of them and a few nodes stay in the nearest cache.
+// The bins of columns put together, so that sums of them and a few nodes stay in the nearest cache.
 inline constexpr size_t kMaxJointBins = 128;
 
 struct JointColumn {
@@ -32,10 +31,11 @@ struct JointColumn {
   absl::Span<const uint16_t> bin_of_row{};
 };
 
-// Adds `joint`, a sum a combination, to `sums`, one a bin of the member.
+// Adds `joint`, a sum per combination, to `sums`, one per bin of the member.
 void AddSumsOfMember(const JointColumn::Member& member, absl::Span<const int64_t> joint,
                      absl::Span<int64_t> sums);
 
+// Threads    immutable once made.
 class JointColumns {
  public:
   // The rows must outlive it.

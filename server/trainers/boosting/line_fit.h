@@ -1,9 +1,10 @@
-// Straight lines through the numeric columns, all fitted at once: one slope a column and one
+// Straight lines through the numeric columns, all fitted at once: one slope per column and one
 // constant.
 //
-// Terms      of a row: the constant, kLineUnit, and for each line the place of its bin, a whole
-//            number from -kLineUnit to kLineUnit that follows from the schema; 0 if the value is
-//            missing, or the constant too if the row has no label.
+// The terms of a row are the constant, kLineUnit, and for each line the place of its bin, a whole
+// number from -kLineUnit to kLineUnit that follows from the schema; 0 if the value is missing, or
+// the constant too if the row has no label.
+//
 // Guarantee  SumMoments() and SumAlongLines() move by no more than MomentSensitivity() and
 //            LineSensitivity() say if a row is added or removed: sums of whole numbers, of which a
 //            row adds products of its own terms and residuals.
@@ -29,8 +30,8 @@ namespace coppice::trainers {
 
 inline constexpr int32_t kLineUnit = 128;
 inline constexpr uint32_t kMaxLines = 63;
-// Of one step, in log-odds between the middle of a column and its end: far beyond what rows say,
-// so that only noise ever meets it.
+// The bound of one step, in log-odds between the middle of a column and its end: far beyond what
+// rows say, so that only noise ever meets it.
 inline constexpr double kMaxSlope = 1000;
 
 struct Line {

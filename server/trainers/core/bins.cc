@@ -11,7 +11,7 @@
 namespace coppice::trainers {
 namespace {
 
-// Of the cuts of a feature, so many of each eight halve distances.
+// This many of each eight cuts of a feature halve distances.
 constexpr uint32_t kHalvingOfEight = 1;
 constexpr int kMaxHalvings = 16;
 

@@ -1,15 +1,13 @@
 // Rows in bins between public cuts: all that a trainer looks at.
 //
-// Public     the cuts come from the schema alone: a numeric feature has evenly spaced ones between
-//            its bounds, and some that halve the distance to zero (or to its lower bound, if zero
-//            is not inside), because amounts and durations crowd there. A value is in bin b if b
-//            cuts are at most it, so "x < cut j" is "bin <= j". A categorical feature has one bin a
-//            value and one for "other". A missing value has a bin of its own, the last.
-// Labels     a class, or kUnlabelled. Numbers to predict are whole steps from 0 to kTargetSteps of
-//            their public range, rounded to the nearest, row by row.
-// Errors     InvalidArgument for a feature of more than kMaxBins bins.
-// Threads    immutable once made.
-// Source     docs/mechanisms.md#public-cuts.
+// The cuts are public and come from the schema alone: a numeric feature has evenly spaced ones
+// between its bounds, and some that halve the distance to zero (or to its lower bound, if zero is
+// not inside), because amounts and durations crowd there. A value is in bin b if b cuts are at most
+// it, so "x < cut j" is "bin <= j". A categorical feature has one bin a value and one for "other".
+// A missing value has a bin of its own, the last.
+//
+// A label is a class, or kUnlabelled. Numbers to predict are whole steps from 0 to kTargetSteps of
+// their public range, rounded to the nearest, row by row.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_BINS_H_
 #define COPPICE_SERVER_TRAINERS_CORE_BINS_H_
@@ -42,6 +40,9 @@ struct FeatureBins {
 // `cuts` is how many a numeric feature has, at most.
 absl::StatusOr<std::vector<FeatureBins>> PublicBins(const Schema& schema, uint32_t cuts);
 
+// Errors     InvalidArgument for a feature of more than kMaxBins bins.
+// Threads    immutable once made.
+// Source     docs/mechanisms.md#public-cuts.
 class BinnedRows {
  public:
   BinnedRows() = default;  // no row
@@ -64,7 +65,7 @@ class BinnedRows {
   // The rows at `positions`, in that order, side by side: what one tree sees fits the cache then.
   BinnedRows Select(absl::Span<const uint32_t> positions) const;
 
-  // Answers with `labels` instead of its own, one a row.
+  // Answers with `labels` instead of its own, one per row.
   void Relabel(std::vector<uint32_t> labels) { labels_ = std::move(labels); }
 
  private:

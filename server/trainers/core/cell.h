@@ -1,13 +1,12 @@
 // The part of the public domain that a node stands for, and the splits of it that there are.
 //
-// Public     a cell follows from the bins and the splits above it, never from rows: whether a
-//            feature can still be split is the same for all data.
-// Splits     numeric: each cut inside the cell, missing values going right; and missing values
-//            against the rest, while both can come. Categorical: one value against the rest,
-//            "other" and missing being values too. A feature with no cut left, or fewer than two
-//            known values, is used up: what "other" and missing rows would be split from is not
-//            there.
-// Threads    plain values.
+// A cell is public: it follows from the bins and the splits above it, never from rows: whether a
+// feature can still be split is the same for all data.
+//
+// Splits of a numeric feature are each cut inside the cell, missing values going right; and missing
+// values against the rest, while both can come; those of a categorical one are one value against
+// the rest, "other" and missing being values too. A feature with no cut left, or fewer than two
+// known values, is used up: what "other" and missing rows would be split from is not there.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_CELL_H_
 #define COPPICE_SERVER_TRAINERS_CORE_CELL_H_
@@ -36,6 +35,7 @@ struct BinSplit {
   Node ToNode(const std::vector<FeatureBins>& bins) const;
 };
 
+// Threads    plain values.
 class Cell {
  public:
   // The whole domain. `bins` must outlive all cells.
@@ -65,7 +65,7 @@ class Cell {
   Cell With(Part part) const;
 
   const std::vector<FeatureBins>* bins_;
-  std::vector<Part> parts_;  // at most one a feature
+  std::vector<Part> parts_;  // at most one per feature
 };
 
 }  // namespace coppice::trainers

@@ -1,9 +1,9 @@
 // What trainers of several trees share: their parameters, who sees which rows, and the certificate.
 //
-// Groups     with rows=groups each row is in one tree, drawn by itself and uniformly, whatever the
-//            other rows are: all trees together then cost what one costs
-//            (docs/mechanisms.md#groups; groups of fixed sizes would cost more). With rows=all each
-//            tree sees all rows and gets an equal share of epsilon.
+// With rows=groups each row is in one tree, drawn by itself and uniformly, whatever the other rows
+// are: all trees together then cost what one costs (docs/mechanisms.md#groups; groups of fixed
+// sizes would cost more). With rows=all each tree sees all rows and gets an equal share of epsilon.
+//
 // Threads    plain values.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_ENSEMBLE_H_
@@ -64,7 +64,7 @@ uint32_t DepthOf(const CheckedSettings& settings, const Schema& schema);
 // categories.
 absl::Status CheckTask(const AlgorithmInfo& info, const Schema& schema);
 
-// InvalidArgument if so many trees of so many levels would not fit into memory.
+// InvalidArgument if this many trees of this many levels would not fit into memory.
 absl::Status CheckSize(const EnsembleOptions& options, uint32_t depth);
 
 // Below how many rows noise leaves little of the leaves, and what to expect then; empty if that is
@@ -97,7 +97,7 @@ absl::string_view SelectionName(SelectionRule rule);
 
 inline constexpr char kDiscreteLaplace[] = "discrete_laplace";
 inline constexpr char kLeafSums[] = "sums of the classes (or of the target) in every leaf";
-// A median at every node of a level, one release a level.
+// A median at every node of a level, one release per level.
 void AddMedians(const std::vector<BudgetShare>& levels, SelectionRule rule, Releases& releases);
 
 // The positions that each tree sees, of `rows`.

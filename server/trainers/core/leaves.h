@@ -1,14 +1,14 @@
 // What a leaf knows: sums over its rows, released.
 //
-// Outputs    a class' count; or, for regression, the rows' distances from the two ends of the
-//            range: sum (1 - v) and sum v of targets v in [0, 1], from which the mean follows. As
-//            weights of a model (LeafKind::kWeights) they are in rows.
+// An output is a class' count; or, for regression, the rows' distances from the two ends of the
+// range: sum (1 - v) and sum v of targets v in [0, 1], from which the mean follows. As weights of a
+// model (LeafKind::kWeights) they are in rows. Targets are whole steps of the range.
+//
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together.
 //            Add or remove a row: it moves one leaf, one class by 1, or the two distances by 1
 //            together (the half-sum encoding). Change a label: two counts move by 1, so the noise
 //            is twice; with two outputs only the second is released, with noise for 1, and the
 //            first is the leaf's size, which is public then, less that.
-// Exact      targets are whole steps of the range.
 // Source     docs/mechanisms.md#leaves.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_LEAVES_H_

@@ -1,10 +1,5 @@
 // The one way from private rows to released values in a trainer: with noise for a share of the
 // budget, or exactly where there is no budget (coppice-lab's comparison without privacy).
-//
-// Guarantee  each call costs its share, if `range` or `sensitivity` are what common/privacy's
-//            selection.h and noisy_sums.h ask for. Without a share nothing is protected.
-// Errors     as of these; Unavailable if the random source fails.
-// Threads    not safe to share.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_PRIVATE_RELEASER_H_
@@ -29,7 +24,7 @@ class BudgetShare {
   explicit BudgetShare(const Budget& budget) : kind_(Kind::kEpsilon), amount_(budget.nanos()) {}
   explicit BudgetShare(const Rho& rho) : kind_(Kind::kRho), amount_(rho.picos()) {}
   static BudgetShare WithoutPrivacy() { return BudgetShare(); }
-  // Of a whole job: without privacy if `epsilon` is unset.
+  // The share of a whole job: without privacy if `epsilon` is unset.
   static BudgetShare Of(const std::optional<Budget>& epsilon) {
     return epsilon ? BudgetShare(*epsilon) : WithoutPrivacy();
   }
@@ -74,6 +69,10 @@ absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetSh
 
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 
+// Guarantee  each call costs its share, if `range` or `sensitivity` are what common/privacy's
+//            selection.h and noisy_sums.h ask for. Without a share nothing is protected.
+// Errors     as of these; Unavailable if the random source fails.
+// Threads    not safe to share.
 class PrivateReleaser {
  public:
   PrivateReleaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}

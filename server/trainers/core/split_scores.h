@@ -1,14 +1,15 @@
 // Scores of a split, for a private selection among splits of one node (common/privacy/selection.h).
 //
-// A split's score is the sum of one term a child; higher is better. Every candidate keeps its score
-// and may be chosen, also with empty children: to drop one would show what is in it.
+// A split's score is the sum of one term per child; higher is better. Every candidate keeps its
+// score and may be chosen, also with empty children: to drop one would show what is in it.
+//
+// Counts are below 2^40; what a row brings is clamped before it is summed.
 //
 // Guarantee  adding or removing one row changes one child of each split. Its term moves within an
 //            interval whose length is the constant ...Range, for any data: that is the `range` of
 //            the selection. Terms are whole numbers: the floor of the exact value, and floors keep
 //            whole-number intervals (docs/mechanisms.md#split-scores has each proof).
 // Units      scores in 2^-20 of the natural unit where a constant says kScoreUnit.
-// Domain     counts below 2^40; what a row brings is clamped before it is summed.
 // Source     docs/mechanisms.md#split-scores; the papers' own constants are wrong or loose, which
 //            tests/privacy/sensitivity_search_test.cc shows.
 
@@ -24,7 +25,8 @@ namespace coppice::trainers {
 inline constexpr int64_t kScoreUnit = int64_t{1} << 20;
 
 // Second-order gain S^2 / (n + lambda) of residuals in [-g, g], in units of g^2 / kScoreUnit
-// (DPBoost's gradients, section 3; Lemma 1 there is false). `sum` is in steps of g / kResidualSteps.
+// (DPBoost's gradients, section 3; Lemma 1 there is false). `sum` is in steps of g /
+// kResidualSteps.
 inline constexpr int64_t kResidualSteps = int64_t{1} << 20;
 struct Lambda {
   uint32_t numerator = 1;
@@ -32,9 +34,9 @@ struct Lambda {
 };
 int64_t GainTerm(int64_t count, int64_t sum, Lambda lambda);
 inline constexpr uint64_t kGainRange = uint64_t{4} * kScoreUnit;
-// The same of vectors of residuals, one number per output: |S|^2 / (n + lambda). The bound g is then
-// one of each record's Euclidean norm, whose square is at most `squared_norm` in squared steps of
-// kResidualSteps: the range stays kGainRange.
+// The same of vectors of residuals, one number per output: |S|^2 / (n + lambda). The bound g is
+// then one of each record's Euclidean norm, whose square is at most `squared_norm` in squared steps
+// of kResidualSteps: the range stays kGainRange.
 int64_t GainTerm(int64_t count, absl::Span<const int64_t> sums, uint32_t squared_norm,
                  Lambda lambda);
 

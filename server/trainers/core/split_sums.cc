@@ -10,7 +10,7 @@ namespace {
 // The sums of one side; see the header.
 using Sums = std::vector<int64_t>;
 
-// Sums by bin, `width` numbers a bin.
+// Sums by bin, `width` numbers per bin.
 struct Histogram {
   size_t width = 1;
   std::vector<int64_t> bins;

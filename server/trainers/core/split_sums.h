@@ -1,8 +1,8 @@
 // What the splits of one feature would do to a node: sums over the rows of either side, and scores.
 //
-// Sums       counts of each class; or, for regression, count, sum and sum of squares of targets in
-//            steps. Rows without a label are left out.
-// Scores     those of split_scores.h, where the range of each is proved.
+// Sums are counts of each class; or, for regression, count, sum and sum of squares of targets in
+// steps. Rows without a label are left out. Scores are those of split_scores.h, where the range of
+// each is proved.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SPLIT_SUMS_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SPLIT_SUMS_H_

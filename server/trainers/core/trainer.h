@@ -1,18 +1,10 @@
 // What every central trainer is: a table in, a model out, and the exact list of what was released.
 //
-// Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is what
-//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon; with a
-//            delta, (epsilon, delta)-DP. The plan
-//            follows from the schema and the options alone, so a job's cost is known before it
-//            runs; the model's certificate lists just these releases.
-// Privacy    control flow depends on private rows through released values only: no count, range or
-//            label of theirs decides what is done next. How long Train() takes is not protected.
-// No epsilon the same algorithm without noise, which always takes the best candidate: for
-//            comparison, in coppice-lab alone. Its certificate lists no release.
-// Errors     InvalidArgument for a schema, an epsilon or a setting that the algorithm cannot use,
-//            with what to change; what `progress` returns (a cancelled job); what the PrivateRandom
-//            returns. Then nothing was released.
-// Threads    immutable; Train() may run on several threads, each with its own random source.
+// Control flow depends on private rows through released values only: no count, range or label of
+// theirs decides what is done next. How long Train() takes is not protected.
+//
+// Without an epsilon it is the same algorithm without noise, which always takes the best candidate:
+// for comparison, in coppice-lab alone. Its certificate lists no release.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
 #define COPPICE_SERVER_TRAINERS_CORE_TRAINER_H_
@@ -59,6 +51,15 @@ struct TrainOptions {
 // Called now and then with the share that is done, 0 to 1; an error ends the training with it.
 using TrainProgress = std::function<absl::Status(double done)>;
 
+// Guarantee  Train() is epsilon-DP for the neighbours that info() names, where epsilon is what
+//            Plan()'s releases cost (certificate.h: TotalCost), at most options.epsilon; with a
+//            delta, (epsilon, delta)-DP. The plan follows from the schema and the options alone,
+//            so a job's cost is known before it runs; the model's certificate lists just these
+//            releases.
+// Errors     InvalidArgument for a schema, an epsilon or a setting that the algorithm cannot use,
+//            with what to change; what `progress` returns (a cancelled job); what the PrivateRandom
+//            returns. Then nothing was released.
+// Threads    immutable; Train() may run on several threads, each with its own random source.
 class Trainer {
  public:
   virtual ~Trainer() = default;
@@ -69,7 +70,7 @@ class Trainer {
   virtual absl::StatusOr<std::vector<Release>> Plan(const Schema& schema,
                                                     const TrainOptions& options) const = 0;
 
-  // What whoever asks for this should know first, such as that epsilon is too small to be of use.
+  // What the owner of a job should know first, such as that epsilon is too small to be of use.
   // Follows from the schema and the options alone, as the plan does.
   virtual absl::StatusOr<std::vector<std::string>> Warnings(const Schema& schema,
                                                             const TrainOptions& options) const = 0;

@@ -1,9 +1,10 @@
 // Which part each record is in, drawn by itself from public odds: what may be released of each part
 // for all of epsilon (docs/mechanisms.md#composition).
 //
+// Odds are whole numbers.
+//
 // Guarantee  a record's part depends on no other record and on nothing of the record's own. Parts
 //            have random sizes; sizes that follow from the number of records would not do.
-// Exact      odds are whole numbers.
 // Errors     what the releaser returns.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_ASSIGNMENT_H_

@@ -1,15 +1,16 @@
 // DPBoost: gradient boosting whose trees see different rows, and the two ways of spending epsilon
 // that it was compared with.
 //
+// It deviates from the paper: the gain's range is 4 g*^2, as Lemma 1 is false; rows are drawn into
+// trees one by one, as fixed sizes cost more; bins, bounds, the start and the depth are public, and
+// nothing stops early; leaves get the leaves' share, as half sums.
+//
 // Source     Li, Wu, Wen, He, "Privacy-Preserving Gradient Boosting Decision Trees" (2020),
 //            Algorithms 1 and 2; PARA after Zhao and others (2018), SEQ after Liu and others
 //            (2018), as described in its section 4.
 // Guarantee  epsilon-DP, add or remove one row. A tree costs its levels and its leaves. Of one
 //            ensemble each row is in one tree, so it costs what one tree does; ensembles add up
 //            (docs/mechanisms.md#dpboost).
-// Deviates   the gain's range is 4 g*^2, as Lemma 1 is false; rows are drawn into trees one by one,
-//            as fixed sizes cost more; bins, bounds, the start and the depth are public, and
-//            nothing stops early; leaves get the leaves' share, as half sums.
 
 #include "server/trainers/dpboost/dpboost.h"
 

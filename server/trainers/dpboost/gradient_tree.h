@@ -1,13 +1,14 @@
 // One tree of gradient boosting: at each node the split of the highest second-order gain, chosen
 // privately.
 //
-// Score      |S|^2 / (n + lambda) over both children, of whole-number residuals (split_scores.h).
+// A score is |S|^2 / (n + lambda) over both children, of whole-number residuals (split_scores.h).
+// Nodes are grown depth first, which is public, so that a histogram lives only while a descendant
+// can need it.
+//
 // Guarantee  a level costs its share: the nodes of a level divide the rows by released splits, so a
-//            record is seen by one selection a level (docs/mechanisms.md#levels). Every split that
-//            a node's cell still has is a candidate, with its score, also one with empty children;
-//            every node is grown to the last level, also an empty one.
-// Order      nodes are grown depth first, which is public, so that a histogram lives only while a
-//            descendant can need it.
+//            record is seen by one selection per level (docs/mechanisms.md#levels). Every split
+//            that a node's cell still has is a candidate, with its score, also one with empty
+//            children; every node is grown to the last level, also an empty one.
 // Errors     what the releaser returns.
 // Source     docs/mechanisms.md#dpboost.
 

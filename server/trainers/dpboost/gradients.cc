@@ -9,7 +9,7 @@
 namespace coppice::trainers {
 namespace {
 
-// Of labels in [-1, 1] and scores that follow them.
+// No difference of a label in [-1, 1] and its score reaches this.
 constexpr double kAnyDifference = 8;
 
 // To the nearest step, of a residual in units of g*.

@@ -1,21 +1,19 @@
 // What each record asks of the next tree of a boosted model, and the scores that trees add up to.
 //
-// Residuals  minus the loss' gradient at the record's score, in units of g*, the largest at the
-//            start, on a grid of kResidualSteps: a function of the record and of released values
-//            alone. One output, or one a class if there are more than two.
-//            square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
-//            logistic   1{y = k} - p_k of the classes' probabilities p
-// Bound      |residual| <= kResidualSteps with one output. With several, those of the classes that
-//            the record is not of are not above 0, and the one that it is of is minus their sum, at
-//            most kResidualSteps: the L1 norm is at most twice that, the squared Euclidean norm
-//            twice its square.
-// Filtering  a record whose residual exceeds g* is left out of the tree, or counts with g*. Either
-//            looks at the record alone, after it was assigned to the tree. Where nothing is private
-//            there need be none: then g* is so large that none exceeds it, and boosting is
-//            what it is elsewhere.
-// Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
-// Threads    not safe to share.
-// Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
+// Residuals are minus the loss' gradient at the record's score, in units of g*, the largest at the
+// start, on a grid of kResidualSteps: a function of the record and of released values alone. There
+// is one output, or one per class if there are more than two. The losses:
+//
+//     square     (y - F) of y in [-1, 1]: a number's place in its range, or two classes'
+//     logistic   1{y = k} - p_k of the classes' probabilities p
+//
+// With one output |residual| <= kResidualSteps. With several, those of the classes that the record
+// is not of are not above 0, and the one that it is of is minus their sum, at most kResidualSteps:
+// the L1 norm is at most twice that, the squared Euclidean norm twice its square.
+//
+// A record whose residual exceeds g* is filtered: left out of the tree, or counted with g*. Either
+// looks at the record alone, after it was assigned to the tree. Where nothing is private there need
+// be no filter: then g* is so large that none exceeds it, and boosting is what it is elsewhere.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
 #define COPPICE_SERVER_TRAINERS_DPBOOST_GRADIENTS_H_
@@ -33,6 +31,9 @@ namespace coppice::trainers {
 enum class GradientLoss : uint8_t { kSquare, kLogistic };
 enum class Filtering : uint8_t { kDrop, kClamp, kNone };
 
+// Errors     Internal for scores that are no finite numbers: residuals would have no bounds.
+// Threads    not safe to share.
+// Source     DPBoost, section 3.1; docs/mechanisms.md#dpboost.
 class Gradients {
  public:
   // All scores are 0. kSquare is for two classes and for numbers, kLogistic for classes. `rows`
@@ -40,10 +41,10 @@ class Gradients {
   Gradients(const BinnedRows& rows, GradientLoss loss, Filtering filtering);
 
   uint32_t outputs() const { return static_cast<uint32_t>(scores_.size()); }
-  // Of a record's residuals, in squared steps.
+  // The squared norm of a record's residuals at most, in squared steps.
   uint32_t squared_norm() const { return outputs() > 1 ? 2 : 1; }
 
-  // Of those of `rows` that have a label and are not left out.
+  // The residuals of those `rows` that have a label and are not left out.
   RowResiduals Of(absl::Span<const uint32_t> rows) const;
 
   // Moves the scores of `rows` by `value`, a mean residual of each output in units of g*.

@@ -1,14 +1,12 @@
 // How many rows of a node are in each bin of each column, and the sums of their residuals: all that
 // the scores of a node's splits depend on.
 //
-// Residuals  whole numbers of at most kResidualSteps (split_scores.h) in size, one or more an
-//            output. Sums are exact, in 64 bits, so that the order of rows does not matter.
-// Subtract   the histogram of a child is its parent's less its sibling's, because residuals do not
-//            change while a tree grows. Which child is counted row by row affects time alone.
-// Speed      the bins of a row lie side by side, so a node of few rows reads what it needs and no
-//            more, however its rows are scattered. A row's residual and the one that it counts for
-//            are added in one 64-bit word.
-// Threads    a builder is not safe to share; histograms are plain values.
+// Residuals are whole numbers of at most kResidualSteps (split_scores.h) in size, one or more an
+// output. Sums are exact, in 64 bits, so that the order of rows does not matter. The histogram of a
+// child is its parent's less its sibling's, because residuals do not change while a tree grows.
+// Which child is counted row by row affects time alone. The bins of a row lie side by side, so a
+// node of few rows reads what it needs and no more, however its rows are scattered. A row's
+// residual and the one that it counts for are added in one 64-bit word.
 
 #ifndef COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_
 #define COPPICE_SERVER_TRAINERS_DPBOOST_HISTOGRAMS_H_
@@ -34,12 +32,13 @@ struct Histogram {
   void Subtract(const Histogram& part);
 };
 
+// Threads    a builder is not safe to share; histograms are plain values.
 class HistogramBuilder {
  public:
   // Copies the rows' bins: 2 bytes each, 4 if all columns together have more than 2^16 bins.
   explicit HistogramBuilder(const BinnedRows& rows);
 
-  // Of `rows`, with as many outputs as `residuals` has.
+  // The histogram of `rows`, with as many outputs as `residuals` has.
   Histogram Build(absl::Span<const uint32_t> rows, const ResidualSpans& residuals);
 
   // Where a column's bins begin in a histogram.
@@ -50,7 +49,7 @@ class HistogramBuilder {
   void Unpack(Histogram& histogram, size_t output);
 
   size_t columns_;
-  std::vector<size_t> begin_;  // one a column, and the end
+  std::vector<size_t> begin_;  // one per column, and the end
   // Place in a histogram of row r's bin of column c, at r * columns_ + c. One of them is used.
   std::vector<uint16_t> places_;
   std::vector<uint32_t> wide_places_;

@@ -1,12 +1,13 @@
 // DiPriMe: each split is the best of the private medians of K random features.
 //
+// It deviates from the paper: medians are chosen on public cuts, K medians are paid for K times,
+// squared errors are chosen by with their sharp range, and a leaf's mean is that of two noisy sums
+// instead of a mean whose noise shows the leaf's size (docs/mechanisms.md#diprime).
+//
 // Source     Consul, Williamson, "Differentially private median forests for regression and
 //            classification" (2021), Algorithms 1 and 2.
 // Guarantee  epsilon-DP, add or remove one row. A level costs K medians and one choice among them;
 //            the leaves cost their share.
-// Deviates   medians are chosen on public cuts, K medians are paid for K times, squared errors are
-//            chosen by with their sharp range, and a leaf's mean is that of two noisy sums instead
-//            of a mean whose noise shows the leaf's size (docs/mechanisms.md#diprime).
 
 #include <algorithm>
 

@@ -1,13 +1,14 @@
 // Greedy trees: at each node a private choice among all splits of all (or some) features.
 //
+// It deviates from the paper: global ranges instead of local sensitivities, whose size shows rows;
+// numeric features on public cuts; no pruning by exact counts.
+//
 // Source     maxtree: Liu, Li, Li, Chen, "Differentially private classification with decision tree
 //            ensemble" (2018): splits by the number of rows in their side's largest class. dpdf:
 //            Fletcher, Islam, "A differentially private decision forest" (2015): splits by the Gini
 //            impurity.
 // Guarantee  epsilon-DP, add or remove one row. A level costs its share, by scores whose range is
 //            proved in split_scores.h, and the leaves theirs.
-// Deviates   global ranges instead of local sensitivities, whose size shows rows; numeric features
-//            on public cuts; no pruning by exact counts.
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"

@@ -1,5 +1,9 @@
 // SSPE, second setting, and PTE: only labels are private.
 //
+// It deviates from the paper: the paper's noise covers one count, and would cost twice the epsilon;
+// its PTE is said to be for private features, where its trees, which share all rows, would cost
+// epsilon each (docs/mechanisms.md#sspe).
+//
 // Source     Huang, Lei, Kaban 2022, Algorithm 3, setting (II), and Algorithm 4.
 // Guarantee  epsilon-DP for a change of one row's label. Features, and which rows have a label, are
 //            public: trees are grown on the features of all rows with exact medians, and may stop
@@ -7,9 +11,6 @@
 //            moves two counts by 1, which the noise covers (with two classes one count alone is
 //            released). PTE's second ensemble is fitted to what the first predicts for the public
 //            features of the unlabelled rows: post-processing, which costs nothing.
-// Deviates   the paper's noise covers one count, and would cost twice the epsilon; its PTE is said
-//            to be for private features, where its trees, which share all rows, would cost epsilon
-//            each (docs/mechanisms.md#sspe).
 
 #include <algorithm>
 #include <cmath>
@@ -39,8 +40,8 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
-  // Leaves of so many rows that a tree's share of their labels is three deviations of the noise
-  // that the lead of one class has. How many rows have labels is public here.
+  // Enough rows for a tree's share of their labels to be three deviations of the noise that the
+  // lead of one class has. How many rows have labels is public here.
   static size_t MinLeaf(const Config& config, const Sides& sides) {
     constexpr size_t kLeast = 10;  // the paper's
     if (config.min_leaf) return *config.min_leaf;

@@ -21,7 +21,7 @@ namespace coppice::trainers {
 // A random feature, split near its median (SPE, Algorithm 1). Costs the level's share.
 class MedianChooser final : public SplitChooser {
  public:
-  // One share a level.
+  // One share per level.
   MedianChooser(std::vector<BudgetShare> shares, PrivateReleaser& releaser)
       : shares_(std::move(shares)), releaser_(releaser) {}
   absl::StatusOr<std::optional<BinSplit>> Choose(const NodeRows& node, uint32_t level) override;

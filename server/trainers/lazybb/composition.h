@@ -1,14 +1,17 @@
 // What each of several selections may spend, chosen one after the other, so that all of them
 // together are (epsilon, delta)-DP.
 //
-// Ways       basic     epsilons add up; the delta is not used.
-//            advanced  releases that are epsilon_i-DP each lose, all together, no more than as many
-//                      independent randomized responses do: each says the truth with odds
-//                      e^epsilon_i. That is as much as such releases can lose (Kairouz, Oh,
-//                      Viswanath 2015; Murtagh, Vadhan 2016), so no way of adding up pure epsilons
-//                      is tighter. Its delta is summed up term by term.
-//            zcdp      rhos add up (concentrated.h). A selection is then one of the exponential
-//                      mechanism, with four times less rho than its epsilon would cost otherwise.
+// There are three ways of adding up:
+//
+//   basic     epsilons add up; the delta is not used.
+//   advanced  releases that are epsilon_i-DP each lose, all together, no more than as many
+//             independent randomized responses do: each says the truth with odds e^epsilon_i. That
+//             is as much as such releases can lose (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan
+//             2016), so no way of adding up pure epsilons is tighter. Its delta is summed up term
+//             by term.
+//   zcdp      rhos add up (concentrated.h). A selection is then one of the exponential mechanism,
+//             with four times less rho than its epsilon would cost otherwise.
+//
 // Guarantee  whatever was chosen before the shares were (a number of rounds) has to be paid for
 //            beside them. Shares are rounded down, and a delta is bounded from above, so what is
 //            spent is never more than what was given.

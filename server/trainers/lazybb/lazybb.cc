@@ -1,4 +1,9 @@
-// lazybb: boosting by smooth re-weighting (lazy Bregman boosting).
+// lazybb: boosting by smooth re-weighting (lazy Bregman boosting). More than two classes are asked
+// about in turn, each against the rest, and all of them share epsilon.
+//
+// It deviates from the paper: constants as corrected there; by masses instead of a distribution, so
+// no noise is scaled by how many rows there are; permute and flip; rounds get epsilon by how far a
+// row can move their measure, which is less in the first two.
 //
 // Source     the thesis "Private Boosted Decision Trees via Smooth Re-Weighting", Algorithms 1 to
 //            3; Bun, Carmosino, Sorrell, "Efficient, noise-tolerant, and private learning via
@@ -9,10 +14,6 @@
 //            smooth_measure.h, what a rule costs in weak_learners.h. Rounds add up as in
 //            composition.h. How many there are follows from a noisy number of rows for a hundredth
 //            of epsilon, unless it is set.
-// Classes    with more than two, each against the rest, in turn: all of them share epsilon.
-// Deviates   constants as corrected there; by masses instead of a distribution, so no noise is
-//            scaled by how many rows there are; permute and flip; rounds get epsilon by how far a
-//            row can move their measure, which is less in the first two.
 
 #include "server/trainers/lazybb/lazybb.h"
 
@@ -125,7 +126,7 @@ absl::Status CheckShares(const Config& config, const SmoothMeasure& measure) {
   return absl::OkStatus();
 }
 
-// Of a selection that spends all of a share.
+// The epsilon of a selection that spends all of a share.
 double EpsilonOf(const BudgetShare& share) {
   return (share.is_concentrated() ? share.rho().ForSelection() : share.budget()).epsilon();
 }

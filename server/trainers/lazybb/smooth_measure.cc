@@ -28,7 +28,7 @@ int64_t ShareOf(uint128 part, uint128 whole) {
 
 }  // namespace
 
-// Of margins that are further apart than 2^90 can hold, those a quarter of that below zero and
+// Among margins that are further apart than 2^90 can hold, those a quarter of that below zero and
 // less have the largest weight: they would be cut to 1 anyway. The table is public; any would do.
 SmoothMeasure::SmoothMeasure(double rate, uint32_t density, uint32_t rounds)
     : density_(density), rounds_(rounds) {

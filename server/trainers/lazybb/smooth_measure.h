@@ -1,21 +1,11 @@
 // The measure of smooth boosting: how much each row counts in a round, in exact whole numbers.
 //
-// Measure    a row whose margin is m (its label, -1 or 1, times the sum of the votes so far) wants
-//            to weigh W(m), a public table that falls with m. It counts min(1, c W(m)), with the
-//            one c for which all n rows together count kappa n: the Bregman projection of W to the
-//            kappa-dense measures, so no row has more than 1 / (kappa n) of the whole. Whole
-//            numbers: 2^36 is 1, and every row's is rounded down.
-// Guarantee  let a row be added, whose mass is then a. c is the same for all others, so they move
-//            one way, and together by |kappa - a|: the whole was kappa n and is kappa (n + 1). In
-//            L1 all masses move by a + |kappa - a|, which is kappa, or 2a - kappa if that is more.
-//            With a <= 1 that is 2 - kappa; how many rows there are does not occur. In the first
-//            rounds a is smaller: with w and W the least and largest weight a row can have, c w <=
-//            kappa (or the whole would be more), so a <= kappa W / w. In the first round all rows
-//            count kappa. Rounding down adds less than 1 a row that moves: kMaxRows. That is
-//            MassChange(). Remove a row: the same, read backwards (docs/mechanisms.md#lazybb).
-// Domain     at most kMaxRows rows, a public limit that is out of reach: more are refused.
-// Threads    immutable once made.
-// Source     Barak, Hardt, Kale 2009 (the projection); the thesis' Algorithm 2.
+// A row whose margin is m (its label, -1 or 1, times the sum of the votes so far) wants to weigh
+// W(m), a public table that falls with m. It counts min(1, c W(m)), with the one c for which all n
+// rows together count kappa n: the Bregman projection of W to the kappa-dense measures, so no row
+// has more than 1 / (kappa n) of the whole. In whole numbers 2^36 is 1, and every row's mass is
+// rounded down. The measure takes at most kMaxRows rows, a public limit that is out of reach: more
+// are refused.
 
 #ifndef COPPICE_SERVER_TRAINERS_LAZYBB_SMOOTH_MEASURE_H_
 #define COPPICE_SERVER_TRAINERS_LAZYBB_SMOOTH_MEASURE_H_
@@ -36,6 +26,16 @@ inline constexpr size_t kMaxRows = size_t{1} << 26;  // all masses together fit 
 // kappa, in thousandths.
 inline constexpr uint32_t kDensityUnit = 1000;
 
+// Guarantee  let a row be added, whose mass is then a. c is the same for all others, so they move
+//            one way, and together by |kappa - a|: the whole was kappa n and is kappa (n + 1). In
+//            L1 all masses move by a + |kappa - a|, which is kappa, or 2a - kappa if that is more.
+//            With a <= 1 that is 2 - kappa; how many rows there are does not occur. In the first
+//            rounds a is smaller: with w and W the least and largest weight a row can have, c w <=
+//            kappa (or the whole would be more), so a <= kappa W / w. In the first round all rows
+//            count kappa. Rounding down adds less than 1 a row that moves: kMaxRows. That is
+//            MassChange(). Remove a row: the same, read backwards (docs/mechanisms.md#lazybb).
+// Threads    immutable once made.
+// Source     Barak, Hardt, Kale 2009 (the projection); the thesis' Algorithm 2.
 class SmoothMeasure {
  public:
   // For margins from -rounds to rounds. `density` is from 1 to kDensityUnit, `rate` (lambda) above

@@ -1,26 +1,14 @@
 // The weak learners of smooth boosting: rules that are right about a little more than half the
 // mass.
 //
-// Rows       each has a mass, positive if its label is the class that is asked about and negative
-//            if not; 0 does not count.
-// one_rule   the literal with the least mass of rows that it gets wrong (Algorithm 1 of the
-//            thesis). A literal is a public split of one feature, or one of its bins, read either
-//            way; or always the same answer.
-// top_down   a tree grown split by split: of all splits of all leaves the one that lowers the Gini
-//            impurity of the masses most (Algorithm 3); then each leaf votes for its larger mass.
-// Guarantee  Learn() costs its share, if adding or removing a row moves all masses together by at
-//            most `mass_change` in L1:
-//            - the wrong mass of rules moves by at most as much more for one rule than for another,
-//              so that is the selection's range;
-//            - of the impurity's drop: WeightedGiniRange() (split_scores.h);
-//            - the leaves' votes together cost one leaf's: permute and flip between a leaf's two
-//              masses loses epsilon times its own part of the change. It votes as the sign of their
-//              difference with Laplace noise would: exp(-epsilon d / mass_change) / 2 is the chance
-//              to be wrong by either.
-//            How many splits a tree has is public: those asked for, or all that there are.
-// Errors     InvalidArgument if the share is too small to be divided; what the PrivateReleaser returns.
-// Threads    immutable; Learn() may run on several threads, each with its own PrivateReleaser.
-// Source     docs/mechanisms.md#lazybb.
+// Each row has a mass, positive if its label is the class that is asked about and negative if not;
+// a row of mass 0 does not count. There are two learners:
+//
+//   one_rule  the literal with the least mass of rows that it gets wrong (Algorithm 1 of the
+//             thesis). A literal is a public split of one feature, or one of its bins, read either
+//             way; or always the same answer.
+//   top_down  a tree grown split by split: of all splits of all leaves the one that lowers the Gini
+//             impurity of the masses most (Algorithm 3); then each leaf votes for its larger mass.
 
 #ifndef COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_
 #define COPPICE_SERVER_TRAINERS_LAZYBB_WEAK_LEARNERS_H_
@@ -51,6 +39,19 @@ struct WeakRule {
   std::vector<int8_t> row_votes;
 };
 
+// Guarantee  Learn() costs its share, if adding or removing a row moves all masses together by at
+//            most `mass_change` in L1:
+//            - the wrong mass of rules moves by at most as much more for one rule than for another,
+//              so that is the selection's range;
+//            - of the impurity's drop: WeightedGiniRange() (split_scores.h);
+//            - the leaves' votes together cost one leaf's: permute and flip between a leaf's two
+//              masses loses epsilon times its own part of the change. It votes as the sign of their
+//              difference with Laplace noise would: exp(-epsilon d / mass_change) / 2 is the chance
+//              to be wrong by either.
+//            How many splits a tree has is public: those asked for, or all that there are.
+// Errors     InvalidArgument if the share is too small to be divided; what the PrivateReleaser
+// returns. Threads    immutable; Learn() may run on several threads, each with its own
+// PrivateReleaser. Source     docs/mechanisms.md#lazybb.
 class WeakLearner {
  public:
   virtual ~WeakLearner() = default;
