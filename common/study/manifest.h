@@ -3,8 +3,7 @@
 // All of it is public.
 //
 // Guarantee  a device that keeps the manifest it saw, and asks CheckNotWeakened() about the next
-// one,
-//            never agrees to more than it did before: what changes can only protect it better.
+//            one, never agrees to more than it did before: what changes can only protect it better.
 
 #ifndef COPPICE_COMMON_STUDY_MANIFEST_H_
 #define COPPICE_COMMON_STUDY_MANIFEST_H_

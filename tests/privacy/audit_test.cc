@@ -2,7 +2,7 @@
 // nearly all of it, and finds each planted bug out.
 //
 // A mechanism joins by being in AllMechanismKinds(); a trainer by being in AllTrainers(), whose
-// tables are those of audit_trainer.h. False alarm: 1e-6 for each audit that must stay below its
+// tables are those of audit_trainer.cc. False alarm: 1e-6 for each audit that must stay below its
 // claim.
 
 #include "server/lab/audit/audit.h"
