@@ -1,0 +1,36 @@
+// A file that is there whole or not at all, whatever breaks off.
+
+#ifndef COPPICE_COMMON_BASE_WRITE_FILE_H_
+#define COPPICE_COMMON_BASE_WRITE_FILE_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace coppice {
+
+struct WriteOptions {
+  bool replace = false;          // a file that is there
+  std::optional<mode_t> mode{};  // exactly this; 0666 less the process's mask if not given
+};
+
+// Only its owner may read or write it.
+inline constexpr mode_t kSecretFileMode = 0600;
+
+// Writes `bytes` beside `path` and gives them its name in one step: a reader finds the old file or
+// the new one, never a part. Until then only the owner may open what is written. The bytes are on
+// disk before they have the name (fsync), and so is the name when the function returns, unless the
+// folder may not be opened for reading.
+//
+// Errors: AlreadyExists if there is a file that may not be replaced; Unavailable if the file system
+// refuses. Both name the file, and leave nothing behind.
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
+                                 const WriteOptions& options = {});
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_BASE_WRITE_FILE_H_
