@@ -32,9 +32,8 @@ set(COPPICE_COMPUTING_ROOMS
   curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
-# Rooms of command lines, which wait for people: with all of CLI11 in each source, that saves a
-# third of their compilation and more.
-set(COPPICE_WAITING_ROOMS cli/terminal cli/studies cli/models cli/central cli)
+# Rooms of command lines, which wait for people: that saves a good part of their compilation.
+set(COPPICE_WAITING_ROOMS command_line cli/terminal cli/studies cli/models cli/central cli)
 
 # Rooms whose sources use little but their own: each compiled by itself. The sources of other rooms are compiled together
 # under a sanitizer and with COPPICE_UNITY: most of the time would go into reading the same headers again. The release

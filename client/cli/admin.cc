@@ -1,13 +1,15 @@
-#include "client/cli/admin.h"
+#include <grpcpp/channel.h>
 
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cli/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
+#include "coppice/v1/admin.grpc.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -24,8 +26,8 @@ absl::Status Backup(const BackupFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::BackupDone done;
   UpdatingLine line;
-  COPPICE_RETURN_IF_ERROR(remote.CallWithin(kLongest, [&](grpc::ClientContext& context) {
-    const auto reader = remote.admin().Backup(&context, {});
+  COPPICE_RETURN_IF_ERROR(remote.Stream(kLongest, [&](grpc::ClientContext& context) {
+    const auto reader = v1::AdminService::NewStub(remote.channel())->Backup(&context, {});
     v1::BackupResponse response;
     while (reader->Read(&response)) {
       if (response.has_done()) done = response.done();
@@ -44,17 +46,17 @@ absl::Status Backup(const BackupFlags& flags) {
 
 }  // namespace
 
-void AddAdminCommands(CLI::App& app, Action& action) {
-  CLI::App* noun = app.add_subcommand("admin", "For whoever runs the curator");
-  noun->require_subcommand(1);
+void AddAdminCommands(CommandLine& line) {
+  const Command noun = line.AddGroup("admin", "For whoever runs the curator");
   const auto flags = std::make_shared<BackupFlags>();
-  CLI::App* verb = AddVerb(*noun, "backup",
-                           "Back up the curator's whole store while it is in use, into the folder "
-                           "that it was started with (--backup-dir)",
-                           "coppice admin backup --json");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Backup);
+  const Command verb =
+      noun.AddCommand("backup",
+                      "Back up the curator's whole store while it is in use, into the folder "
+                      "that it was started with (--backup-dir)",
+                      "coppice admin backup --json");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Backup);
 }
 
 }  // namespace coppice::cli

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "client/cli/app.h"
+#include "client/cli/commands.h"
 
 int main(int argc, char** argv) {
   // gRPC's own log lines about a failed handshake say less than our error does.

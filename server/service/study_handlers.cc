@@ -54,7 +54,7 @@ void AddSharedField(int number, const std::shared_ptr<const std::string>& bytes,
 }
 
 // A GetOfferResponse in pieces.
-absl::StatusOr<MessagePieces> MakeOffer(const curator::Studies& studies,
+absl::StatusOr<MessagePieces> MakeOffer(curator::Studies& studies,
                                         const v1::GetOfferRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
   if (request.tickets() > curator::Studies::kMaxTicketsPerOffer) {

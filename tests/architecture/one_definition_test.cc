@@ -42,7 +42,7 @@ size_t EndOfQuoted(const std::string& text, size_t at) {
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Words and single signs, without comments, literals and the preprocessor's lines.
+// Words, "::" and single signs, without comments, literals and the preprocessor's lines.
 std::vector<std::string> TokensOf(const std::string& text) {
   std::vector<std::string> tokens;
   for (size_t at = 0; at < text.size();) {
@@ -56,6 +56,9 @@ std::vector<std::string> TokensOf(const std::string& text) {
       const size_t first = at;
       while (at < text.size() && IsWordCharacter(text[at])) ++at;
       tokens.push_back(text.substr(first, at - first));
+    } else if (text.compare(at, 2, "::") == 0) {
+      tokens.push_back("::");
+      at += 2;
     } else {
       if (!std::isspace(static_cast<unsigned char>(text[at]))) tokens.push_back({text[at]});
       ++at;
@@ -152,6 +155,7 @@ TEST(OneDefinitionTest, TypesAreFoundWhereTheProgramSeesThem) {
   EXPECT_EQ(TypesOf("namespace a::b { template <class T, typename U> class C final : D<T> {}; }"),
             Names{"a::b::C"});
   EXPECT_EQ(TypesOf("template <> struct Hash<int> {};"), Names{"Hash<int>"});
+  EXPECT_EQ(TypesOf("class A::B final : public c::D {};"), Names{"A::B"});
   EXPECT_EQ(TypesOf("namespace { struct A {}; } void F() { struct B {}; }"), Names{});
   EXPECT_EQ(TypesOf("struct A; struct B F() { return {}; } // struct C {\n/* struct D { */"),
             Names{});

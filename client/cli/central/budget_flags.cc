@@ -17,14 +17,14 @@ std::string CheckBudget(const std::string& text) {
 
 }  // namespace
 
-CLI::Option* AddBudgetFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,
-                           const std::string& description) {
-  return verb.add_option(flag, epsilon, description)->check(CLI::Validator(CheckBudget, "NUMBER"));
+const Flag AddBudgetFlag(const Command& verb, const std::string& flag, std::string& epsilon,
+                         const std::string& description) {
+  return verb.Add(flag, epsilon, description).Check(CheckBudget, "NUMBER");
 }
 
-CLI::Option* AddDeltaFlag(CLI::App& verb, const std::string& flag, std::string& delta,
-                          const std::string& description) {
-  return verb.add_option(flag, delta, description)->check(CLI::Validator(CheckDelta, "NUMBER"));
+const Flag AddDeltaFlag(const Command& verb, const std::string& flag, std::string& delta,
+                        const std::string& description) {
+  return verb.Add(flag, delta, description).Check(CheckDelta, "NUMBER");
 }
 
 uint64_t DeltaOf(const std::string& text) { return *ParseDelta(text); }

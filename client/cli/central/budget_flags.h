@@ -7,17 +7,17 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "common/command_line/command_line.h"
 
 namespace coppice::cli {
 
-// By the rules of Budget::Parse(); of text that passed, EpsilonOf() (flags.h) is the budget.
-CLI::Option* AddBudgetFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,
-                           const std::string& description);
+// By the rules of Budget::Parse(); EpsilonOf() (flags.h) makes a budget of text that passed.
+const Flag AddBudgetFlag(const Command& verb, const std::string& flag, std::string& epsilon,
+                         const std::string& description);
 
-CLI::Option* AddDeltaFlag(CLI::App& verb, const std::string& flag, std::string& delta,
-                          const std::string& description);
-// Of text that passed the flag's check.
+const Flag AddDeltaFlag(const Command& verb, const std::string& flag, std::string& delta,
+                        const std::string& description);
+// `text` has passed the flag's check.
 uint64_t DeltaOf(const std::string& text);
 
 }  // namespace coppice::cli

@@ -1,5 +1,3 @@
-#include "client/cli/central/dataset.h"
-
 #include <iostream>
 #include <vector>
 
@@ -7,13 +5,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "client/cli/central/budget_flags.h"
-#include "client/cli/central/dataset_create.h"
+#include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -27,27 +26,23 @@ absl::Status List(const ListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListDatasetsRequest request;
-  do {
-    v1::ListDatasetsResponse page;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.datasets().ListDatasets(&context, request, &page);
-    }));
-    for (const v1::Dataset& dataset : page.datasets()) {
-      rows.push_back(DescribeDatasetBriefly(dataset));
-    }
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  COPPICE_RETURN_IF_ERROR(
+      remote.ForEachPage<v1::ListDatasetsResponse>(request, [&](const auto& page) {
+        for (const v1::Dataset& dataset : page.datasets()) {
+          rows.push_back(DescribeDatasetBriefly(dataset));
+        }
+      }));
   PrintRows(rows, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddList(CLI::App& noun, Action& action) {
+void AddList(const Command& noun) {
   const auto flags = std::make_shared<ListFlags>();
-  CLI::App* verb = AddVerb(noun, "list", "List all datasets and what is left of their budgets",
-                           "coppice dataset list --json");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, List);
+  const Command verb = noun.AddCommand(
+      "list", "List all datasets and what is left of their budgets", "coppice dataset list --json");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, List);
 }
 
 struct OneDatasetFlags {
@@ -74,10 +69,7 @@ absl::Status Delete(const OneDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteDatasetRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
-  v1::DeleteDatasetResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.datasets().DeleteDataset(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteDatasetResponse>(request));
   PrintObject({{"dataset", flags.dataset}, {"deleted", true}}, flags.output.json);
   return absl::OkStatus();
 }
@@ -100,10 +92,7 @@ absl::Status Confirm(const ConfirmFlags& flags) {
   v1::ConfirmLedgerRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
   request.set_head(head);
-  v1::ConfirmLedgerResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.datasets().ConfirmLedger(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::ConfirmLedgerResponse>(request));
   PrintObject(DescribeDataset(response.dataset()), flags.output.json);
   return absl::OkStatus();
 }
@@ -122,10 +111,7 @@ absl::Status WriteOff(const WriteOffFlags& flags) {
   if (!flags.epsilon.empty()) request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
   if (!flags.delta.empty()) request.set_delta_atto(DeltaOf(flags.delta));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  v1::WriteOffLedgerResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.datasets().WriteOffLedger(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::WriteOffLedgerResponse>(request));
   PrintObject(DescribeDataset(response.dataset()), flags.output.json);
   return absl::OkStatus();
 }
@@ -134,89 +120,78 @@ absl::Status FreeName(const OneDatasetFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::FreeDatasetNameRequest request;
   request.set_name(MakeName("datasets", flags.dataset));
-  v1::FreeDatasetNameResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.datasets().FreeDatasetName(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::FreeDatasetNameResponse>(request));
   PrintObject({{"dataset", flags.dataset}, {"freed", true}}, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddYesFlag(CLI::App& verb) {
-  verb.add_flag_function(
-          "--yes", [](int64_t) {}, "Say that you mean it")
-      ->required();
-}
-
-void AddWriteOff(CLI::App& noun, Action& action) {
+void AddWriteOff(const Command& noun) {
   const auto flags = std::make_shared<WriteOffFlags>();
-  CLI::App* verb = AddVerb(
-      noun, "write-off",
+  const Command verb = noun.AddCommand(
+      "write-off",
       "Charge a dataset for entries that its ledger lost, at most what is left of its budget, and "
       "let jobs be charged again. For admins, after the store was restored or repaired",
       "coppice dataset write-off --dataset d-7b1e --epsilon 1.5 --yes");
-  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddBudgetFlag(*verb, "--epsilon", flags->epsilon,
+  AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
+  AddBudgetFlag(verb, "--epsilon", flags->epsilon,
                 "Sum of what the lost entries charged; without it what the spending journal says");
-  AddDeltaFlag(*verb, "--delta", flags->delta, "The same of delta");
-  AddYesFlag(*verb);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, WriteOff);
+  AddDeltaFlag(verb, "--delta", flags->delta, "The same of delta");
+  AddYesFlag(verb);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, WriteOff);
 }
 
-void AddConfirm(CLI::App& noun, Action& action) {
+void AddConfirm(const Command& noun) {
   const auto flags = std::make_shared<ConfirmFlags>();
-  CLI::App* verb = AddVerb(
-      noun, "confirm",
+  const Command verb = noun.AddCommand(
+      "confirm",
       "Confirm a dataset's ledger after its store was restored or repaired: that it ends with the "
       "last entry that was noted before. Jobs are charged again then. For admins",
       "coppice dataset confirm --dataset d-7b1e --head 5f1c...");
-  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
-  verb->add_option("--head", flags->head, "The ledger_head of `dataset show` that was noted last")
-      ->type_name("HASH")
-      ->required();
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Confirm);
+  AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
+  verb.Add("--head", flags->head, "The ledger_head of `dataset show` that was noted last")
+      .Takes("HASH")
+      .Required();
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Confirm);
 }
 
-CLI::App* AddOneDatasetVerb(CLI::App& noun, Action& action, const std::string& name,
-                            const std::string& description,
-                            absl::Status (*run)(const OneDatasetFlags&)) {
+Command AddOneDatasetVerb(const Command& noun, const std::string& name,
+                          const std::string& description,
+                          absl::Status (*run)(const OneDatasetFlags&)) {
   const auto flags = std::make_shared<OneDatasetFlags>();
-  CLI::App* verb =
-      AddVerb(noun, name, description,
-              "coppice dataset " + name + " --dataset d-7b1e" + (name == "show" ? "" : " --yes"));
-  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, run);
+  const Command verb = noun.AddCommand(
+      name, description,
+      "coppice dataset " + name + " --dataset d-7b1e" + (name == "show" ? "" : " --yes"));
+  AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, run);
   return verb;
 }
 
 }  // namespace
 
-void AddDatasetCommands(CLI::App& app, Action& action) {
-  CLI::App* noun = app.add_subcommand(
+void AddDatasetCommands(CommandLine& line) {
+  const Command noun = line.AddGroup(
       "dataset", "Datasets: tables that the curator holds, each under a privacy budget");
-  noun->require_subcommand(1);
-  AddDatasetCreate(*noun, action);
-  AddDatasetUpload(*noun, action);
-  AddList(*noun, action);
-  AddOneDatasetVerb(*noun, action, "show",
+  AddDatasetCreate(noun);
+  AddDatasetUpload(noun);
+  AddList(noun);
+  AddOneDatasetVerb(noun, "show",
                     "Show a dataset, what is spent and left of its budget, and every release",
                     Show);
-  AddConfirm(*noun, action);
-  AddWriteOff(*noun, action);
-  AddYesFlag(*AddOneDatasetVerb(
-      *noun, action, "free-name",
+  AddConfirm(noun);
+  AddWriteOff(noun);
+  AddYesFlag(AddOneDatasetVerb(
+      noun, "free-name",
       "Let a new dataset have the name of one whose ledger was lost, which the spending journal "
       "keeps taken. For admins",
       FreeName));
-  AddYesFlag(*AddOneDatasetVerb(*noun, action, "delete",
-                                "Delete a dataset's rows, for good; its ledger and its models stay",
-                                Delete));
+  AddYesFlag(AddOneDatasetVerb(
+      noun, "delete", "Delete a dataset's rows, for good; its ledger and its models stay", Delete));
 }
 
 }  // namespace coppice::cli

@@ -1,10 +1,9 @@
-#include "client/cli/central/dataset_create.h"
-
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
+#include "client/cli/central/commands.h"
 #include "client/cli/central/dataset_upload.h"
 #include "client/cli/central/describe_dataset.h"
 #include "client/cli/terminal/describe.h"
@@ -15,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/dataset.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -25,14 +25,13 @@ struct FileFlags {
   bool unlabelled = false;
 };
 
-void AddFileFlags(CLI::App& verb, FileFlags& flags) {
-  verb.add_option("--data", flags.data_file,
-                  "Table, CSV or LIBSVM; the curator gets to see all of it")
-      ->required();
-  verb.add_flag("--strict", flags.strict,
-                "Refuse values outside the schema's bounds instead of clamping them");
-  verb.add_flag("--unlabelled", flags.unlabelled,
-                "Take rows whose class is empty; they count where no class is needed");
+void AddFileFlags(const Command& verb, FileFlags& flags) {
+  verb.Add("--data", flags.data_file, "Table, CSV or LIBSVM; the curator gets to see all of it")
+      .Required();
+  verb.AddSwitch("--strict", flags.strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+  verb.AddSwitch("--unlabelled", flags.unlabelled,
+                 "Take rows whose class is empty; they count where no class is needed");
 }
 
 absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema) {
@@ -92,10 +91,7 @@ absl::Status Create(const CreateFlags& flags) {
   cap.set_composition(flags.composition);
   cap.set_neighbours(flags.neighbours);
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  v1::CreateDatasetResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.datasets().CreateDataset(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::CreateDatasetResponse>(request));
   return UploadAndPrint(remote, flags, table, flags.output.json,
                         std::move(*response.mutable_dataset()));
 }
@@ -130,56 +126,59 @@ absl::Status Upload(const UploadFlags& flags) {
 
 }  // namespace
 
-void AddDatasetCreate(CLI::App& noun, Action& action) {
+void AddDatasetCreate(const Command& noun) {
   const auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb = AddVerb(noun, "create", "Upload a table under a privacy budget",
-                           "coppice dataset create --data private.csv --schema schema.json "
-                           "--epsilon-total 4");
-  AddFileFlags(*verb, *flags);
-  verb->add_option("--schema", flags->schema_file,
-                   "Schema, JSON; its bounds, categories and classes are public")
-      ->required();
-  AddBudgetFlag(*verb, "--epsilon-total", flags->epsilon,
+  const Command verb =
+      noun.AddCommand("create", "Upload a table under a privacy budget",
+                      "coppice dataset create --data private.csv --schema schema.json "
+                      "--epsilon-total 4");
+  AddFileFlags(verb, *flags);
+  verb.Add("--schema", flags->schema_file,
+           "Schema, JSON; its bounds, categories and classes are public")
+      .Required();
+  AddBudgetFlag(verb, "--epsilon-total", flags->epsilon,
                 "What all jobs on it together may cost, for good")
-      ->required();
-  CLI::Option* delta = AddDeltaFlag(*verb, "--delta-total", flags->delta,
-                                    "The same for delta; 0: pure differential privacy only")
-                           ->capture_default_str();
+      .Required();
+  const Flag delta = AddDeltaFlag(verb, "--delta-total", flags->delta,
+                                  "The same for delta; 0: pure differential privacy only")
+                         .ShowDefault();
   AddChoice<v1::Composition>(
-      *verb, "--composition", flags->composition,
+      verb, "--composition", flags->composition,
       {{"basic", v1::COMPOSITION_BASIC}, {"zcdp", v1::COMPOSITION_ZERO_CONCENTRATED}},
       "How the costs of jobs add up: basic, their epsilons (default); or zcdp, which allows more "
       "small jobs for a --delta-total, such as 1e-6");
   AddChoice<v1::Neighbours>(
-      *verb, "--neighbours", flags->neighbours,
+      verb, "--neighbours", flags->neighbours,
       {{"add_or_remove_row", v1::NEIGHBOURS_ADD_OR_REMOVE_ROW},
        {"change_label", v1::NEIGHBOURS_CHANGE_LABEL}},
       "What is hidden: add_or_remove_row, whether a row is there at all (default); or "
       "change_label, the label of a row alone: its features are then public");
-  AddIdFlag(*verb, "--dataset", flags->dataset,
+  AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  verb->parse_complete_callback([flags, delta] {
-    if (flags->composition != v1::COMPOSITION_ZERO_CONCENTRATED) return;
-    if (DeltaOf(flags->delta) > 0) return;
-    throw CLI::ValidationError(delta->get_name(), "must be above 0 for --composition zcdp");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  verb.CheckFlags([flags, delta] {
+    const bool fits =
+        flags->composition != v1::COMPOSITION_ZERO_CONCENTRATED || DeltaOf(flags->delta) > 0;
+    if (fits) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(delta.name(), ": must be above 0 for --composition zcdp"));
   });
-  OnParsed(*verb, action, flags, Create);
+  SetAction(verb, flags, Create);
 }
 
-void AddDatasetUpload(CLI::App& noun, Action& action) {
+void AddDatasetUpload(const Command& noun) {
   const auto flags = std::make_shared<UploadFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "upload", "Go on with an upload that was cut off, with the same file",
-              "coppice dataset upload --dataset d-7b1e --data private.csv");
-  AddIdFlag(*verb, "--dataset", flags->dataset, "Id of the dataset");
-  AddFileFlags(*verb, *flags);
-  verb->add_option("--schema", flags->schema_file,
-                   "Refuse unless the dataset has this schema (default: take the dataset's)");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Upload);
+  const Command verb =
+      noun.AddCommand("upload", "Go on with an upload that was cut off, with the same file",
+                      "coppice dataset upload --dataset d-7b1e --data private.csv");
+  AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
+  AddFileFlags(verb, *flags);
+  verb.Add("--schema", flags->schema_file,
+           "Refuse unless the dataset has this schema (default: take the dataset's)");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Upload);
 }
 
 }  // namespace coppice::cli

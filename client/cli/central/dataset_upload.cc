@@ -1,5 +1,7 @@
 #include "client/cli/central/dataset_upload.h"
 
+#include <grpcpp/channel.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
+#include "coppice/v1/dataset.grpc.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -23,7 +26,12 @@ class TableUpload {
  public:
   TableUpload(const Remote& remote, const Table& table, const UploadHooks& hooks,
               v1::Dataset& dataset)
-      : remote_(remote), table_(table), hooks_(hooks), dataset_(dataset), sent_(dataset.rows()) {}
+      : remote_(remote),
+        stub_(v1::DatasetService::NewStub(remote.channel())),
+        table_(table),
+        hooks_(hooks),
+        dataset_(dataset),
+        sent_(dataset.rows()) {}
 
   absl::Status Run() {
     COPPICE_RETURN_IF_ERROR(CheckResumable(dataset_, table_));
@@ -65,8 +73,8 @@ class TableUpload {
   absl::Status SendStream() {
     v1::UploadRowsResponse response;
     uint64_t next = dataset_.rows();
-    COPPICE_RETURN_IF_ERROR(remote_.Call([&](grpc::ClientContext& context) {
-      const auto writer = remote_.datasets().UploadRows(&context, &response);
+    COPPICE_RETURN_IF_ERROR(remote_.Stream([&](grpc::ClientContext& context) {
+      const auto writer = stub_->UploadRows(&context, &response);
       WriteBlocks(*writer, next);
       writer->WritesDone();
       return writer->Finish();
@@ -114,6 +122,7 @@ class TableUpload {
   }
 
   const Remote& remote_;
+  const std::unique_ptr<v1::DatasetService::Stub> stub_;
   const Table& table_;
   const UploadHooks& hooks_;
   v1::Dataset& dataset_;
@@ -167,11 +176,9 @@ absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& 
                                        bool patiently) {
   v1::GetDatasetRequest request;
   request.set_name(name);
-  v1::GetDatasetResponse response;
-  const auto call = [&](grpc::ClientContext& context) {
-    return remote.datasets().GetDataset(&context, request, &response);
-  };
-  COPPICE_RETURN_IF_ERROR(patiently ? remote.CallPatiently(call) : remote.Call(call));
+  COPPICE_ASSIGN_OR_RETURN(auto response,
+                           patiently ? remote.CallPatiently<v1::GetDatasetResponse>(request)
+                                     : remote.Call<v1::GetDatasetResponse>(request));
   return std::move(*response.mutable_dataset());
 }
 

@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "client/cli/terminal/output.h"
-#include "coppice/v1/dataset.pb.h"
+
+namespace coppice::v1 {
+class Cost;
+class Dataset;
+}  // namespace coppice::v1
 
 namespace coppice::cli {
 

@@ -6,7 +6,12 @@
 #include <string>
 
 #include "client/cli/terminal/output.h"
-#include "coppice/v1/training.pb.h"
+
+namespace coppice::v1 {
+class Algorithm;
+class Job;
+class PreviewJobResponse;
+}  // namespace coppice::v1
 
 namespace coppice::cli {
 

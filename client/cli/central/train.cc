@@ -1,17 +1,16 @@
-#include "client/cli/central/train.h"
-
 #include <iostream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/central/commands.h"
 #include "client/cli/central/describe_job.h"
-#include "client/cli/central/train_submit.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/training.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -27,10 +26,7 @@ struct AlgorithmsFlags {
 absl::Status Algorithms(const AlgorithmsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   const v1::ListAlgorithmsRequest request;
-  v1::ListAlgorithmsResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.training().ListAlgorithms(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::ListAlgorithmsResponse>(request));
   std::vector<std::string> names, texts;
   for (const v1::Algorithm& algorithm : response.algorithms()) {
     names.push_back(algorithm.name());
@@ -46,49 +42,46 @@ absl::Status Algorithms(const AlgorithmsFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddAlgorithms(CLI::App& noun, Action& action) {
+void AddAlgorithms(const Command& noun) {
   const auto flags = std::make_shared<AlgorithmsFlags>();
-  CLI::App* verb = AddVerb(noun, "algorithms", "Say what can be trained, and with what parameters",
-                           "coppice train algorithms --algorithm spe");
-  verb->add_option("--algorithm", flags->algorithm, "Only this one");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Algorithms);
+  const Command verb =
+      noun.AddCommand("algorithms", "Say what can be trained, and with what parameters",
+                      "coppice train algorithms --algorithm spe");
+  verb.Add("--algorithm", flags->algorithm, "Only this one");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Algorithms);
 }
 
 // ---- list
 
-struct ListFlags {
+struct ListJobsFlags {
   ServerFlags server;
   OutputFlags output;
   std::string dataset;
 };
 
-absl::Status List(const ListFlags& flags) {
+absl::Status ListJobs(const ListJobsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListJobsRequest request;
   if (!flags.dataset.empty()) request.set_dataset(MakeName("datasets", flags.dataset));
-  do {
-    v1::ListJobsResponse page;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.training().ListJobs(&context, request, &page);
-    }));
+  COPPICE_RETURN_IF_ERROR(remote.ForEachPage<v1::ListJobsResponse>(request, [&](const auto& page) {
     for (const v1::Job& job : page.jobs()) rows.push_back(DescribeJobBriefly(job));
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  }));
   PrintRows(rows, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddList(CLI::App& noun, Action& action) {
-  const auto flags = std::make_shared<ListFlags>();
-  CLI::App* verb = AddVerb(noun, "list", "List jobs", "coppice train list --dataset d-7b1e --json");
-  AddIdFlag(*verb, "--dataset", flags->dataset, "Only the jobs on this dataset",
+void AddListJobs(const Command& noun) {
+  const auto flags = std::make_shared<ListJobsFlags>();
+  const Command verb =
+      noun.AddCommand("list", "List jobs", "coppice train list --dataset d-7b1e --json");
+  AddIdFlag(verb, "--dataset", flags->dataset, "Only the jobs on this dataset",
             /*required=*/false);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, List);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ListJobs);
 }
 
 // ---- show, watch, cancel
@@ -103,10 +96,7 @@ absl::Status Show(const OneJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
-  v1::GetJobResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.training().GetJob(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetJobResponse>(request));
   PrintObject(DescribeJob(response.job()), flags.output.json);
   return absl::OkStatus();
 }
@@ -120,38 +110,34 @@ absl::Status Cancel(const OneJobFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::CancelJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
-  v1::CancelJobResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.training().CancelJob(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CancelJobResponse>(request));
   PrintObject(DescribeJob(response.job()), flags.output.json);
   return absl::OkStatus();
 }
 
-void AddOneJobVerb(CLI::App& noun, Action& action, const std::string& name,
-                   const std::string& description, absl::Status (*run)(const OneJobFlags&)) {
+void AddOneJobVerb(const Command& noun, const std::string& name, const std::string& description,
+                   absl::Status (*run)(const OneJobFlags&)) {
   const auto flags = std::make_shared<OneJobFlags>();
-  CLI::App* verb = AddVerb(noun, name, description, "coppice train " + name + " --job j-30d5");
-  AddIdFlag(*verb, "--job", flags->job, "Id of the job");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, run);
+  const Command verb =
+      noun.AddCommand(name, description, "coppice train " + name + " --job j-30d5");
+  AddIdFlag(verb, "--job", flags->job, "Id of the job");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, run);
 }
 
 }  // namespace
 
-void AddTrainCommands(CLI::App& app, Action& action) {
-  CLI::App* noun =
-      app.add_subcommand("train", "Training: private models of datasets that the curator holds");
-  noun->require_subcommand(1);
-  AddAlgorithms(*noun, action);
-  AddTrainPreview(*noun, action);
-  AddTrainSubmit(*noun, action);
-  AddOneJobVerb(*noun, action, "watch",
-                "Follow a job till it has ended; fails unless it ended well", Watch);
-  AddList(*noun, action);
-  AddOneJobVerb(*noun, action, "show", "Show a job as it is now", Show);
-  AddOneJobVerb(*noun, action, "cancel",
+void AddTrainCommands(CommandLine& line) {
+  const Command noun =
+      line.AddGroup("train", "Training: private models of datasets that the curator holds");
+  AddAlgorithms(noun);
+  AddTrainPreview(noun);
+  AddTrainSubmit(noun);
+  AddOneJobVerb(noun, "watch", "Follow a job till it has ended; fails unless it ended well", Watch);
+  AddListJobs(noun);
+  AddOneJobVerb(noun, "show", "Show a job as it is now", Show);
+  AddOneJobVerb(noun, "cancel",
                 "End a job; one that is still queued gets its cost back, one that runs does not",
                 Cancel);
 }

@@ -1,11 +1,10 @@
-#include "client/cli/central/train_submit.h"
-
 #include <iostream>
 #include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
+#include "client/cli/central/commands.h"
 #include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/describe.h"
@@ -14,6 +13,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/training.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -34,12 +34,13 @@ std::string CheckSetting(const std::string& setting) {
   return good ? "" : "wants KEY=VALUE, such as depth=4; see `coppice train algorithms`";
 }
 
-void CheckKeysDiffer(const std::vector<std::string>& settings) {
+absl::Status CheckKeysDiffer(const std::vector<std::string>& settings) {
   std::set<std::string> keys;
   for (const std::string& setting : settings) {
     if (keys.insert(KeyOf(setting)).second) continue;
-    throw CLI::ValidationError("--set", "gives " + KeyOf(setting) + " twice");
+    return absl::InvalidArgumentError(absl::StrCat("--set: gives ", KeyOf(setting), " twice"));
   }
+  return absl::OkStatus();
 }
 
 v1::JobSpec SpecOf(const SpecFlags& flags) {
@@ -55,17 +56,16 @@ v1::JobSpec SpecOf(const SpecFlags& flags) {
   return spec;
 }
 
-void AddSpecFlags(CLI::App& verb, SpecFlags& flags) {
+void AddSpecFlags(const Command& verb, SpecFlags& flags) {
   AddIdFlag(verb, "--dataset", flags.dataset, "Id of the dataset");
-  verb.add_option("--algorithm", flags.algorithm,
-                  "What to train; `coppice train algorithms` lists them")
-      ->required();
-  AddBudgetFlag(verb, "--epsilon", flags.epsilon, "What the job costs in all")->required();
+  verb.Add("--algorithm", flags.algorithm, "What to train; `coppice train algorithms` lists them")
+      .Required();
+  AddBudgetFlag(verb, "--epsilon", flags.epsilon, "What the job costs in all").Required();
   AddDeltaFlag(verb, "--delta", flags.delta, "The same for delta; 0: pure differential privacy")
-      ->capture_default_str();
-  verb.add_option("--set", flags.settings, "KEY=VALUE: a parameter of the algorithm; repeatable")
-      ->type_name("KEY=VALUE")
-      ->check(CLI::Validator(CheckSetting, ""));
+      .ShowDefault();
+  verb.Add("--set", flags.settings, "KEY=VALUE: a parameter of the algorithm; repeatable")
+      .Takes("KEY=VALUE")
+      .Check(CheckSetting, "");
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
 }
@@ -80,10 +80,7 @@ absl::Status Preview(const SpecFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::PreviewJobRequest request;
   *request.mutable_spec() = SpecOf(flags);
-  v1::PreviewJobResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.training().PreviewJob(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewJobResponse>(request));
   Json json = DescribePreview(response);
   if (!flags.output.json) {
     Warn(response.warnings());
@@ -125,12 +122,9 @@ absl::Status Submit(const SubmitFlags& flags) {
   request.set_job_id(flags.job);
   request.set_model_id(flags.model);
   *request.mutable_spec() = SpecOf(flags);
-  v1::SubmitJobResponse response;
-  const absl::Status status = remote.Call([&](grpc::ClientContext& context) {
-    return remote.training().SubmitJob(&context, request, &response);
-  });
-  if (!status.ok()) return WithRequestId(status, request.request_id());
-  const v1::Job& job = response.job();
+  const auto response = remote.Call<v1::SubmitJobResponse>(request);
+  if (!response.ok()) return WithRequestId(response.status(), request.request_id());
+  const v1::Job& job = response->job();
   Warn(job.warnings());
   if (!flags.wait) {
     PrintObject(DescribeJob(job), flags.output.json);
@@ -142,36 +136,36 @@ absl::Status Submit(const SubmitFlags& flags) {
 
 }  // namespace
 
-void AddTrainPreview(CLI::App& noun, Action& action) {
+void AddTrainPreview(const Command& noun) {
   const auto flags = std::make_shared<SpecFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "preview", "Show what a job would cost, and whether the budget allows it",
-              "coppice train preview --dataset d-7b1e --algorithm spe --epsilon 1");
-  AddSpecFlags(*verb, *flags);
-  verb->parse_complete_callback([flags] { CheckKeysDiffer(flags->settings); });
-  OnParsed(*verb, action, flags, Preview);
+  const Command verb =
+      noun.AddCommand("preview", "Show what a job would cost, and whether the budget allows it",
+                      "coppice train preview --dataset d-7b1e --algorithm spe --epsilon 1");
+  AddSpecFlags(verb, *flags);
+  verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });
+  SetAction(verb, flags, Preview);
 }
 
-void AddTrainSubmit(CLI::App& noun, Action& action) {
+void AddTrainSubmit(const Command& noun) {
   const auto flags = std::make_shared<SubmitFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "submit", "Take a job's cost out of the dataset's budget, and queue it",
-              "coppice train submit --dataset d-7b1e --algorithm spe --epsilon 1 --set depth=4 "
-              "--wait");
-  AddSpecFlags(*verb, *flags);
-  AddIdFlag(*verb, "--job", flags->job, "Id of the new job (default: the curator's choice)",
+  const Command verb = noun.AddCommand(
+      "submit", "Take a job's cost out of the dataset's budget, and queue it",
+      "coppice train submit --dataset d-7b1e --algorithm spe --epsilon 1 --set depth=4 "
+      "--wait");
+  AddSpecFlags(verb, *flags);
+  AddIdFlag(verb, "--job", flags->job, "Id of the new job (default: the curator's choice)",
             /*required=*/false);
-  AddIdFlag(*verb, "--model", flags->model, "Id of the model that it makes (default: the job's)",
+  AddIdFlag(verb, "--model", flags->model, "Id of the model that it makes (default: the job's)",
             /*required=*/false);
-  verb->add_option("--request-id", flags->request_id,
-                   "Of your choice, 1 to 128 characters: repeating it returns the job that it "
-                   "made (default: a new one)")
-      ->check([](const std::string& id) {
+  verb.Add("--request-id", flags->request_id,
+           "Of your choice, 1 to 128 characters: repeating it returns the job that it "
+           "made (default: a new one)")
+      .Check([](const std::string& id) {
         return !id.empty() && id.size() <= 128 ? "" : "wants 1 to 128 characters";
       });
-  verb->add_flag("--wait", flags->wait, "Then watch the job till it has ended");
-  verb->parse_complete_callback([flags] { CheckKeysDiffer(flags->settings); });
-  OnParsed(*verb, action, flags, Submit);
+  verb.AddSwitch("--wait", flags->wait, "Then watch the job till it has ended");
+  verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });
+  SetAction(verb, flags, Submit);
 }
 
 }  // namespace coppice::cli

@@ -1,5 +1,6 @@
 #include "client/cli/central/train_watch.h"
 
+#include <grpcpp/channel.h>
 #include <unistd.h>
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "client/cli/terminal/output.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
+#include "coppice/v1/training.grpc.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -21,14 +23,17 @@ constexpr absl::Duration kStream = absl::Minutes(10);
 // Daemons end connections of some age, also while a job brings no news: a stream that lasted this
 // long is no sign of trouble.
 constexpr absl::Duration kMinSoundStream = absl::Milliseconds(500);
-constexpr int kFruitlessTries = 5;
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr int kFruitlessWatches = 5;
+constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 
 class Follower {
  public:
   Follower(const Remote& remote, const std::string& name,
            const std::function<void(const v1::Job&)>& show)
-      : remote_(remote), name_(name), show_(show) {}
+      : remote_(remote),
+        stub_(v1::TrainingService::NewStub(remote.channel())),
+        name_(name),
+        show_(show) {}
 
   absl::StatusOr<v1::Job> Run() {
     COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/false));
@@ -41,8 +46,8 @@ class Follower {
       if (!status.ok() && !IsRetryable(status)) return status;
       const bool lasted = news_ > news || absl::Now() - opened >= kMinSoundStream;
       fruitless = lasted ? 0 : fruitless + 1;
-      if (fruitless == kFruitlessTries) return GaveUp(status);
-      absl::SleepFor(AskedToWait(status) + kFirstPause * (1 << fruitless));
+      if (fruitless == kFruitlessWatches) return GaveUp(status);
+      absl::SleepFor(AskedToWait(status) + kFirstWatchPause * (1 << fruitless));
       COPPICE_RETURN_IF_ERROR(Ask(/*patiently=*/true));
     }
     return job_;
@@ -57,11 +62,9 @@ class Follower {
   absl::Status Ask(bool patiently) {
     v1::GetJobRequest request;
     request.set_name(name_);
-    v1::GetJobResponse response;
-    const auto call = [&](grpc::ClientContext& context) {
-      return remote_.training().GetJob(&context, request, &response);
-    };
-    COPPICE_RETURN_IF_ERROR(patiently ? remote_.CallPatiently(call) : remote_.Call(call));
+    COPPICE_ASSIGN_OR_RETURN(auto response, patiently
+                                                ? remote_.CallPatiently<v1::GetJobResponse>(request)
+                                                : remote_.Call<v1::GetJobResponse>(request));
     Take(*response.mutable_job());
     return absl::OkStatus();
   }
@@ -69,8 +72,8 @@ class Follower {
   absl::Status ReadStream() {
     v1::WatchJobRequest request;
     request.set_name(name_);
-    return remote_.CallWithin(kStream, [&](grpc::ClientContext& context) {
-      const auto reader = remote_.training().WatchJob(&context, request);
+    return remote_.Stream(kStream, [&](grpc::ClientContext& context) {
+      const auto reader = stub_->WatchJob(&context, request);
       v1::WatchJobResponse response;
       while (!HasEnded(job_) && reader->Read(&response)) Take(*response.mutable_job());
       if (HasEnded(job_)) context.TryCancel();  // nothing more is of interest
@@ -89,6 +92,7 @@ class Follower {
   }
 
   const Remote& remote_;
+  const std::unique_ptr<v1::TrainingService::Stub> stub_;
   const std::string& name_;
   const std::function<void(const v1::Job&)>& show_;
   v1::Job job_;

@@ -1,13 +1,13 @@
-#include "client/cli/models/endpoint.h"
-
 #include <optional>
 #include <vector>
 
+#include "client/cli/models/commands.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -18,7 +18,7 @@ struct EndpointFlags {
   std::string endpoint;
 };
 
-void AddEndpointFlags(CLI::App& verb, EndpointFlags& flags) {
+void AddEndpointFlags(const Command& verb, EndpointFlags& flags) {
   AddIdFlag(verb, "--endpoint", flags.endpoint, "Id of the endpoint");
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
@@ -49,11 +49,11 @@ struct ChangeFlags : EndpointFlags {
   bool allow_schema_change = false;
 };
 
-void AddChangeFlags(CLI::App& verb, ChangeFlags& flags) {
-  verb.add_option("--expect", flags.expected_version,
-                  "Refuse unless this version is served now; 0: no such endpoint yet");
-  verb.add_flag("--allow-schema-change", flags.allow_schema_change,
-                "Also if the model wants other rows than the one that is served");
+void AddChangeFlags(const Command& verb, ChangeFlags& flags) {
+  verb.Add("--expect", flags.expected_version,
+           "Refuse unless this version is served now; 0: no such endpoint yet");
+  verb.AddSwitch("--allow-schema-change", flags.allow_schema_change,
+                 "Also if the model wants other rows than the one that is served");
   AddEndpointFlags(verb, flags);
 }
 
@@ -69,10 +69,7 @@ absl::Status Set(const ChangeFlags& flags) {
   v1::SetServingModelRequest request;
   SetOptions(flags, request);
   request.set_model(MakeName(kModels, flags.model));
-  v1::SetServingModelResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().SetServingModel(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SetServingModelResponse>(request));
   PrintObject(DescribeServed(response.endpoint()), flags.output.json);
   return absl::OkStatus();
 }
@@ -82,32 +79,30 @@ absl::Status RollBack(const ChangeFlags& flags) {
   v1::RollBackRequest request;
   SetOptions(flags, request);
   request.set_to_version(flags.to_version);
-  v1::RollBackResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().RollBack(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::RollBackResponse>(request));
   PrintObject(DescribeServed(response.endpoint()), flags.output.json);
   return absl::OkStatus();
 }
 
-void AddSet(CLI::App& noun, Action& action) {
+void AddSet(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "set", "Answer with another model from now on; makes the endpoint if need be",
-              "coppice endpoint set --endpoint churn --model m-91c0");
-  AddIdFlag(*verb, "--model", flags->model, "Id of the model");
-  AddChangeFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Set);
+  const Command verb =
+      noun.AddCommand("set", "Answer with another model from now on; makes the endpoint if need be",
+                      "coppice endpoint set --endpoint churn --model m-91c0");
+  AddIdFlag(verb, "--model", flags->model, "Id of the model");
+  AddChangeFlags(verb, *flags);
+  SetAction(verb, flags, Set);
 }
 
-void AddRollBack(CLI::App& noun, Action& action) {
+void AddRollBack(const Command& noun) {
   const auto flags = std::make_shared<ChangeFlags>();
-  CLI::App* verb = AddVerb(noun, "rollback", "Answer with the model of an earlier version again",
-                           "coppice endpoint rollback --endpoint churn");
-  verb->add_option("--to", flags->to_version,
-                   "The version to bring back (default: the one before what is served)");
-  AddChangeFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, RollBack);
+  const Command verb =
+      noun.AddCommand("rollback", "Answer with the model of an earlier version again",
+                      "coppice endpoint rollback --endpoint churn");
+  verb.Add("--to", flags->to_version,
+           "The version to bring back (default: the one before what is served)");
+  AddChangeFlags(verb, *flags);
+  SetAction(verb, flags, RollBack);
 }
 
 // ---- show, list, delete
@@ -116,10 +111,7 @@ absl::Status Show(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetEndpointRequest request;
   request.set_name(MakeName(kEndpoints, flags.endpoint));
-  v1::GetEndpointResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().GetEndpoint(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetEndpointResponse>(request));
   std::vector<Json> rows;
   for (const v1::EndpointVersion& version : response.endpoint().versions()) {
     rows.insert(rows.begin(), DescribeVersion(response.endpoint(), version));
@@ -128,73 +120,65 @@ absl::Status Show(const EndpointFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddShow(CLI::App& noun, Action& action) {
+void AddEndpointShow(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
-  CLI::App* verb = AddVerb(noun, "show", "List an endpoint's versions; the first one is served",
-                           "coppice endpoint show --endpoint churn");
-  AddEndpointFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Show);
+  const Command verb =
+      noun.AddCommand("show", "List an endpoint's versions; the first one is served",
+                      "coppice endpoint show --endpoint churn");
+  AddEndpointFlags(verb, *flags);
+  SetAction(verb, flags, Show);
 }
 
 absl::Status List(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListEndpointsRequest request;
-  do {
-    v1::ListEndpointsResponse page;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.models().ListEndpoints(&context, request, &page);
-    }));
-    for (const v1::Endpoint& endpoint : page.endpoints()) rows.push_back(DescribeServed(endpoint));
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  COPPICE_RETURN_IF_ERROR(
+      remote.ForEachPage<v1::ListEndpointsResponse>(request, [&](const auto& page) {
+        for (const v1::Endpoint& endpoint : page.endpoints())
+          rows.push_back(DescribeServed(endpoint));
+      }));
   PrintRows(rows, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddList(CLI::App& noun, Action& action) {
+void AddList(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "list", "List endpoints and what they serve", "coppice endpoint list --json");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, List);
+  const Command verb =
+      noun.AddCommand("list", "List endpoints and what they serve", "coppice endpoint list --json");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, List);
 }
 
 absl::Status Delete(const EndpointFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteEndpointRequest request;
   request.set_name(MakeName(kEndpoints, flags.endpoint));
-  v1::DeleteEndpointResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().DeleteEndpoint(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteEndpointResponse>(request));
   PrintObject({{"endpoint", flags.endpoint}, {"deleted", true}}, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddDelete(CLI::App& noun, Action& action) {
+void AddEndpointDelete(const Command& noun) {
   const auto flags = std::make_shared<EndpointFlags>();
-  CLI::App* verb = AddVerb(noun, "delete", "Delete an endpoint; its models stay",
-                           "coppice endpoint delete --endpoint churn --yes");
-  verb->add_flag(
-          "--yes", [](int64_t) {}, "Say that you mean it: calls of this endpoint fail from then on")
-      ->required();
-  AddEndpointFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Delete);
+  const Command verb = noun.AddCommand("delete", "Delete an endpoint; its models stay",
+                                       "coppice endpoint delete --endpoint churn --yes");
+  AddYesFlag(verb, "Say that you mean it: calls of this endpoint fail from then on");
+  AddEndpointFlags(verb, *flags);
+  SetAction(verb, flags, Delete);
 }
 
 }  // namespace
 
-void AddEndpointCommands(CLI::App& app, Action& action) {
-  CLI::App* noun = app.add_subcommand(
+void AddEndpointCommands(CommandLine& line) {
+  const Command noun = line.AddGroup(
       "endpoint", "Endpoints: names that serve one model at a time, switched and rolled back");
-  noun->require_subcommand(1);
-  AddSet(*noun, action);
-  AddRollBack(*noun, action);
-  AddShow(*noun, action);
-  AddList(*noun, action);
-  AddDelete(*noun, action);
+  AddSet(noun);
+  AddRollBack(noun);
+  AddEndpointShow(noun);
+  AddList(noun);
+  AddEndpointDelete(noun);
 }
 
 }  // namespace coppice::cli

@@ -1,5 +1,3 @@
-#include "client/cli/models/explain.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/models/predict.h"
 #include "common/base/printable.h"
@@ -15,13 +14,14 @@
 #include "common/data/read_table.h"
 #include "common/tree/render_label.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 namespace {
 
 using render_internal::CharacterCount;
 
-constexpr int kMaxRows = 100;
+constexpr int kMaxExplainedRows = 100;
 
 struct ExplainFlags : SourceFlags {
   OutputFlags output;
@@ -101,6 +101,52 @@ Json DescribeStep(const v1::PathStep& step, const Schema& schema) {
   return json;
 }
 
+// One object a row: the prediction, and every tree with its path.
+Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
+                         const v1::Explanation& explanation, const Schema& schema) {
+  Json json = DescribePrediction(row - 1, prediction, schema, 0.5);
+  json["unit"] = UnitText(explanation.unit());
+  json["base"] = explanation.base();
+  json["trees"] = Json::array();
+  for (const v1::TreePath& path : explanation.trees()) {
+    Json tree = {{"tree", path.tree()},
+                 {"contribution", path.contribution()},
+                 {"leaf", path.leaf()},
+                 {"leaf_values", Json::array()},
+                 {"leaf_standard_error", path.prediction().standard_error()},
+                 {"path", Json::array()}};
+    for (const double x : path.prediction().probabilities()) tree["leaf_values"].push_back(x);
+    for (const v1::PathStep& step : path.steps()) {
+      tree["path"].push_back(DescribeStep(step, schema));
+    }
+    json["trees"].push_back(std::move(tree));
+  }
+  return json;
+}
+
+// The same for people.
+std::string ExplanationText(size_t row, const v1::Prediction& prediction,
+                            const v1::Explanation& explanation, const Schema& schema) {
+  const std::string unit = UnitText(explanation.unit());
+  std::string text = absl::StrFormat("row %d: %s\n", row, AnswerText(prediction, schema));
+  absl::StrAppendFormat(&text, "%s without any tree: %.4g; what each tree adds, most first\n", unit,
+                        explanation.base());
+  for (const v1::TreePath& path : explanation.trees()) {
+    absl::StrAppendFormat(&text, "\ntree %d  %+.4g%s\n", path.tree(), path.contribution(),
+                          LeafText(path, explanation.unit(), schema));
+    size_t width = 0;
+    for (const v1::PathStep& step : path.steps())
+      width = std::max(width, CharacterCount(Printable(step.condition())));
+    for (const v1::PathStep& step : path.steps()) {
+      absl::StrAppend(&text, "    ", Printable(step.condition()),
+                      std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
+                      step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
+    }
+    if (path.steps().empty()) absl::StrAppend(&text, "    the same for every row\n");
+  }
+  return text;
+}
+
 // The rows that were asked for, in one request.
 absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                                               const ModelSource& source) {
@@ -117,10 +163,10 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
                           if (flags.row == 0 || flags.row == row) {
                             *request.add_rows() = ToProto(RowView(block.row(0)));
                           }
-                          return request.rows_size() <= kMaxRows
+                          return request.rows_size() <= kMaxExplainedRows
                                      ? absl::OkStatus()
                                      : absl::InvalidArgumentError(absl::StrCat(
-                                           "--data has more than ", kMaxRows,
+                                           "--data has more than ", kMaxExplainedRows,
                                            " rows: say which one to explain with --row"));
                         }));
   if (!notes.Summary().empty()) Note(notes.Summary());
@@ -158,67 +204,24 @@ absl::Status Explain(const ExplainFlags& flags) {
 
 }  // namespace
 
-Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
-                         const v1::Explanation& explanation, const Schema& schema) {
-  Json json = DescribePrediction(row - 1, prediction, schema, 0.5);
-  json["unit"] = UnitText(explanation.unit());
-  json["base"] = explanation.base();
-  json["trees"] = Json::array();
-  for (const v1::TreePath& path : explanation.trees()) {
-    Json tree = {{"tree", path.tree()},
-                 {"contribution", path.contribution()},
-                 {"leaf", path.leaf()},
-                 {"leaf_values", Json::array()},
-                 {"leaf_standard_error", path.prediction().standard_error()},
-                 {"path", Json::array()}};
-    for (const double x : path.prediction().probabilities()) tree["leaf_values"].push_back(x);
-    for (const v1::PathStep& step : path.steps()) {
-      tree["path"].push_back(DescribeStep(step, schema));
-    }
-    json["trees"].push_back(std::move(tree));
-  }
-  return json;
-}
-
-std::string ExplanationText(size_t row, const v1::Prediction& prediction,
-                            const v1::Explanation& explanation, const Schema& schema) {
-  const std::string unit = UnitText(explanation.unit());
-  std::string text = absl::StrFormat("row %d: %s\n", row, AnswerText(prediction, schema));
-  absl::StrAppendFormat(&text, "%s without any tree: %.4g; what each tree adds, most first\n", unit,
-                        explanation.base());
-  for (const v1::TreePath& path : explanation.trees()) {
-    absl::StrAppendFormat(&text, "\ntree %d  %+.4g%s\n", path.tree(), path.contribution(),
-                          LeafText(path, explanation.unit(), schema));
-    size_t width = 0;
-    for (const v1::PathStep& step : path.steps())
-      width = std::max(width, CharacterCount(Printable(step.condition())));
-    for (const v1::PathStep& step : path.steps()) {
-      absl::StrAppend(&text, "    ", Printable(step.condition()),
-                      std::string(width - CharacterCount(Printable(step.condition())) + 2, ' '),
-                      step.holds() ? "yes" : "no ", "  (", ValueText(step, schema), ")\n");
-    }
-    if (path.steps().empty()) absl::StrAppend(&text, "    the same for every row\n");
-  }
-  return text;
-}
-
-void AddExplain(CLI::App& noun, Action& action) {
+void AddExplain(const Command& noun) {
   const auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* verb = AddVerb(noun, "explain", "Show how a model came to its predictions",
-                           "coppice model explain --model m-91c0 --data test.csv --row 3");
-  verb->add_option("--data", flags->data_file,
-                   "Table with the schema's features, CSV or LIBSVM; labels are not needed")
-      ->required();
-  verb->add_option("--row", flags->row, "Which row of it, from 1 (default: all, at most 100)")
-      ->check(CLI::Range(1u, ~0u));
-  verb->add_option("--trees", flags->trees,
-                   "Of a forest: at most so many trees, those that contribute most; 0: all")
-      ->capture_default_str();
-  verb->add_flag("--strict", flags->strict,
+  const Command verb =
+      noun.AddCommand("explain", "Show how a model came to its predictions",
+                      "coppice model explain --model m-91c0 --data test.csv --row 3");
+  verb.Add("--data", flags->data_file,
+           "Table with the schema's features, CSV or LIBSVM; labels are not needed")
+      .Required();
+  verb.Add("--row", flags->row, "Which row of it, from 1 (default: all, at most 100)")
+      .InRange(1u, ~0u);
+  verb.Add("--trees", flags->trees,
+           "Of a forest: at most so many trees, those that contribute most; 0: all")
+      .ShowDefault();
+  verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
-  AddOutputFlags(*verb, flags->output);
-  AddSourceFlags(*verb, flags);
-  OnParsed(*verb, action, flags, Explain);
+  AddOutputFlags(verb, flags->output);
+  AddSourceFlags(verb, flags);
+  SetAction(verb, flags, Explain);
 }
 
 }  // namespace coppice::cli

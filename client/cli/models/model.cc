@@ -1,5 +1,3 @@
-#include "client/cli/models/model.h"
-
 #include <google/protobuf/util/json_util.h>
 
 #include <cmath>
@@ -10,17 +8,17 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/models/explain.h"
+#include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/models/predict.h"
 #include "client/cli/models/verify.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
-#include "client/cli/terminal/write_file.h"
 #include "common/base/status_macros.h"
 #include "common/tree/render.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -31,7 +29,7 @@ struct ModelFlags {
   std::string model;
 };
 
-void AddModelFlags(CLI::App& verb, ModelFlags& flags) {
+void AddModelFlags(const Command& verb, ModelFlags& flags) {
   AddIdFlag(verb, "--model", flags.model, "Id of the model");
   AddOutputFlags(verb, flags.output);
   AddServerFlags(verb, flags.server);
@@ -77,50 +75,48 @@ absl::Status Build(const BuildFlags& flags) {
     ParseLambda(flags.lambda, lambda);
     request.mutable_weighted()->set_lambda(lambda);
   }
-  v1::BuildModelResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().BuildModel(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
   PrintObject(DescribeModel(response.model()), flags.output.json);
   return absl::OkStatus();
 }
 
-void AddBuild(CLI::App& noun, Action& action) {
+void AddBuild(const Command& noun) {
   const auto flags = std::make_shared<BuildFlags>();
-  CLI::App* verb = AddVerb(noun, "build", "Turn a study's sums into a model; costs no privacy",
-                           "coppice model build --study s-4f2a");
-  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
-  CLI::Option* estimator =
-      verb->add_option("--estimator", flags->estimator,
-                       "smooth: all trees as one, nothing to tune (default). The paper's: weighted "
-                       "by --lambda (default if that is given), or prune")
-          ->check(CLI::IsMember({"weighted", "prune", "smooth"}));
-  CLI::Option* lambda =
-      verb->add_option("--lambda", flags->lambda,
-                       "For weighted: what one public row counts, in private ones; 0 to inf")
-          ->check(CLI::Validator(CheckLambda, "NUMBER"))
-          ->capture_default_str();
-  CLI::Option* evidence =
-      verb->add_option("--evidence", flags->evidence,
-                       "For smooth: both, reports (the public labels are not to be trusted) or "
-                       "public (what there is without reports)")
-          ->check(CLI::IsMember({"both", "reports", "public"}))
-          ->capture_default_str();
-  AddIdFlag(*verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
+  const Command verb =
+      noun.AddCommand("build", "Turn a study's sums into a model; costs no privacy",
+                      "coppice model build --study s-4f2a");
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  const Flag estimator =
+      verb.Add("--estimator", flags->estimator,
+               "smooth: all trees as one, nothing to tune (default). The paper's: weighted "
+               "by --lambda (default if that is given), or prune")
+          .OneOf({"weighted", "prune", "smooth"});
+  const Flag lambda =
+      verb.Add("--lambda", flags->lambda,
+               "For weighted: what one public row counts, in private ones; 0 to inf")
+          .Check(CheckLambda, "NUMBER")
+          .ShowDefault();
+  const Flag evidence =
+      verb.Add("--evidence", flags->evidence,
+               "For smooth: both, reports (the public labels are not to be trusted) or "
+               "public (what there is without reports)")
+          .OneOf({"both", "reports", "public"})
+          .ShowDefault();
+  AddIdFlag(verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  verb->parse_complete_callback([flags, estimator, lambda, evidence] {
-    if (estimator->count() == 0) flags->estimator = lambda->count() > 0 ? "weighted" : "smooth";
-    const auto only_for = [&](const std::string& name, const CLI::Option* option) {
-      if (flags->estimator != name && option->count() > 0) {
-        throw CLI::ValidationError(option->get_name(), "is for --estimator " + name + " only");
-      }
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  verb.CheckFlags([flags, estimator, lambda, evidence] {
+    if (!estimator.IsGiven()) flags->estimator = lambda.IsGiven() ? "weighted" : "smooth";
+    const auto only_for = [&](const std::string& name, const Flag& flag) -> absl::Status {
+      if (flags->estimator == name || !flag.IsGiven()) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag.name(), ": is for --estimator ", name, " only"));
     };
-    only_for("weighted", lambda);
-    only_for("smooth", evidence);
+    COPPICE_RETURN_IF_ERROR(only_for("weighted", lambda));
+    return only_for("smooth", evidence);
   });
-  OnParsed(*verb, action, flags, Build);
+  SetAction(verb, flags, Build);
 }
 
 // ---- list
@@ -136,25 +132,22 @@ absl::Status ListModels(const ModelListFlags& flags) {
   std::vector<Json> rows;
   v1::ListModelsRequest request;
   if (!flags.study.empty()) request.set_study(MakeName(kStudies, flags.study));
-  do {
-    v1::ListModelsResponse page;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.models().ListModels(&context, request, &page);
-    }));
-    for (const v1::Model& model : page.models()) rows.push_back(DescribeModelBriefly(model));
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  COPPICE_RETURN_IF_ERROR(
+      remote.ForEachPage<v1::ListModelsResponse>(request, [&](const auto& page) {
+        for (const v1::Model& model : page.models()) rows.push_back(DescribeModelBriefly(model));
+      }));
   PrintRows(rows, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddListModels(CLI::App& noun, Action& action) {
+void AddListModels(const Command& noun) {
   const auto flags = std::make_shared<ModelListFlags>();
-  CLI::App* verb = AddVerb(noun, "list", "List models", "coppice model list --study s-4f2a --json");
-  AddIdFlag(*verb, "--study", flags->study, "Only the models of this study", /*required=*/false);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, ListModels);
+  const Command verb =
+      noun.AddCommand("list", "List models", "coppice model list --study s-4f2a --json");
+  AddIdFlag(verb, "--study", flags->study, "Only the models of this study", /*required=*/false);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ListModels);
 }
 
 // ---- show
@@ -175,7 +168,7 @@ absl::Status Show(const ShowFlags& flags) {
   json["tree"] = flags.tree;
   json["format"] = flags.format;
   if (!flags.output_file.empty()) {
-    COPPICE_RETURN_IF_ERROR(WriteFileAtomically(flags.output_file, drawing, flags.force));
+    COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, drawing, flags.force));
     json["output"] = flags.output_file;
   } else if (flags.output.json) {
     json["drawing"] = drawing;
@@ -187,19 +180,20 @@ absl::Status Show(const ShowFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddShow(CLI::App& noun, Action& action) {
+void AddShow(const Command& noun) {
   const auto flags = std::make_shared<ShowFlags>();
-  CLI::App* verb = AddVerb(noun, "show", "Draw a tree of a model",
-                           "coppice model show --model m-91c0 --format svg --output tree.svg");
-  verb->add_option("--format", flags->format,
-                   "text, dot (Graphviz) or svg; votes: a model of lazybb as one table")
-      ->check(CLI::IsMember({"text", "dot", "svg", "votes"}))
-      ->capture_default_str();
-  verb->add_option("--tree", flags->tree, "Which tree of a forest, from 0")->capture_default_str();
-  verb->add_option("--output", flags->output_file, "File to write to (default: stdout)");
-  verb->add_flag("--force", flags->force, "Replace the file if there is one");
-  AddModelFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Show);
+  const Command verb =
+      noun.AddCommand("show", "Draw a tree of a model",
+                      "coppice model show --model m-91c0 --format svg --output tree.svg");
+  verb.Add("--format", flags->format,
+           "text, dot (Graphviz) or svg; votes: a model of lazybb as one table")
+      .OneOf({"text", "dot", "svg", "votes"})
+      .ShowDefault();
+  verb.Add("--tree", flags->tree, "Which tree of a forest, from 0").ShowDefault();
+  verb.Add("--output", flags->output_file, "File to write to (default: stdout)");
+  verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
+  AddModelFlags(verb, *flags);
+  SetAction(verb, flags, Show);
 }
 
 // ---- predict and evaluate
@@ -281,23 +275,22 @@ absl::Status Evaluate(const RowsFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddRowsVerb(CLI::App& noun, Action& action, const std::string& name,
-                 const std::string& description, const std::string& data,
-                 absl::Status (*run)(const RowsFlags&)) {
+void AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
+                 const std::string& data, absl::Status (*run)(const RowsFlags&)) {
   const auto flags = std::make_shared<RowsFlags>();
-  CLI::App* verb =
-      AddVerb(noun, name, description, "coppice model " + name + " --model m-91c0 --data test.csv");
-  verb->add_option("--data", flags->data_file, data)->required();
-  verb->add_flag("--strict", flags->strict,
+  const Command verb = noun.AddCommand(name, description,
+                                       "coppice model " + name + " --model m-91c0 --data test.csv");
+  verb.Add("--data", flags->data_file, data).Required();
+  verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
-  verb->add_option("--abstain-below", flags->abstain_below,
-                   "Leave out rows whose label is the most probable one with less confidence than "
-                   "this, 0.5 to 1; privacy noise is counted in")
-      ->check(CLI::Range(0.5, 1.0))
-      ->capture_default_str();
-  AddOutputFlags(*verb, flags->output);
-  AddSourceFlags(*verb, flags);
-  OnParsed(*verb, action, flags, run);
+  verb.Add("--abstain-below", flags->abstain_below,
+           "Leave out rows whose label is the most probable one with less confidence than "
+           "this, 0.5 to 1; privacy noise is counted in")
+      .InRange(0.5, 1.0)
+      .ShowDefault();
+  AddOutputFlags(verb, flags->output);
+  AddSourceFlags(verb, flags);
+  SetAction(verb, flags, run);
 }
 
 // ---- export
@@ -322,20 +315,20 @@ absl::Status Export(const ExportFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ToJsonText(model));
-  COPPICE_RETURN_IF_ERROR(WriteFileAtomically(flags.output_file, text, flags.force));
+  COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
   PrintObject({{"model", flags.model}, {"output", flags.output_file}, {"bytes", text.size()}},
               flags.output.json);
   return absl::OkStatus();
 }
 
-void AddExport(CLI::App& noun, Action& action) {
+void AddExport(const Command& noun) {
   const auto flags = std::make_shared<ExportFlags>();
-  CLI::App* verb = AddVerb(noun, "export", "Write a model to a file, complete, as JSON",
-                           "coppice model export --model m-91c0 --output model.json");
-  verb->add_option("--output", flags->output_file, "File to write")->required();
-  verb->add_flag("--force", flags->force, "Replace the file if there is one");
-  AddModelFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Export);
+  const Command verb = noun.AddCommand("export", "Write a model to a file, complete, as JSON",
+                                       "coppice model export --model m-91c0 --output model.json");
+  verb.Add("--output", flags->output_file, "File to write").Required();
+  verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
+  AddModelFlags(verb, *flags);
+  SetAction(verb, flags, Export);
 }
 
 // ---- delete
@@ -344,26 +337,21 @@ absl::Status Delete(const ModelFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteModelRequest request;
   request.set_name(MakeName(kModels, flags.model));
-  v1::DeleteModelResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().DeleteModel(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteModelResponse>(request));
   PrintObject({{"model", flags.model}, {"deleted", true}}, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddDelete(CLI::App& noun, Action& action) {
+void AddDelete(const Command& noun) {
   const auto flags = std::make_shared<ModelFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "delete", "Delete a model that no endpoint serves; what it cost stays spent",
-              "coppice model delete --model m-91c0 --yes");
-  verb->add_flag(
-          "--yes", [](int64_t) {},
-          "Say that you mean it: nothing brings the model back; `coppice model export` keeps a "
-          "copy")
-      ->required();
-  AddModelFlags(*verb, *flags);
-  OnParsed(*verb, action, flags, Delete);
+  const Command verb =
+      noun.AddCommand("delete", "Delete a model that no endpoint serves; what it cost stays spent",
+                      "coppice model delete --model m-91c0 --yes");
+  AddYesFlag(verb,
+             "Say that you mean it: nothing brings the model back; `coppice model export` keeps a "
+             "copy");
+  AddModelFlags(verb, *flags);
+  SetAction(verb, flags, Delete);
 }
 
 // ---- verify
@@ -390,49 +378,51 @@ absl::Status Verify(const VerifyFlags& flags) {
   return verdict.status;
 }
 
-void AddVerify(CLI::App& noun, Action& action) {
+void AddVerify(const Command& noun) {
   const auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* verb = AddVerb(noun, "verify",
-                           "List what a model released, and check that it adds up to its epsilon",
-                           "coppice model verify --model m-91c0");
-  AddIdFlag(*verb, "--model", flags->model, "Id of the model", /*required=*/false);
-  CLI::Option* model = verb->get_option("--model");
-  CLI::Option* file =
-      verb->add_option("--file", flags->file, "Instead: a file that `model export` wrote")
-          ->excludes(model);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  CLI::Option* server = verb->get_option("--server")->required(false);
-  verb->parse_complete_callback([model, file, server] {
-    if (model->count() + file->count() == 0) throw CLI::RequiredError("--model or --file");
-    if (model->count() > 0 && server->count() == 0) throw CLI::RequiredError("--server");
+  const Command verb = noun.AddCommand(
+      "verify", "List what a model released, and check that it adds up to its epsilon",
+      "coppice model verify --model m-91c0");
+  const Flag model =
+      AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
+  const Flag file =
+      verb.Add("--file", flags->file, "Instead: a file that `model export` wrote").Excludes(model);
+  AddOutputFlags(verb, flags->output);
+  const Flag server = AddServerFlags(verb, flags->server).Required(false);
+  verb.CheckFlags([model, file, server] {
+    if (!model.IsGiven() && !file.IsGiven()) {
+      return absl::InvalidArgumentError("--model or --file is required");
+    }
+    if (model.IsGiven() && !server.IsGiven()) {
+      return absl::InvalidArgumentError("--server is required");
+    }
+    return absl::OkStatus();
   });
-  OnParsed(*verb, action, flags, Verify);
+  SetAction(verb, flags, Verify);
 }
 
 }  // namespace
 
-void AddModelCommands(CLI::App& app, Action& action) {
-  CLI::App* noun =
-      app.add_subcommand("model", "Models: built from a study's sums, or trained by a job");
-  noun->require_subcommand(1);
-  AddBuild(*noun, action);
-  AddListModels(*noun, action);
-  AddShow(*noun, action);
-  AddRowsVerb(*noun, action, "predict", "Predict the class, or the number, of every row of a table",
+void AddModelCommands(CommandLine& line) {
+  const Command noun =
+      line.AddGroup("model", "Models: built from a study's sums, or trained by a job");
+  AddBuild(noun);
+  AddListModels(noun);
+  AddShow(noun);
+  AddRowsVerb(noun, "predict", "Predict the class, or the number, of every row of a table",
               "Table with the schema's features, CSV or LIBSVM; labels are not needed, nor looked "
               "at. Read and answered block by block: the output of a file that breaks off ends "
               "before the fault, and the command fails",
               Predict);
   AddRowsVerb(
-      *noun, action, "evaluate", "Compare predictions with a table's own labels or numbers",
+      noun, "evaluate", "Compare predictions with a table's own labels or numbers",
       "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its features, "
       "not its labels",
       Evaluate);
-  AddExplain(*noun, action);
-  AddExport(*noun, action);
-  AddDelete(*noun, action);
-  AddVerify(*noun, action);
+  AddExplain(noun);
+  AddExport(noun);
+  AddDelete(noun);
+  AddVerify(noun);
 }
 
 }  // namespace coppice::cli

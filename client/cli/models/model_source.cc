@@ -1,6 +1,6 @@
 #include "client/cli/models/model_source.h"
 
-#include <grpcpp/support/sync_stream.h>
+#include <grpcpp/channel.h>
 
 #include <utility>
 
@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/tree/explain.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/model.grpc.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -56,6 +57,7 @@ class RemoteSource final : public ModelSource {
                absl::Duration timeout)
       : ModelSource(std::move(id), std::move(schema)),
         remote_(std::move(remote)),
+        stub_(v1::ModelService::NewStub(remote_.channel())),
         timeout_(timeout) {}
 
   ~RemoteSource() override { CloseStream().IgnoreError(); }
@@ -69,7 +71,7 @@ class RemoteSource final : public ModelSource {
       opened_ = absl::Now();
       context_ = std::make_unique<grpc::ClientContext>();
       context_->set_deadline(absl::ToChronoTime(opened_ + timeout_));
-      stream_ = remote_.models().StreamPredictions(context_.get());
+      stream_ = stub_->StreamPredictions(context_.get());
     }
     if (stream_->Write(request) && stream_->Read(&response)) return absl::OkStatus();
     const absl::Status why = CloseStream();
@@ -78,9 +80,8 @@ class RemoteSource final : public ModelSource {
 
   absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     request.set_name(MakeName(kModels, id()));
-    return remote_.Call([&](grpc::ClientContext& context) {
-      return remote_.models().Predict(&context, request, &response);
-    });
+    COPPICE_ASSIGN_OR_RETURN(response, remote_.Call<v1::PredictResponse>(request));
+    return absl::OkStatus();
   }
 
  private:
@@ -94,6 +95,7 @@ class RemoteSource final : public ModelSource {
   }
 
   const Remote remote_;
+  const std::unique_ptr<v1::ModelService::Stub> stub_;
   const absl::Duration timeout_;
   absl::Time opened_;
   std::unique_ptr<grpc::ClientContext> context_;  // outlives the stream
@@ -106,10 +108,7 @@ class RemoteSource final : public ModelSource {
 absl::StatusOr<std::string> ServedBy(const Remote& remote, const std::string& endpoint) {
   v1::GetEndpointRequest request;
   request.set_name(MakeName(kEndpoints, endpoint));
-  v1::GetEndpointResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().GetEndpoint(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetEndpointResponse>(request));
   if (response.endpoint().versions().empty()) {
     return absl::DataLossError(absl::StrCat("the endpoint ", endpoint, " serves nothing"));
   }
@@ -133,28 +132,29 @@ absl::StatusOr<std::unique_ptr<ModelSource>> OpenFile(const std::string& path) {
 absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) {
   v1::GetModelRequest request;
   request.set_name(MakeName(kModels, id));
-  v1::GetModelResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.models().GetModel(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetModelResponse>(request));
   return std::move(*response.mutable_model());
 }
 
-void AddSourceFlags(CLI::App& verb, const std::shared_ptr<SourceFlags>& flags) {
+void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags) {
   AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
   AddIdFlag(verb, "--endpoint", flags->endpoint,
             "Instead: an endpoint, for the model that it serves when the command begins",
             /*required=*/false);
-  verb.add_option("--file", flags->file,
-                  "Instead: a file that `model export` wrote. Computed here: nobody sees the rows");
-  AddServerFlags(verb, flags->server);
-  verb.get_option("--server")->required(false);
-  verb.parse_complete_callback([flags, server = verb.get_option("--server")] {
+  verb.Add("--file", flags->file,
+           "Instead: a file that `model export` wrote. Computed here: nobody sees the rows");
+  const Flag server = AddServerFlags(verb, flags->server).Required(false);
+  verb.CheckFlags([flags, server] {
     const int named = static_cast<int>(!flags->model.empty()) +
                       static_cast<int>(!flags->endpoint.empty()) +
                       static_cast<int>(!flags->file.empty());
-    if (named != 1) throw CLI::RequiredError("One of --model, --endpoint and --file");
-    if (flags->file.empty() && server->empty()) throw CLI::RequiredError("--server");
+    if (named != 1) {
+      return absl::InvalidArgumentError("One of --model, --endpoint and --file is required");
+    }
+    if (flags->file.empty() && !server.IsGiven()) {
+      return absl::InvalidArgumentError("--server is required");
+    }
+    return absl::OkStatus();
   });
 }
 

@@ -33,7 +33,7 @@ struct SourceFlags {
 };
 
 // --model, --endpoint, --file, and those of the connection.
-void AddSourceFlags(CLI::App& verb, const std::shared_ptr<SourceFlags>& flags);
+void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags);
 
 class ModelSource {
  public:

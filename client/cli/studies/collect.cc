@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
-#include "client/cli/studies/gateway.h"
-#include "client/cli/studies/history.h"
+#include "client/cli/studies/commands.h"
 #include "client/cli/studies/token_list.h"
+#include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/collector/collector.h"
@@ -252,96 +252,89 @@ absl::Status History(const HistoryFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddGatewayFlags(CLI::App& verb, GatewayOptions& options) {
-  verb.add_option("--batch", options.batch, "Most reports in one call")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+void AddGatewayFlags(const Command& verb, GatewayOptions& options) {
+  verb.Add("--batch", options.batch, "Most reports in one call").InRange(1, 1000).ShowDefault();
 }
 
-void AddSimulate(CLI::App& noun, Action& action) {
+void AddSimulate(const Command& noun) {
   const auto flags = std::make_shared<SimulateFlags>();
-  CLI::App* verb = AddVerb(
-      noun, "simulate", "Let every row of a table answer a study, as a device of its own would",
+  const Command verb = noun.AddCommand(
+      "simulate", "Let every row of a table answer a study, as a device of its own would",
       "coppice collect simulate --study s-4f2a --data private.csv --journal devices.journal");
-  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
-  verb->add_option("--data", flags->data_file,
-                   "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
-                   "what cannot be read is missing, and an unknown class becomes a random one")
-      ->required();
-  verb->add_option("--id-column", flags->id_column,
-                   "Column that says whose row it is, for the journal (default: the row's number)");
-  CLI::Option* own_schema =
-      verb->add_option("--schema", flags->schema_file,
-                       "The devices' own declared schema: a study that does not agree with it is "
-                       "declined before any row is read");
-  own_schema->check(CLI::ExistingFile);
-  verb->add_option("--journal", flags->journal_file,
-                   "Where the devices remember what they sent (default: a new temporary file)");
-  verb->add_option("--submission-tokens", flags->tokens_file,
-                   "Submission tokens, one a line, for a study that asks for them; row n shows "
-                   "token n")
-      ->check(CLI::ExistingFile);
-  verb->add_option("--limit", flags->limit, "Only the first N rows")->check(CLI::PositiveNumber);
-  AddEpsilonFlag(*verb, "--max-epsilon", flags->max_epsilon,
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  verb.Add("--data", flags->data_file,
+           "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
+           "what cannot be read is missing, and an unknown class becomes a random one")
+      .Required();
+  verb.Add("--id-column", flags->id_column,
+           "Column that says whose row it is, for the journal (default: the row's number)");
+  const Flag own_schema =
+      verb.Add("--schema", flags->schema_file,
+               "The devices' own declared schema: a study that does not agree with it is "
+               "declined before any row is read");
+  own_schema.ExistingFile();
+  verb.Add("--journal", flags->journal_file,
+           "Where the devices remember what they sent (default: a new temporary file)");
+  verb.Add("--submission-tokens", flags->tokens_file,
+           "Submission tokens, one a line, for a study that asks for them; row n shows "
+           "token n")
+      .ExistingFile();
+  verb.Add("--limit", flags->limit, "Only the first N rows").Positive();
+  AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
-      ->capture_default_str();
-  verb->add_option(
-          "--curator-key", flags->curator_key,
-          "Public key of the curator, as `coppice study key --pem` prints it (default: the "
-          "one that the journal remembers, or the first that is seen)")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
-  verb->add_flag("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
-  verb->add_option("--min-reports", flags->min_reports,
-                   "Answer only if the curator builds models of at least so many reports")
-      ->capture_default_str();
-  verb->add_flag("--strict", flags->strict,
+      .ShowDefault();
+  verb.Add("--curator-key", flags->curator_key,
+           "Public key of the curator, as `coppice study key --pem` prints it (default: the "
+           "one that the journal remembers, or the first that is seen)")
+      .Takes("FILE")
+      .ExistingFile();
+  verb.AddSwitch("--demand-pin", flags->demand_pin, "Answer only if --curator-key is given");
+  verb.Add("--min-reports", flags->min_reports,
+           "Answer only if the curator builds models of at least so many reports")
+      .ShowDefault();
+  verb.AddSwitch("--strict", flags->strict,
                  "Refuse rows that do not fit --schema, before the curator is asked for anything")
-      ->needs(own_schema);
-  AddGatewayFlags(*verb, flags->gateway);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Simulate);
+      .Needs(own_schema);
+  AddGatewayFlags(verb, flags->gateway);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Simulate);
 }
 
-void AddResume(CLI::App& noun, Action& action) {
+void AddResume(const Command& noun) {
   const auto flags = std::make_shared<ResumeFlags>();
-  CLI::App* verb = AddVerb(noun, "resume", "Deliver what a journal holds and the curator has not",
-                           "coppice collect resume --journal devices.journal");
-  verb->add_option("--journal", flags->journal_file, "The journal")
-      ->required()
-      ->check(CLI::ExistingFile);
-  verb->add_flag("--end-unknown", flags->gateway.end_unknown,
+  const Command verb =
+      noun.AddCommand("resume", "Deliver what a journal holds and the curator has not",
+                      "coppice collect resume --journal devices.journal");
+  verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
+  verb.AddSwitch("--end-unknown", flags->gateway.end_unknown,
                  "Give up answers to studies that the curator does not know (any more)");
-  AddGatewayFlags(*verb, flags->gateway);
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Resume);
+  AddGatewayFlags(verb, flags->gateway);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Resume);
 }
 
-void AddHistory(CLI::App& noun, Action& action) {
+void AddHistory(const Command& noun) {
   const auto flags = std::make_shared<HistoryFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "history", "Show what a journal's devices sent, and what it cost them",
-              "coppice collect history --journal devices.journal");
-  verb->add_option("--journal", flags->journal_file, "The journal")
-      ->required()
-      ->check(CLI::ExistingFile);
-  verb->add_option("--subject", flags->subject, "Only what this one answered");
-  verb->add_flag("--answers", flags->answers,
+  const Command verb =
+      noun.AddCommand("history", "Show what a journal's devices sent, and what it cost them",
+                      "coppice collect history --journal devices.journal");
+  verb.Add("--journal", flags->journal_file, "The journal").Required().ExistingFile();
+  verb.Add("--subject", flags->subject, "Only what this one answered");
+  verb.AddSwitch("--answers", flags->answers,
                  "Every answer itself, byte by byte, and the curator it is for");
-  AddOutputFlags(*verb, flags->output);
-  OnParsed(*verb, action, flags, History);
+  AddOutputFlags(verb, flags->output);
+  SetAction(verb, flags, History);
 }
 
 }  // namespace
 
-void AddCollectCommands(CLI::App& app, Action& action) {
-  CLI::App* noun = app.add_subcommand("collect", "Collecting: what devices send");
-  noun->require_subcommand(1);
-  AddSimulate(*noun, action);
-  AddResume(*noun, action);
-  AddHistory(*noun, action);
+void AddCollectCommands(CommandLine& line) {
+  const Command noun = line.AddGroup("collect", "Collecting: what devices send");
+  AddSimulate(noun);
+  AddResume(noun);
+  AddHistory(noun);
 }
 
 }  // namespace coppice::cli

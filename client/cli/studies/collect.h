@@ -1,13 +1,109 @@
-// coppice collect: simulate, resume, history.
+// What `coppice collect` is made of: a gateway, which answers for many devices, and the history of
+// its journal.
 
 #ifndef COPPICE_CLIENT_CLI_STUDIES_COLLECT_H_
 #define COPPICE_CLIENT_CLI_STUDIES_COLLECT_H_
 
-#include "client/cli/terminal/flags.h"
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "client/cli/terminal/output.h"
+#include "client/collector/collector.h"
+#include "client/curator_check.h"
+#include "client/journal.h"
+#include "client/policy.h"
+#include "client/privatizer.h"
+#include "common/data/read_table.h"
 
 namespace coppice::cli {
 
-void AddCollectCommands(CLI::App& app, Action& action);
+// The curator as a gateway needs it.
+struct GatewayLink {
+  // One for each of these rows.
+  std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
+  std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
+      deliver;
+  // As CuratorLink::CheckIs().
+  std::function<absl::Status(const PublicKey& root)> check_is;
+};
+
+struct GatewayOptions {
+  size_t batch = 1000;       // most reports in one call, 1 to 1000
+  bool end_unknown = false;  // a study that the curator does not know takes no more answers
+};
+
+struct GatewayCounts {
+  uint64_t answered_before = 0;  // rows with a delivered answer in the journal
+  uint64_t accepted = 0;
+  uint64_t duplicate = 0;
+  std::map<std::string, uint64_t> refused;  // by reason, in words
+  uint64_t unknown_study = 0;               // kept: the curator knows no such study
+  uint64_t of_other_curators = 0;           // kept, and not sent
+  uint64_t payload_bytes = 0;               // of all reports that were sent
+
+  uint64_t TotalRefused() const;
+  // Of one report; 0 if none was sent.
+  double MeanPayloadBytes() const;
+};
+
+// Many devices behind one journal and one connection.
+//
+// Guarantee: each device takes the whole client path: ticket, policy, one randomization, journal,
+// delivery. What is sent is in the journal before, so whatever stops this, Resume() on the same
+// journal delivers the rest with the same bytes.
+// Errors: Cancelled when `stop` says so, between batches. Otherwise those of the parts.
+class Gateway {
+ public:
+  // All must outlive the gateway. `stop` is asked between batches; `progress` is told how many rows
+  // are done.
+  Gateway(GatewayLink link, Journal& journal, const GatewayOptions& options,
+          std::function<bool()> stop);
+
+  // Delivers this curator's entries of the journal that were not delivered before; of one study, or
+  // of all if empty.
+  absl::Status Resume(const std::string& study, GatewayCounts& counts);
+
+  // The first `rows` rows of `file`. Each is the device that file.ids names, or else its number,
+  // from 1. Rows that have answered are passed over.
+  absl::Status AnswerRows(const Privatizer& privatizer, const Policy& policy, const TableFile& file,
+                          size_t rows, const std::function<void(uint64_t)>& progress,
+                          GatewayCounts& counts);
+
+ private:
+  absl::Status AnswerBatch(const Privatizer& privatizer, const Policy& policy,
+                           const TableFile& file, absl::Span<const size_t> rows,
+                           GatewayCounts& counts);
+  absl::Status Send(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
+  absl::Status SendOneCall(absl::Span<const JournalEntry> entries, GatewayCounts& counts);
+  absl::Status CheckStop() const;
+
+  GatewayLink link_;
+  Journal& journal_;
+  const GatewayOptions options_;
+  std::function<bool()> stop_;
+  CuratorCheck curator_check_;
+};
+
+// How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well
+// below the four megabytes that a gRPC server takes unless told otherwise. At least 1.
+size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch);
+
+// ---- What `collect history` prints of a journal (history.cc)
+
+// One object a study and fingerprint: what was sent, what waits, and the epsilon of one report.
+std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
+
+// One object per answer: whose it is, to whom and what it says, bytes in hexadecimal.
+std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries);
+
+// How many subjects there are, and what the one that spent most has spent.
+Json DescribeSpending(absl::Span<const JournalEntry> entries);
 
 }  // namespace coppice::cli
 

@@ -1,9 +1,8 @@
-#include "client/cli/studies/gateway.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/studies/collect.h"
 #include "client/responder.h"
 #include "common/base/status_macros.h"
 #include "common/privacy/openssl_random.h"

@@ -1,11 +1,10 @@
-#include "client/cli/studies/history.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "client/cli/studies/collect.h"
 #include "common/study/signature.h"
 #include "common/study/terms.h"
 

@@ -1,5 +1,3 @@
-#include "client/cli/studies/study.h"
-
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -7,18 +5,18 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "client/cli/studies/study_preview.h"
+#include "client/cli/studies/commands.h"
 #include "client/cli/studies/token_list.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "client/cli/terminal/study_settings.h"
-#include "client/cli/terminal/write_file.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
+#include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -92,15 +90,12 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
 absl::Status Create(const CreateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::CreateStudyRequest request, CreateRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  v1::CreateStudyResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().CreateStudy(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CreateStudyResponse>(request));
   PrintObject(DescribeNewStudy(response.study()), flags.output.json);
   return absl::OkStatus();
 }
 
-void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
+void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
   const std::map<std::string, v1::SplitRule> rules = {
       {"max_edge", v1::SPLIT_RULE_MAX_EDGE},
       {"random_max_edge", v1::SPLIT_RULE_RANDOM_MAX_EDGE},
@@ -113,61 +108,60 @@ void AddPartitionFlags(CLI::App& verb, CreateFlags& flags) {
             "is the best there is; max_edge with --depth, --min-leaf or --trees)");
   AddChoice(verb, "--criterion", flags.criterion, criteria,
             "What a split reduces (default gini; hybrid takes entropy)");
-  verb.add_option("--depth", flags.depth,
-                  "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
-      ->check(CLI::Range(0, 64));
-  verb.add_option("--min-leaf", flags.min_leaf,
-                  "Fewest public rows in a leaf (default 1; chosen for hybrid)")
-      ->check(CLI::Range(1, 1 << 30));
-  verb.add_option("--trees", flags.trees,
-                  "Trees, each on a bootstrap of the public rows if several; a device answers in "
-                  "one (default 1; 64 for hybrid, 256 without labels)")
-      ->check(CLI::Range(1, 1024));
-  verb.add_option_function<std::string>(
+  verb.Add("--depth", flags.depth,
+           "Largest depth of a leaf; the root has depth 0 (default 6; chosen for hybrid)")
+      .InRange(0, 64);
+  verb.Add("--min-leaf", flags.min_leaf,
+           "Fewest public rows in a leaf (default 1; chosen for hybrid)")
+      .InRange(1, 1 << 30);
+  verb.Add("--trees", flags.trees,
+           "Trees, each on a bootstrap of the public rows if several; a device answers in "
+           "one (default 1; 64 for hybrid, 256 without labels)")
+      .InRange(1, 1024);
+  verb.AddTaken<std::string>(
           "--public-labels",
           [&flags](const std::string& which) { flags.without_labels = which == "none"; },
           "as_given, or none: the public labels are missing or not to be trusted, so that the "
           "partition comes from the features alone (hybrid) and private labels decide")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"as_given", "none"}));
-  verb.add_option("--seed", flags.seed,
-                  "Public randomness of the partition; no privacy rests on it")
-      ->capture_default_str();
+      .Takes("NAME")
+      .OneOf({"as_given", "none"});
+  verb.Add("--seed", flags.seed, "Public randomness of the partition; no privacy rests on it")
+      .ShowDefault();
 }
 
-void AddCreate(CLI::App& noun, Action& action) {
+void AddCreate(const Command& noun) {
   const auto flags = std::make_shared<CreateFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "create", "Grow a partition from public rows and open a study on it",
-              "coppice study create --public public.csv --schema schema.json "
-              "--epsilon 2 --mechanism optimized_unary");
+  const Command verb =
+      noun.AddCommand("create", "Grow a partition from public rows and open a study on it",
+                      "coppice study create --public public.csv --schema schema.json "
+                      "--epsilon 2 --mechanism optimized_unary");
   std::map<std::string, v1::Mechanism> mechanisms = {{"auto", v1::MECHANISM_UNSPECIFIED}};
   for (const MechanismKind kind : AllMechanismKinds()) {
     mechanisms[std::string(MechanismName(kind))] = ToProto(kind);
   }
-  verb->add_option("--public", flags->public_file,
-                   "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
-                   "made from them")
-      ->required();
-  verb->add_option("--schema", flags->schema_file, "Schema, JSON")->required();
-  AddEpsilonFlag(*verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
-      ->required();
-  AddChoice(*verb, "--mechanism", flags->mechanism, mechanisms,
+  verb.Add("--public", flags->public_file,
+           "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
+           "made from them")
+      .Required();
+  verb.Add("--schema", flags->schema_file, "Schema, JSON").Required();
+  AddEpsilonFlag(verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
+      .Required();
+  AddChoice(verb, "--mechanism", flags->mechanism, mechanisms,
             "How devices hide their rows (default auto: what says most of a label, or nearly that "
             "in the smallest report)");
-  verb->add_option("--max-payload", flags->max_payload,
-                   "For auto: most bytes that a report's payload may have (default: no limit)");
-  verb->add_option("--devices", flags->devices,
-                   "About how many devices will answer; sizes a partition without labels");
-  AddSettingsFlags(*verb, flags->settings);
-  AddPartitionFlags(*verb, *flags);
-  AddIdFlag(*verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
+  verb.Add("--max-payload", flags->max_payload,
+           "For auto: most bytes that a report's payload may have (default: no limit)");
+  verb.Add("--devices", flags->devices,
+           "About how many devices will answer; sizes a partition without labels");
+  AddSettingsFlags(verb, flags->settings);
+  AddPartitionFlags(verb, *flags);
+  AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
-  verb->add_flag("--strict", flags->strict,
+  verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Create);
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Create);
 }
 
 struct TokensFlags {
@@ -185,35 +179,30 @@ absl::Status IssueTokens(const TokensFlags& flags) {
   while (tokens.size() < flags.count) {
     v1::IssueSubmissionTokensRequest request;
     request.set_count(std::min(kMaxAtOnce, flags.count - static_cast<uint32_t>(tokens.size())));
-    v1::IssueSubmissionTokensResponse response;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.studies().IssueSubmissionTokens(&context, request, &response);
-    }));
+    COPPICE_ASSIGN_OR_RETURN(const auto response,
+                             remote.Call<v1::IssueSubmissionTokensResponse>(request));
     if (response.tokens().empty()) return absl::DataLossError("the curator sent no tokens");
     tokens.insert(tokens.end(), response.tokens().begin(), response.tokens().end());
   }
   COPPICE_RETURN_IF_ERROR(
-      WriteSecretAtomically(flags.output_file, WriteTokenList(tokens), flags.force));
+      WriteSecretResult(flags.output_file, WriteTokenList(tokens), flags.force));
   PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddTokens(CLI::App& noun, Action& action) {
+void AddTokens(const Command& noun) {
   const auto flags = std::make_shared<TokensFlags>();
-  CLI::App* verb = AddVerb(
-      noun, "tokens",
+  const Command verb = noun.AddCommand(
+      "tokens",
       "Make submission tokens, one for each person: each counts once in every study that asks "
       "for them. Do not note who got which",
       "coppice study tokens --count 1000 --output tokens.txt");
-  verb->add_option("--count", flags->count, "How many")
-      ->required()
-      ->check(CLI::Range(1, 10'000'000));
-  verb->add_option("--output", flags->output_file, "Where to write them, one a line; secret")
-      ->required();
-  verb->add_flag("--force", flags->force, "Replace the file if it exists");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, IssueTokens);
+  verb.Add("--count", flags->count, "How many").Required().InRange(1, 10'000'000);
+  verb.Add("--output", flags->output_file, "Where to write them, one a line; secret").Required();
+  verb.AddSwitch("--force", flags->force, "Replace the file if it exists");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, IssueTokens);
 }
 
 struct StudyListFlags {
@@ -225,24 +214,20 @@ absl::Status ListStudies(const StudyListFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   std::vector<Json> rows;
   v1::ListStudiesRequest request;
-  do {
-    v1::ListStudiesResponse page;
-    COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-      return remote.studies().ListStudies(&context, request, &page);
-    }));
-    for (const v1::Study& study : page.studies()) rows.push_back(DescribeStudyBriefly(study));
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  COPPICE_RETURN_IF_ERROR(
+      remote.ForEachPage<v1::ListStudiesResponse>(request, [&](const auto& page) {
+        for (const v1::Study& study : page.studies()) rows.push_back(DescribeStudyBriefly(study));
+      }));
   PrintRows(rows, flags.output.json);
   return absl::OkStatus();
 }
 
-void AddListStudies(CLI::App& noun, Action& action) {
+void AddListStudies(const Command& noun) {
   const auto flags = std::make_shared<StudyListFlags>();
-  CLI::App* verb = AddVerb(noun, "list", "List all studies", "coppice study list --json");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, ListStudies);
+  const Command verb = noun.AddCommand("list", "List all studies", "coppice study list --json");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ListStudies);
 }
 
 struct OneStudyFlags {
@@ -255,10 +240,7 @@ absl::Status Show(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::GetStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
-  v1::GetStudyResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().GetStudy(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetStudyResponse>(request));
   const bool json = flags.output.json;
   PrintObject(
       json ? DescribeStudyWithAlarms(response.study()) : DescribeStudyForPeople(response.study()),
@@ -274,10 +256,8 @@ struct KeyFlags {
 
 absl::Status ShowKey(const KeyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  v1::GetCuratorKeysResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().GetCuratorKeys(&context, v1::GetCuratorKeysRequest(), &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response,
+                           remote.Call<v1::GetCuratorKeysResponse>(v1::GetCuratorKeysRequest()));
   COPPICE_ASSIGN_OR_RETURN(const PublicKey key, ParsePublicKeyBytes(response.key()));
   if (flags.pem) {
     std::cout << ToPem(key);
@@ -291,27 +271,24 @@ absl::Status ShowKey(const KeyFlags& flags) {
   return absl::OkStatus();
 }
 
-void AddKey(CLI::App& noun, Action& action) {
+void AddKey(const Command& noun) {
   const auto flags = std::make_shared<KeyFlags>();
-  CLI::App* verb = AddVerb(
-      noun, "key",
+  const Command verb = noun.AddCommand(
+      "key",
       "Show the key that signs what studies offer, for devices to pin; run it where the connection "
       "to the curator can be trusted",
       "coppice study key --pem > curator.pem");
-  verb->add_flag("--pem", flags->pem, "The key alone, as a PEM file");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, ShowKey);
+  verb.AddSwitch("--pem", flags->pem, "The key alone, as a PEM file");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, ShowKey);
 }
 
 absl::Status Seal(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::SealStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
-  v1::SealStudyResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().SealStudy(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::SealStudyResponse>(request));
   PrintObject(DescribeStudy(response.study()), flags.output.json);
   return absl::OkStatus();
 }
@@ -320,46 +297,38 @@ absl::Status Delete(const OneStudyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::DeleteStudyRequest request;
   request.set_name(MakeName(kStudies, flags.study));
-  v1::DeleteStudyResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().DeleteStudy(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::DeleteStudyResponse>(request));
   PrintObject({{"study", flags.study}, {"deleted", true}}, flags.output.json);
   return absl::OkStatus();
 }
 
-CLI::App* AddOneStudyVerb(CLI::App& noun, Action& action, const std::string& name,
-                          const std::string& description,
-                          absl::Status (*run)(const OneStudyFlags&)) {
+Command AddOneStudyVerb(const Command& noun, const std::string& name,
+                        const std::string& description, absl::Status (*run)(const OneStudyFlags&)) {
   const auto flags = std::make_shared<OneStudyFlags>();
-  CLI::App* verb =
-      AddVerb(noun, name, description,
-              "coppice study " + name + " --study s-4f2a" + (name == "delete" ? " --yes" : ""));
-  AddIdFlag(*verb, "--study", flags->study, "Id of the study");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, run);
+  const Command verb = noun.AddCommand(
+      name, description,
+      "coppice study " + name + " --study s-4f2a" + (name == "delete" ? " --yes" : ""));
+  AddIdFlag(verb, "--study", flags->study, "Id of the study");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, run);
   return verb;
 }
 
 }  // namespace
 
-void AddStudyCommands(CLI::App& app, Action& action) {
-  CLI::App* noun =
-      app.add_subcommand("study", "Studies: what is asked of devices, and at what cost");
-  noun->require_subcommand(1);
-  AddCreate(*noun, action);
-  AddStudyPreview(*noun, action);
-  AddTokens(*noun, action);
-  AddListStudies(*noun, action);
-  AddKey(*noun, action);
-  AddOneStudyVerb(*noun, action, "show", "Show a study and how many reports it has", Show);
-  AddOneStudyVerb(*noun, action, "seal", "End a study's collection, for good", Seal);
-  AddOneStudyVerb(*noun, action, "delete", "Delete a study, its sums and its models, for good",
-                  Delete)
-      ->add_flag_function(
-          "--yes", [](int64_t) {}, "Say that you mean it")
-      ->required();
+void AddStudyCommands(CommandLine& line) {
+  const Command noun =
+      line.AddGroup("study", "Studies: what is asked of devices, and at what cost");
+  AddCreate(noun);
+  AddStudyPreview(noun);
+  AddTokens(noun);
+  AddListStudies(noun);
+  AddKey(noun);
+  AddOneStudyVerb(noun, "show", "Show a study and how many reports it has", Show);
+  AddOneStudyVerb(noun, "seal", "End a study's collection, for good", Seal);
+  AddYesFlag(
+      AddOneStudyVerb(noun, "delete", "Delete a study, its sums and its models, for good", Delete));
 }
 
 }  // namespace coppice::cli

@@ -1,16 +1,16 @@
-#include "client/cli/studies/study_preview.h"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/studies/commands.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -75,10 +75,7 @@ Json Describe(const v1::Outlook& outlook) {
 absl::Status Preview(const PreviewFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  v1::PreviewStudyResponse response;
-  COPPICE_RETURN_IF_ERROR(remote.Call([&](grpc::ClientContext& context) {
-    return remote.studies().PreviewStudy(&context, request, &response);
-  }));
+  COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewStudyResponse>(request));
   const auto given = static_cast<uint64_t>(request.study().public_rows_size());
   if (response.public_rows() < given) {
     Note(absl::StrCat("A sample: ", response.public_rows(), " of the ", given,
@@ -98,42 +95,40 @@ absl::Status Preview(const PreviewFlags& flags) {
 
 }  // namespace
 
-void AddStudyPreview(CLI::App& noun, Action& action) {
+void AddStudyPreview(const Command& noun) {
   const auto flags = std::make_shared<PreviewFlags>();
-  CLI::App* verb =
-      AddVerb(noun, "preview",
-              "Foresee a study's accuracy from its public rows (a sample of 20,000 if there are "
-              "more); creates nothing",
-              "coppice study preview --public public.csv --schema schema.json "
-              "--epsilon 1,2,4 --devices 10000");
-  verb->add_option("--public", flags->public_file, "Table of public rows, CSV or LIBSVM")
-      ->required();
-  verb->add_option("--schema", flags->schema_file, "Schema, JSON")->required();
-  verb->add_option("--epsilon", flags->epsilons, "What one report may cost, several by commas")
-      ->delimiter(',')
-      ->check(CLI::Range(0.01, 20.0))
-      ->capture_default_str();
-  verb->add_option("--devices", flags->devices, "How many answer, several by commas")
-      ->delimiter(',')
-      ->check(CLI::Range(uint64_t{1}, uint64_t{10'000'000'000}))
-      ->capture_default_str();
-  verb->add_option("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
-      ->check([](const std::string& name) {
+  const Command verb = noun.AddCommand(
+      "preview",
+      "Foresee a study's accuracy from its public rows (a sample of 20,000 if there are "
+      "more); creates nothing",
+      "coppice study preview --public public.csv --schema schema.json "
+      "--epsilon 1,2,4 --devices 10000");
+  verb.Add("--public", flags->public_file, "Table of public rows, CSV or LIBSVM").Required();
+  verb.Add("--schema", flags->schema_file, "Schema, JSON").Required();
+  verb.Add("--epsilon", flags->epsilons, "What one report may cost, several by commas")
+      .SplitAt(',')
+      .InRange(0.01, 20.0)
+      .ShowDefault();
+  verb.Add("--devices", flags->devices, "How many answer, several by commas")
+      .SplitAt(',')
+      .InRange(uint64_t{1}, uint64_t{10'000'000'000})
+      .ShowDefault();
+  verb.Add("--mechanism", flags->mechanism, "One by name, or auto: the best for each")
+      .Check([](const std::string& name) {
         return name == "auto" ? std::string()
                               : std::string(ParseMechanism(name).status().message());
       })
-      ->capture_default_str();
-  verb->add_option("--max-payload", flags->max_payload, "For auto: most bytes of a report");
-  verb->add_option("--public-labels", flags->public_labels,
-                   "as_given, or none: they are missing or not to be trusted")
-      ->check(CLI::IsMember({"as_given", "none"}))
-      ->capture_default_str();
-  verb->add_option("--seed", flags->seed, "Of partitions and of the simulation; public")
-      ->capture_default_str();
-  verb->add_flag("--strict", flags->strict, "Refuse values outside the schema");
-  AddOutputFlags(*verb, flags->output);
-  AddServerFlags(*verb, flags->server);
-  OnParsed(*verb, action, flags, Preview);
+      .ShowDefault();
+  verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
+  verb.Add("--public-labels", flags->public_labels,
+           "as_given, or none: they are missing or not to be trusted")
+      .OneOf({"as_given", "none"})
+      .ShowDefault();
+  verb.Add("--seed", flags->seed, "Of partitions and of the simulation; public").ShowDefault();
+  verb.AddSwitch("--strict", flags->strict, "Refuse values outside the schema");
+  AddOutputFlags(verb, flags->output);
+  AddServerFlags(verb, flags->server);
+  SetAction(verb, flags, Preview);
 }
 
 }  // namespace coppice::cli

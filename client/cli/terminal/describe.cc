@@ -4,8 +4,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/time.h"
 #include "client/cli/terminal/study_settings.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
 namespace {
@@ -94,19 +95,6 @@ uint64_t CountLeaves(const v1::Forest& forest) {
     for (const int kind : tree.kinds()) leaves += kind == v1::SPLIT_KIND_LEAF ? 1 : 0;
   }
   return leaves;
-}
-
-std::string TimeText(int64_t unix_seconds) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_seconds),
-                          absl::UTCTimeZone());
-}
-
-std::optional<int64_t> ParseTimeText(const std::string& text) {
-  absl::Time time;
-  std::string ignored;
-  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &ignored)) return std::nullopt;
-  const int64_t seconds = absl::ToUnixSeconds(time);
-  return seconds > 0 ? std::make_optional(seconds) : std::nullopt;
 }
 
 Json DescribeRelease(const v1::Release& release) {

@@ -4,29 +4,29 @@
 #define COPPICE_CLIENT_CLI_TERMINAL_DESCRIBE_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "client/cli/terminal/output.h"
-#include "coppice/v1/model.pb.h"
-#include "coppice/v1/study.pb.h"
+#include "common/base/time_text.h"
+
+namespace coppice::v1 {
+class Forest;
+class Model;
+class Release;
+class Study;
+}  // namespace coppice::v1
 
 namespace coppice::cli {
 
 // "bad_ticket" of REPORT_OUTCOME_BAD_TICKET.
 std::string EnumText(absl::string_view name, absl::string_view prefix);
-// Of billionths.
 double EpsilonNumber(uint64_t nanos);
 double DeltaNumber(uint64_t atto);
 // "ID" of "collection/ID".
 std::string IdOf(absl::string_view name);
-// Of all trees together.
+// The leaves of all trees together.
 uint64_t CountLeaves(const v1::Forest& forest);
-// "2026-01-31T12:00:00Z".
-std::string TimeText(int64_t unix_seconds);
-// Back; any offset will do. Nothing if it is no time after 1970.
-std::optional<int64_t> ParseTimeText(const std::string& text);
 
 // what, mechanism, epsilon of one time, times, part.
 Json DescribeRelease(const v1::Release& release);

@@ -40,53 +40,52 @@ RetryOptions ServerFlags::Patient() const {
   return {.deadline = std::min(whole, absl::Seconds(20)), .give_up_after = whole};
 }
 
-CLI::App* AddVerb(CLI::App& noun, const std::string& name, const std::string& description,
-                  const std::string& example) {
-  CLI::App* verb = noun.add_subcommand(name, description);
-  verb->footer("Example:\n  " + example);
-  return verb;
+void AddOutputFlags(const Command& command, OutputFlags& flags) {
+  command.AddSwitch("--json", flags.json,
+                    "Print one JSON object a line, and nothing else, on stdout");
 }
 
-void AddOutputFlags(CLI::App& verb, OutputFlags& flags) {
-  verb.add_flag("--json", flags.json, "Print one JSON object a line, and nothing else, on stdout");
-}
-
-void AddServerFlags(CLI::App& verb, ServerFlags& flags) {
+Flag AddServerFlags(const Command& command, ServerFlags& flags) {
   const std::string group = "Connection";
-  verb.add_option("--server", flags.connect.server, "Where coppiced listens, HOST:PORT")
-      ->envname("COPPICE_SERVER")
-      ->required()
-      ->group(group);
-  verb.add_option("--ca", flags.connect.ca_file,
-                  "PEM file of the CA that signed the server's certificate (default: the system's)")
-      ->envname("COPPICE_CA")
-      ->group(group);
-  verb.add_option("--cert", flags.connect.cert_file, "PEM file of the client's own certificate")
-      ->group(group);
-  verb.add_option("--key", flags.connect.key_file, "PEM file of the private key to --cert")
-      ->group(group);
-  verb.add_option("--token-file", flags.connect.token_file,
-                  "File with the bearer token that the operator gave you")
-      ->envname("COPPICE_TOKEN_FILE")
-      ->group(group);
-  verb.add_flag("--insecure", flags.connect.insecure, "No TLS; on loopback addresses only")
-      ->group(group);
-  verb.add_option("--timeout", flags.timeout_seconds, "Seconds to wait for an answer")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str()
-      ->group(group);
+  const Flag server =
+      command.Add("--server", flags.connect.server, "Where coppiced listens, HOST:PORT")
+          .FromEnvironment("COPPICE_SERVER")
+          .Required()
+          .InGroup(group);
+  command
+      .Add("--ca", flags.connect.ca_file,
+           "PEM file of the CA that signed the server's certificate (default: the system's)")
+      .FromEnvironment("COPPICE_CA")
+      .InGroup(group);
+  command.Add("--cert", flags.connect.cert_file, "PEM file of the client's own certificate")
+      .InGroup(group);
+  command.Add("--key", flags.connect.key_file, "PEM file of the private key to --cert")
+      .InGroup(group);
+  command
+      .Add("--token-file", flags.connect.token_file,
+           "File with the bearer token that the operator gave you")
+      .FromEnvironment("COPPICE_TOKEN_FILE")
+      .InGroup(group);
+  command.AddSwitch("--insecure", flags.connect.insecure, "No TLS; on loopback addresses only")
+      .InGroup(group);
+  command.Add("--timeout", flags.timeout_seconds, "Seconds to wait for an answer")
+      .InRange(0.1, 86400.0)
+      .ShowDefault()
+      .InGroup(group);
+  return server;
 }
 
-void CheckServerFlags(const ServerFlags& flags) {
-  if (flags.connect.server.empty()) return;  // a verb that needs none; else the flag is required
+absl::Status CheckServerFlags(const ServerFlags& flags) {
+  // A command that may do without a server; for others the flag is required.
+  if (flags.connect.server.empty()) return absl::OkStatus();
   const ConnectOptions connect = flags.Connection();
   const absl::Status checked = CheckConnectOptions(connect);
-  if (checked.ok()) return;
+  if (checked.ok()) return checked;
   const bool about_files = connect.cert_file.empty() != connect.key_file.empty();
-  const std::string flag = connect.insecure ? "--insecure (--server)"
-                           : about_files    ? "--cert, --key"
-                                            : "--server";
-  throw CLI::ValidationError(flag, std::string(checked.message()));
+  const absl::string_view flag = connect.insecure ? "--insecure (--server)"
+                                 : about_files    ? "--cert, --key"
+                                                  : "--server";
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", checked.message()));
 }
 
 void WarnOfOpenFiles(const ServerFlags& flags) {
@@ -99,14 +98,21 @@ void WarnOfOpenFiles(const ServerFlags& flags) {
   }
 }
 
-void AddIdFlag(CLI::App& verb, const std::string& flag, std::string& id,
+Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required) {
-  verb.add_option(flag, id, description)->check(CLI::Validator(CheckId, "ID"))->required(required);
+  return command.Add(flag, id, description).Check(CheckId, "ID").Required(required);
 }
 
-CLI::Option* AddEpsilonFlag(CLI::App& verb, const std::string& flag, std::string& epsilon,
-                            const std::string& description) {
-  return verb.add_option(flag, epsilon, description)->check(CLI::Validator(CheckEpsilon, "NUMBER"));
+Flag AddYesFlag(const Command& command, const std::string& description) {
+  return command
+      .AddSwitch(
+          "--yes", [] {}, description)
+      .Required();
+}
+
+Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string& epsilon,
+                    const std::string& description) {
+  return command.Add(flag, epsilon, description).Check(CheckEpsilon, "NUMBER");
 }
 
 Budget EpsilonOf(const std::string& text) { return *Budget::Parse(text); }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/printable.h"
+#include "common/base/write_file.h"
 
 namespace coppice::cli {
 namespace {
@@ -71,6 +72,12 @@ Cells CellsOf(const Json& row) {
   Cells cells;
   for (const auto& member : row.items()) cells.push_back(Cell(member.value()));
   return cells;
+}
+
+absl::Status WithForceHint(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kAlreadyExists) return status;
+  return absl::AlreadyExistsError(
+      absl::StrCat(status.message(), "; name another file, or give --force to replace it"));
 }
 
 }  // namespace
@@ -141,6 +148,15 @@ void RowPrinter::Flush() {
   }
   has_header_ = true;
   waiting_.clear();
+}
+
+absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force) {
+  return WithForceHint(WriteFileAtomically(path, bytes, {.replace = force}));
+}
+
+absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force) {
+  return WithForceHint(
+      WriteFileAtomically(path, bytes, {.replace = force, .mode = kSecretFileMode}));
 }
 
 void PrintText(absl::string_view lines) {

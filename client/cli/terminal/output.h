@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "nlohmann/json.hpp"
@@ -49,6 +50,12 @@ class RowPrinter {
   std::vector<Json> waiting_;
   std::vector<size_t> widths_;
 };
+
+// To a file, whole or not at all. AlreadyExists, saying what to do, if there is one and not
+// `force`.
+absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force);
+// The same, readable by its owner alone.
+absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force);
 
 // Lines for people, to stdout.
 void PrintText(absl::string_view lines);

@@ -1,39 +1,83 @@
 #include "client/cli/terminal/remote.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <grpcpp/channel.h>
+#include <grpcpp/impl/client_unary_call.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/impl/rpc_method.h>
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "client/collector/collector_call.h"
-#include "common/base/status_macros.h"
 
 namespace coppice::cli {
+namespace {
 
-Remote::Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel)
-    : channel_(channel),
-      server_(flags.connect.server),
-      once_(flags.Once()),
-      patient_(flags.Patient()),
-      studies_(v1::StudyService::NewStub(channel)),
-      models_(v1::ModelService::NewStub(channel)),
-      datasets_(v1::DatasetService::NewStub(channel)),
-      training_(v1::TrainingService::NewStub(channel)),
-      admin_(v1::AdminService::NewStub(channel)) {}
+using ::google::protobuf::Message;
+using ::google::protobuf::MessageLite;
+using ::google::protobuf::MethodDescriptor;
+using ::google::protobuf::ServiceDescriptor;
 
-absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto channel, coppice::Connect(flags.Connection()));
-  return Remote(flags, channel);
+// "/package.Service/Method" of the unary method that takes `request`, which the file of the request
+// declares. Empty if there is none that answers with `response`.
+std::string UnaryMethod(const Message& request, const Message& response) {
+  const google::protobuf::FileDescriptor& file = *request.GetDescriptor()->file();
+  for (int i = 0; i < file.service_count(); ++i) {
+    const ServiceDescriptor& service = *file.service(i);
+    for (int j = 0; j < service.method_count(); ++j) {
+      const MethodDescriptor& method = *service.method(j);
+      if (method.input_type() != request.GetDescriptor() ||
+          method.output_type() != response.GetDescriptor() || method.client_streaming() ||
+          method.server_streaming()) {
+        continue;
+      }
+      return absl::StrCat("/", service.full_name(), "/", method.name());
+    }
+  }
+  return "";
 }
 
-absl::Status Remote::Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
+// What the generated stubs do.
+grpc::Status CallMethod(grpc::Channel& channel, const std::string& name,
+                        grpc::ClientContext& context, const MessageLite& request,
+                        MessageLite& response) {
+  const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+  return grpc::internal::BlockingUnaryCall(&channel, method, &context, request, &response);
+}
+
+}  // namespace
+
+Remote::Remote(const ServerFlags& flags, std::shared_ptr<grpc::Channel> channel)
+    : channel_(std::move(channel)),
+      server_(flags.connect.server),
+      once_(flags.Once()),
+      patient_(flags.Patient()) {}
+
+absl::StatusOr<Remote> Remote::Connect(const ServerFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(auto channel, coppice::Connect(flags.Connection()));
+  return Remote(flags, std::move(channel));
+}
+
+absl::Status Remote::CallUnary(const Message& request, Message& response,
+                               const RetryOptions& retry) const {
+  const std::string method = UnaryMethod(request, response);
+  if (method.empty()) {
+    return absl::InternalError(absl::StrCat("no method takes ", request.GetTypeName(),
+                                            " and answers with ", response.GetTypeName()));
+  }
+  return CallServer(*channel_, server_, retry, [&](grpc::ClientContext& context) {
+    return CallMethod(*channel_, method, context, request, response);
+  });
+}
+
+absl::Status Remote::Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
   return CallServer(*channel_, server_, once_, call);
 }
 
-absl::Status Remote::CallPatiently(
-    absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
-  return CallServer(*channel_, server_, patient_, call);
-}
-
-absl::Status Remote::CallWithin(absl::Duration deadline,
-                                absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
+absl::Status Remote::Stream(absl::Duration deadline,
+                            absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
   const RetryOptions retry{.deadline = deadline, .give_up_after = absl::ZeroDuration()};
   return CallServer(*channel_, server_, retry, call);
 }

@@ -9,48 +9,75 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cli/terminal/flags.h"
-#include "coppice/v1/admin.grpc.pb.h"
-#include "coppice/v1/dataset.grpc.pb.h"
-#include "coppice/v1/model.grpc.pb.h"
-#include "coppice/v1/study.grpc.pb.h"
-#include "coppice/v1/training.grpc.pb.h"
+#include "common/base/status_macros.h"
+
+namespace google::protobuf {
+class Message;
+}
+namespace grpc {
+class Channel;
+class ClientContext;
+class Status;
+}  // namespace grpc
 
 namespace coppice::cli {
 
+// A connection to the curator, and calls over it.
+//
+// Guarantee: each call has a deadline, and is tried once unless its name says otherwise.
+// Errors: those of the curator, with what to check where the connection is at fault; Internal if
+// no unary method takes the request and answers with `Response`.
+// Threads: safe to share.
 class Remote {
  public:
   static absl::StatusOr<Remote> Connect(const ServerFlags& flags);
 
-  v1::StudyService::Stub& studies() const { return *studies_; }
-  v1::ModelService::Stub& models() const { return *models_; }
-  v1::DatasetService::Stub& datasets() const { return *datasets_; }
-  v1::TrainingService::Stub& training() const { return *training_; }
-  v1::AdminService::Stub& admin() const { return *admin_; }
-
-  // One call on one of the stubs, with deadline and an error that helps.
-  absl::Status Call(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
+  // Calls the unary method that takes `request`: each method has a message of its own, so the
+  // message names the method, and commands need no generated stubs, which are slow to compile.
+  template <typename Response>
+  absl::StatusOr<Response> Call(const google::protobuf::Message& request) const {
+    Response response;
+    COPPICE_RETURN_IF_ERROR(CallUnary(request, response, once_));
+    return response;
+  }
   // The same, again and again while the server cannot be reached. Only for what may be repeated.
-  absl::Status CallPatiently(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
-  // Once, with a deadline of its own: for streams that last.
-  absl::Status CallWithin(absl::Duration deadline,
-                          absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
+  template <typename Response>
+  absl::StatusOr<Response> CallPatiently(const google::protobuf::Message& request) const {
+    Response response;
+    COPPICE_RETURN_IF_ERROR(CallUnary(request, response, patient_));
+    return response;
+  }
+  // Calls a List method until there is no further page, and `each` with every page.
+  template <typename Response, typename Request>
+  absl::Status ForEachPage(Request request, absl::FunctionRef<void(const Response&)> each) const {
+    do {
+      COPPICE_ASSIGN_OR_RETURN(const Response page, Call<Response>(request));
+      each(page);
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return absl::OkStatus();
+  }
 
+  // For streams: one call on a stub of channel(), within --timeout or the deadline given.
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  absl::Status Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
+  absl::Status Stream(absl::Duration deadline,
+                      absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const;
   // What the end of a stream that outlives one call means.
   absl::Status StatusOf(const grpc::Status& status) const;
 
  private:
-  Remote(const ServerFlags& flags, const std::shared_ptr<grpc::Channel>& channel);
+  Remote(const ServerFlags& flags, std::shared_ptr<grpc::Channel> channel);
+
+  absl::Status CallUnary(const google::protobuf::Message& request,
+                         google::protobuf::Message& response, const RetryOptions& retry) const;
 
   std::shared_ptr<grpc::Channel> channel_;
   std::string server_;
   RetryOptions once_;
   RetryOptions patient_;
-  std::unique_ptr<v1::StudyService::Stub> studies_;
-  std::unique_ptr<v1::ModelService::Stub> models_;
-  std::unique_ptr<v1::DatasetService::Stub> datasets_;
-  std::unique_ptr<v1::TrainingService::Stub> training_;
-  std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
 }  // namespace coppice::cli

@@ -2,20 +2,20 @@
 
 #include <string>
 
-#include "client/cli/terminal/describe.h"
+#include "common/base/time_text.h"
 
 namespace coppice::cli {
 namespace {
 
 struct Setting {
-  void (*add_flag)(CLI::App& verb, v1::StudySettings& settings);
+  void (*add_flag)(const Command& command, v1::StudySettings& settings);
   void (*describe)(const v1::StudySettings& settings, Json& json);
 };
 
 // In the order in which help and output show them.
 constexpr Setting kSettings[] = {
-    {[](CLI::App& verb, v1::StudySettings& settings) {
-       verb.add_flag_callback(
+    {[](const Command& command, v1::StudySettings& settings) {
+       command.AddSwitch(
            "--require-submission-token",
            [&settings] { settings.set_require_submission_token(true); },
            "Count each submission token once (see `coppice study tokens`); devices without "
@@ -24,8 +24,8 @@ constexpr Setting kSettings[] = {
      [](const v1::StudySettings& settings, Json& json) {
        if (settings.require_submission_token()) json["submission_tokens"] = "required";
      }},
-    {[](CLI::App& verb, v1::StudySettings& settings) {
-       verb.add_option_function<uint64_t>(
+    {[](const Command& command, v1::StudySettings& settings) {
+       command.AddTaken<uint64_t>(
            "--min-reports",
            [&settings](const uint64_t& reports) { settings.set_min_reports(reports); },
            "Fewest accepted reports that a model is built from (default 1; 0: public rows "
@@ -34,15 +34,16 @@ constexpr Setting kSettings[] = {
      [](const v1::StudySettings& settings, Json& json) {
        json["min_reports"] = settings.min_reports();
      }},
-    {[](CLI::App& verb, v1::StudySettings& settings) {
-       verb.add_option_function<std::string>(
+    {[](const Command& command, v1::StudySettings& settings) {
+       command
+           .AddTaken<std::string>(
                "--expires",
                [&settings](const std::string& text) {
                  settings.set_expires_unix_seconds(*ParseTimeText(text));
                },
                "When collection ends by itself, such as 2030-01-31T12:00:00Z (default: never)")
-           ->type_name("TIME")
-           ->check([](const std::string& text) {
+           .Takes("TIME")
+           .Check([](const std::string& text) {
              return ParseTimeText(text).has_value() ? ""
                                                     : "wants a time such as 2030-01-31T12:00:00Z";
            });
@@ -51,13 +52,14 @@ constexpr Setting kSettings[] = {
        if (settings.expires_unix_seconds() == 0) return;
        json["expires"] = TimeText(settings.expires_unix_seconds());
      }},
-    {[](CLI::App& verb, v1::StudySettings& settings) {
-       verb.add_option_function<uint32_t>(
+    {[](const Command& command, v1::StudySettings& settings) {
+       command
+           .AddTaken<uint32_t>(
                "--retention-days",
                [&settings](const uint32_t& days) { settings.set_retention_days(days); },
                "Days after sealing until the study's sums, public rows and spent tickets are "
                "deleted; its models stay (default 0: never)")
-           ->type_name("DAYS");
+           .Takes("DAYS");
      },
      [](const v1::StudySettings& settings, Json& json) {
        if (settings.retention_days() != 0) json["retention_days"] = settings.retention_days();
@@ -66,8 +68,8 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-void AddSettingsFlags(CLI::App& verb, v1::StudySettings& settings) {
-  for (const Setting& setting : kSettings) setting.add_flag(verb, settings);
+void AddSettingsFlags(const Command& command, v1::StudySettings& settings) {
+  for (const Setting& setting : kSettings) setting.add_flag(command, settings);
 }
 
 void DescribeSettings(const v1::StudySettings& settings, Json& json) {

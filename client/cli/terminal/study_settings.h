@@ -4,14 +4,14 @@
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_STUDY_SETTINGS_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_STUDY_SETTINGS_H_
 
-#include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
+#include "common/command_line/command_line.h"
 #include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
 
 // One flag per setting. `settings` must outlive the parsing.
-void AddSettingsFlags(CLI::App& verb, v1::StudySettings& settings);
+void AddSettingsFlags(const Command& command, v1::StudySettings& settings);
 
 // Adds the settings to `json`; one that asks for nothing is left out, except the minimum of
 // reports.

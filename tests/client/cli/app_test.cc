@@ -1,5 +1,3 @@
-#include "client/cli/app.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/commands.h"
 #include "tests/client/cli/run_coppice.h"
 
 namespace coppice::cli {

@@ -1,4 +1,4 @@
-#include "client/cli/central/dataset.h"
+#include "client/cli/central/commands.h"
 
 #include <algorithm>
 #include <cmath>

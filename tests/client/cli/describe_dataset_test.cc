@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "coppice/v1/dataset.pb.h"
+
 namespace coppice::cli {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "coppice/v1/training.pb.h"
 #include "tests/client/cli/fake_datasets.h"
 
 namespace coppice::cli {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/study.pb.h"
 
 namespace coppice::cli {
 namespace {

@@ -1,6 +1,5 @@
-#include "client/cli/studies/gateway.h"
-
 #include "absl/status/status.h"
+#include "client/cli/studies/collect.h"
 #include "common/base/status_macros.h"
 #include "tests/client/fake_curator.h"
 #include "tests/client/sample_study.h"

@@ -1,6 +1,6 @@
-#include "client/cli/studies/history.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/studies/collect.h"
 
 namespace coppice::cli {
 namespace {

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+
+#include "common/base/read_file.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::cli {
 namespace {
@@ -54,6 +59,16 @@ TEST(OutputTest, TableHasOneLineARowUnderItsNames) {
             "1    0.123457\n"
             "10   unknown\n");
   EXPECT_EQ(AsTable({}), "none\n");
+}
+
+TEST(WriteResultTest, AFileThatIsThereIsReplacedByForceAlone) {
+  const testing::TempDir dir;
+  const std::string path = dir.path() + "/out";
+  ASSERT_OK(WriteResult(path, "old", /*force=*/false));
+  EXPECT_THAT(WriteResult(path, "new", /*force=*/false),
+              testing::StatusIs(absl::StatusCode::kAlreadyExists, ::testing::HasSubstr("--force")));
+  ASSERT_OK(WriteSecretResult(path, "new", /*force=*/true));
+  EXPECT_EQ(*ReadFile(path), "new");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/app.h"
+#include "client/cli/commands.h"
 
 namespace coppice::testing {
 

@@ -1,4 +1,4 @@
-#include "client/cli/central/train.h"
+#include "client/cli/central/commands.h"
 
 #include <gmock/gmock.h>
 

@@ -1,0 +1,19 @@
+// coppice study and coppice collect.
+
+#ifndef COPPICE_CLIENT_CLI_STUDIES_COMMANDS_H_
+#define COPPICE_CLIENT_CLI_STUDIES_COMMANDS_H_
+
+#include "common/command_line/command_line.h"
+
+namespace coppice::cli {
+
+// coppice study: create, preview, tokens, list, key, show, seal, delete.
+void AddStudyCommands(CommandLine& line);
+void AddStudyPreview(const Command& study);
+
+// coppice collect: simulate, resume, history.
+void AddCollectCommands(CommandLine& line);
+
+}  // namespace coppice::cli
+
+#endif  // COPPICE_CLIENT_CLI_STUDIES_COMMANDS_H_
