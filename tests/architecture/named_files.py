@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Every file or folder of the tree that a document names is there: named_files.py SOURCE_DIR"""
+"""Every file or folder of the tree that a document names is there: named_files.py SOURCE_DIR
+
+Words in capitals, as in common/ldp/NAME.cc, stand for something else.
+"""
 
 import pathlib
 import re
@@ -8,6 +11,10 @@ import sys
 ROOT = pathlib.Path(sys.argv[1])
 DOCUMENTS = ["README.md", "SECURITY.md", "docs/*.md", "cmake/*.cmake", "cmake/layers.txt"]
 PATH = re.compile(r"(?<![\w./-])((?:client|common|server|proto|tests|deploy|docs|cmake)/[\w./-]*\w)")
+
+
+def is_literal(path):
+    return not re.search(r"(?<![A-Za-z])[A-Z]{4,}(?![A-Za-z])(?!\.md)", path)
 
 
 def exists(path):
@@ -20,7 +27,7 @@ def main():
     for pattern in DOCUMENTS:
         for document in sorted(ROOT.glob(pattern)):
             for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
-                for path in PATH.findall(line):
+                for path in filter(is_literal, PATH.findall(line)):
                     seen += 1
                     if not exists(path):
                         missing.append(f"{document.relative_to(ROOT)}:{number}: there is no {path}")
