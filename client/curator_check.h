@@ -1,4 +1,4 @@
-// Whose answers are a curator's to have: asked once per key, however many answers wait.
+// Which answers belong to a curator: asked once per key, however many answers wait.
 
 #ifndef COPPICE_CLIENT_CURATOR_CHECK_H_
 #define COPPICE_CLIENT_CURATOR_CHECK_H_
@@ -14,7 +14,8 @@
 
 namespace coppice {
 
-// Errors     those of `check` but FailedPrecondition, which is its way to say no; not remembered.
+// Errors     those of `check` except FailedPrecondition, by which it says no. They are not
+//            remembered.
 // Threads    one at a time.
 class CuratorCheck {
  public:
@@ -22,7 +23,7 @@ class CuratorCheck {
   explicit CuratorCheck(std::function<absl::Status(const PublicKey& root)> check)
       : check_(std::move(check)) {}
 
-  // An answer that no curator is known for is nobody's.
+  // Whether the answer is for the curator at hand. False if no curator is known for it.
   absl::StatusOr<bool> Owns(const JournalEntry& entry) {
     if (!entry.curator.has_value()) return false;
     const auto known = known_.find(*entry.curator);

@@ -38,7 +38,7 @@ struct DeliveryResult {
   std::string reason;  // in words, for kRefused and kUnknownStudy
 };
 
-// Guarantee  an offer is checked before it is returned: terms against their fingerprint, the tree
+// Guarantee  An offer is checked before it is returned: terms against their fingerprint, the tree
 //            against the terms, and both against what the device trusts (trust.h). Reports are sent
 //            as they are, the same bytes at every try.
 // Errors     those of the transport; FailedPrecondition and DataLoss for an offer that is declined.

@@ -1,15 +1,4 @@
 // One device: what it does about a study, from the question to the delivery.
-//
-// Guarantee  the order is fetch, read, always answer. Opting out, the history and a full queue are
-//            looked at before an offer is fetched; the policy decides on the offer's terms; only
-//            then is the row read, and from there on there is an answer whatever it holds
-//            (responder.h). So neither silence nor its absence says anything of the row.
-//            An answer goes to the curator that asked, known by its key, and to nobody else.
-// Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
-//            another curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
-//            DataLoss: a link that breaks its contract. Otherwise those of the link, the journal
-//            and the random source.
-// Threads    safe to share; Answer() calls must not overlap.
 
 #ifndef COPPICE_CLIENT_DEVICE_H_
 #define COPPICE_CLIENT_DEVICE_H_
@@ -31,6 +20,16 @@
 
 namespace coppice {
 
+// Guarantee  The order is fetch, read, always answer. Opting out, the history and a full queue are
+//            looked at before an offer is fetched; the policy decides on the offer's terms; only
+//            then is the row read, and from there on there is an answer whatever it holds
+//            (responder.h). So declining to answer leaks nothing of the row.
+//            An answer goes to the curator that asked, known by its key, and to nobody else.
+// Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
+//            another curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
+//            DataLoss: a link that breaks its contract. Otherwise those of the link, the journal
+//            and the random source.
+// Threads    safe to share; Answer() calls must not overlap.
 class Device {
  public:
   // `subject` is whose row it is. All must outlive the device.

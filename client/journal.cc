@@ -11,7 +11,6 @@
 #include "absl/synchronization/mutex.h"
 #include "client/journal_file.h"
 #include "client/journal_format.h"
-#include "client/process_mark.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {

@@ -1,19 +1,5 @@
 // The on-device journal: which studies were answered, with which bytes, at what cost, and what
-// their curators promised.
-//
-// Guarantee  what Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
-//            torn last record is cut off when the file is opened; it was never acknowledged, so
-//            nothing was sent. Anything else that does not check is DataLoss: the journal is the
-//            memory of what was spent, so it is never guessed at. One process at a time (a file
-//            lock), and only the one that opened it: a child after fork() is refused every use.
-// Subject    whose row it is. A device has one subject, a gateway one a device it speaks for.
-// Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
-//            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
-//            (subject and study have an answer), ResourceExhausted (disk full), Unavailable. After
-//            an error nothing of the call is in the journal. All: FailedPrecondition in another
-//            process than Open()'s, and for writes to a file that somebody else changed meanwhile.
-// Threads    safe to share.
-// Format     docs/protocol.md#journal.
+// their curators promised. Its format is in docs/protocol.md#journal.
 
 #ifndef COPPICE_CLIENT_JOURNAL_H_
 #define COPPICE_CLIENT_JOURNAL_H_
@@ -39,11 +25,26 @@ struct JournalEntry {
   Budget epsilon;
   PrivateReport report;
   bool delivered = false;  // the curator said accepted, or duplicate, or refused it for good
-  // Whose answer it is: the key that trust in the curator began with, of the last manifest of the
-  // study that the journal saw before. Set by the journal; empty if it saw none.
+  // Who the answer is for: the key that trust in the curator began with, by the last manifest of
+  // the study that the journal saw before. Set by the journal; empty if it saw none.
   std::optional<PublicKey> curator = {};
 };
 
+// Answers are kept by subject: whose row it is. A device has one subject, a gateway one for each
+// device that it speaks for.
+//
+// Guarantee  What Append() acknowledged is on disk (fdatasync) and survives a crash at any point. A
+//            torn last record is cut off when the file is opened; it was never acknowledged, so
+//            nothing was sent. Anything else that does not check is DataLoss: the journal is the
+//            memory of what was spent, so it is never guessed at. One process at a time holds it (a
+//            file lock), and only the one that opened it: a child after fork() is refused every
+//            use.
+// Errors     Open(): Unavailable (cannot be opened, or another process holds it), DataLoss
+//            (corrupt), FailedPrecondition (a newer version wrote to it). Append(): AlreadyExists
+//            (subject and study have an answer), ResourceExhausted (disk full), Unavailable. After
+//            an error nothing of the call is in the journal. All: FailedPrecondition in another
+//            process than Open()'s, and for writes to a file that somebody else changed meanwhile.
+// Threads    safe to share.
 class Journal : public ManifestMemory {
  public:
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path);

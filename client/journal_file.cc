@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -44,6 +46,8 @@ absl::Status Lock(int descriptor, const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat("the journal ", path, " is in use by another process; wait until it is done"));
 }
+
+size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
@@ -155,6 +159,26 @@ absl::Status JournalFile::Truncate(uint64_t size) {
 
 absl::Status JournalFile::SyncDirectory() const {
   return fsync(folder_) == 0 ? absl::OkStatus() : FileError("sync the folder of", path_, errno);
+}
+
+absl::StatusOr<ProcessMark> ProcessMark::Make() {
+  void* const page =
+      mmap(nullptr, PageBytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED || madvise(page, PageBytes(), MADV_WIPEONFORK) != 0) {
+    const int error = errno;
+    if (page != MAP_FAILED) munmap(page, PageBytes());
+    return absl::UnavailableError(
+        absl::StrCat("cannot tell this process from its children: ", std::strerror(error)));
+  }
+  *static_cast<unsigned char*>(page) = kMine;
+  return ProcessMark(static_cast<unsigned char*>(page));
+}
+
+ProcessMark::ProcessMark(ProcessMark&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
+
+ProcessMark::~ProcessMark() {
+  if (page_ != nullptr) munmap(page_, PageBytes());
 }
 
 }  // namespace coppice

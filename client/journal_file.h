@@ -1,11 +1,5 @@
-// A file that only grows, by whole appends that are on disk when they are acknowledged.
-//
-// Guarantee  one opener at a time, in this process or another (flock). Append() is durable when it
-//            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
-//            fails, every later call is refused, so nothing is built on a half-written end.
-// Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit);
-//            FailedPrecondition: somebody else changed, replaced or removed the file.
-// Threads    not safe to share.
+// What a journal rests on: a file that only grows, and a mark that tells a process from the
+// children that it forks.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FILE_H_
 #define COPPICE_CLIENT_JOURNAL_FILE_H_
@@ -20,6 +14,14 @@
 
 namespace coppice {
 
+// Grows by whole appends that are on disk when they are acknowledged.
+//
+// Guarantee  One opener at a time, in this process or another (flock). Append() is durable when it
+//            returns OK (fdatasync), and otherwise leaves the file as it was; where even that
+//            fails, every later call is refused, so nothing is built on a half-written end.
+// Errors     Unavailable; ResourceExhausted when there is no room (disk, quota, size limit);
+//            FailedPrecondition: somebody else changed, replaced or removed the file.
+// Threads    not safe to share.
 class JournalFile {
  public:
   // Makes the file, readable by its owner only, if there is none.
@@ -51,6 +53,31 @@ class JournalFile {
   std::string end_ = {};  // what was appended last, or the last bytes of it
   uint64_t size_ = 0;
   bool broken_ = false;
+};
+
+// Tells a process from the children that it forks.
+//
+// Guarantee  IsMine() is true in the process that made the mark, and in no child of any fork() or
+//            clone() with memory of its own: the kernel wipes the mark's page there
+//            (MADV_WIPEONFORK). Process ids would not do; they repeat, over time and over
+//            namespaces.
+// Errors     Make(): Unavailable.
+// Threads    safe to share.
+class ProcessMark {
+ public:
+  static absl::StatusOr<ProcessMark> Make();
+  ProcessMark(ProcessMark&& other) noexcept;
+  ProcessMark& operator=(ProcessMark&&) = delete;
+  ~ProcessMark();
+
+  bool IsMine() const { return *page_ == kMine; }
+
+ private:
+  static constexpr unsigned char kMine = 1;
+
+  explicit ProcessMark(unsigned char* page) : page_(page) {}
+
+  unsigned char* page_;
 };
 
 }  // namespace coppice

@@ -1,19 +1,21 @@
 // The bytes of a journal file: a header, then frames. No file is touched here.
 //
-// Header     "coppice journal\n", then the version as 4 bytes. All integers are little-endian.
-// Frame      length of the body (4 bytes), head check (4), body, body check (8). The head check is
-//            the start of SHA-256(previous || length), the body check that of
-//            SHA-256(previous || length || body), whose 32 bytes are `previous` for the next frame;
-//            for the first it is SHA-256(header). So a frame that was changed, removed, repeated or
-//            moved does not check, and a length that was changed is not taken for a torn frame.
-// Torn       a frame is torn if the bytes end before it does. Writing stopped there.
-// Body       kind (1 byte), then for kind 1 (answers): a count and each answer's subject, epsilon
-//            in nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1);
-//            for kind 2 (delivered): the study, a count, the subjects; for kind 3 (seen manifest):
-//            the curator, the manifest's study, fingerprint (32), epsilon in nano-epsilons (8),
-//            mechanism's name, expiry (8), least reports (8), sequence (8), time of issue (8), the
-//            SHA-256 of its bytes (32), the key that signed it (32) and the one that trust began
-//            with (32). Counts are 4 bytes; texts are 4 bytes of length and their bytes.
+// The header is "coppice journal\n", then the version as 4 bytes. All integers are little-endian.
+//
+// A frame is the length of the body (4 bytes), the head check (4), the body, and the body check
+// (8). The head check is the start of SHA-256(previous || length), the body check that of
+// SHA-256(previous || length || body), whose 32 bytes are `previous` for the next frame; for the
+// first it is SHA-256(header). So a frame that was changed, removed, repeated or moved does not
+// check, and a length that was changed is not taken for a torn frame. A frame is torn if the bytes
+// end before it does: writing stopped there.
+//
+// A body is its kind (1 byte), then for kind 1 (answers): a count and each answer's subject,
+// epsilon in nano-epsilons (8), study, fingerprint (32), ticket (32), payload, delivered (1); for
+// kind 2 (delivered): the study, a count, the subjects; for kind 3 (seen manifest): the curator,
+// the manifest's study, fingerprint (32), epsilon in nano-epsilons (8), mechanism's name, expiry
+// (8), least reports (8), sequence (8), time of issue (8), the SHA-256 of its bytes (32), the key
+// that signed it (32) and the one that trust began with (32). Counts are 4 bytes; texts are 4 bytes
+// of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_
@@ -53,7 +55,7 @@ absl::StatusOr<Frame> MakeFrame(const FrameDigest& previous, absl::string_view b
 struct ParsedFrame {
   bool torn = false;  // the rest is unset then
   absl::string_view body = {};
-  size_t size = 0;  // of the whole frame
+  size_t size = 0;  // the whole frame's
   FrameDigest digest{};
 };
 // Reads the frame at the start of `bytes`, which must not be empty. DataLoss if it does not check.

@@ -1,10 +1,4 @@
 // What a device agrees to, before it reads its row.
-//
-// Guarantee  each question is answered by the policy, the offer's terms and what the journal adds
-//            up to, never by the row: the first before an offer is fetched, the second before the
-//            row is read.
-// Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
-//            owner.
 
 #ifndef COPPICE_CLIENT_POLICY_H_
 #define COPPICE_CLIENT_POLICY_H_
@@ -21,16 +15,23 @@
 
 namespace coppice {
 
-// What it demands of a study's manifest; see trust.h.
+// What a device demands of a study's manifest; see trust.h.
 struct OfferPolicy {
-  std::optional<PublicKey> curator_key{};  // the pin: this key's word, and that of those it led to
-  bool demand_pin = false;                 // without one no study is answered
-  uint64_t min_reports = 0;                // a model is to be built of at least so many
+  std::optional<PublicKey> curator_key{};  // the pin: trusted, as are the keys that it leads to
+  bool demand_pin = false;                 // no study is answered without a pin
+  uint64_t min_reports = 0;                // fewest reports that a model may be built from
 };
 
+// What a device agrees to.
+//
+// Guarantee  Each question is answered by the policy, the offer's terms and what the journal adds
+//            up to, never by the row: the first before an offer is fetched, the second before the
+//            row is read.
+// Errors     FailedPrecondition, and ResourceExhausted for a full queue, in words for the device's
+//            owner.
 struct Policy {
-  Budget max_epsilon;                            // of one report
-  std::optional<Budget> max_total_epsilon = {};  // of all reports of one subject together, if set
+  Budget max_epsilon;                            // per report
+  std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set
   bool opted_out = false;                        // no offer is fetched
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
   // What the rows look like by the device's own declaration. If set, studies must agree with it.

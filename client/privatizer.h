@@ -1,17 +1,4 @@
 // Turns one row into one privatized report. No network, no protobuf, no storage.
-//
-// Guarantee  each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
-//            the row for any other, rows that do not fit the schema included). Calls add up, so a
-//            row must be privatized once: use Device, or Responder, which keep a journal.
-// Total      there is a report for every row: a value that does not fit is missing, and a label
-//            that is none of the classes is one of them, drawn uniformly before the mechanism. That
-//            is a mixture of epsilon-private answers, so it is epsilon-private. The curator chooses
-//            the classes and the tickets: if a device fell silent where a row does not fit, silence
-//            would tell the row. To check one's own rows, Schema::Validate().
-// Trees      it answers in the trees that it was given: a device has the one that its ticket fixes.
-// Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
-//            here (nothing is drawn then), Unavailable if the random source fails.
-// Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 
 #ifndef COPPICE_CLIENT_PRIVATIZER_H_
 #define COPPICE_CLIENT_PRIVATIZER_H_
@@ -39,6 +26,19 @@ struct PrivateReport {
   friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
 };
 
+// There is a report for every row: a value that does not fit is missing, and a label that is none
+// of the classes is one of them, drawn uniformly before the mechanism. That is a mixture of
+// epsilon-private answers, so it is epsilon-private. The curator chooses the classes and the
+// tickets: if a device fell silent where a row does not fit, silence would tell the row.
+// Schema::Validate() checks one's own rows. Reports are made in the trees that the privatizer was
+// given: a device has the one that its ticket fixes.
+//
+// Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
+//            the row for any other, rows that do not fit the schema included). Calls add up, so a
+//            row must be privatized once: use Device, or Responder, which keep a journal.
+// Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
+//            here (nothing is drawn then), Unavailable if the random source fails.
+// Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 class Privatizer {
  public:
   // `fingerprint` must be that of the bytes that `terms` was parsed from, and `trees` what the

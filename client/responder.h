@@ -1,16 +1,5 @@
 // What happens between an offer and the reports: policy and journal first, then the rows, then the
 // noise.
-//
-// Guarantee  a subject's row is randomized at most once per study: asking again, after a crash or a
-//            retry, returns the same bytes. What is returned is in the journal already.
-//            Whether there is an answer never depends on a row: everything that can be refused is
-//            refused before `read` is called, `read` has no way to fail, and every row it returns
-//            is answered (privatizer.h). What fails after it is the device's own disk or random
-//            source.
-// Errors     FailedPrecondition: the policy refuses, the study was answered under other terms, or a
-//            ticket's tree is not here. AlreadyExists: one subject twice. Otherwise as Privatizer
-//            and Journal. After an error nothing of the call is journalled.
-// Threads    safe to share; Respond() calls for one subject must not overlap.
 
 #ifndef COPPICE_CLIENT_RESPONDER_H_
 #define COPPICE_CLIENT_RESPONDER_H_
@@ -38,6 +27,16 @@ struct Invitation {
 // The row of the subject that is invitation number `i`. What is not known stays missing.
 using ReadRow = absl::FunctionRef<LabelledRow(size_t i)>;
 
+// Guarantee  A subject's row is randomized at most once per study: asking again, after a crash or a
+//            retry, returns the same bytes. What is returned is in the journal already.
+//            Whether there is an answer never depends on a row: everything that can be refused is
+//            refused before `read` is called, `read` has no way to fail, and every row it returns
+//            is answered (privatizer.h). What fails after it is the device's own disk or random
+//            source.
+// Errors     FailedPrecondition: the policy refuses, the study was answered under other terms, or a
+//            ticket's tree is not here. AlreadyExists: one subject twice. Otherwise as Privatizer
+//            and Journal. After an error nothing of the call is journalled.
+// Threads    safe to share; Respond() calls for one subject must not overlap.
 class Responder {
  public:
   // Both must outlive the responder.

@@ -26,9 +26,10 @@ struct SeenManifest {
   friend bool operator==(const SeenManifest&, const SeenManifest&) = default;
 };
 
-// Where they are kept. Journal is one; InMemory() forgets them at the end of the process.
-// Errors  Remember(): those of Journal::Append(). After an error nothing is remembered.
-// Threads safe to share.
+// Where manifests are kept. Journal is one; InMemory() forgets them at the end of the process.
+//
+// Errors     Remember(): those of Journal::Append(). After an error nothing is remembered.
+// Threads    safe to share.
 class ManifestMemory {
  public:
   static std::unique_ptr<ManifestMemory> InMemory();

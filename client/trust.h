@@ -1,17 +1,5 @@
-// Whose word a device takes for what a study is: the curator's key, pinned or remembered, and what
-// that key signed before.
-//
-// Guarantee  what Admit() lets pass is signed by the pinned key, or one that it led to; says of the
-//            study what the terms say; has not expired; and takes nothing back that the device saw
-//            before. It is remembered before Admit() returns. All of it happens before the row is
-//            read, and knows nothing of it.
-// Key        the pin, if the policy has one; else the key that this curator, or this study, had
-//            first (trust on first use). From then on the last key that a chain of endorsements
-//            led to: an older one, even the pin itself, is refused. Another pin starts anew, and
-//            studies keep their promises even so.
-// Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
-//            oversized, or a signature that does not check. Otherwise as ManifestMemory.
-// Threads    safe to share.
+// Decides whether a device trusts a study's manifest: by the curator's key, pinned or remembered,
+// and by what that key signed before.
 
 #ifndef COPPICE_CLIENT_TRUST_H_
 #define COPPICE_CLIENT_TRUST_H_
@@ -36,9 +24,21 @@ namespace coppice {
 // Seconds since 1970, by the device's clock.
 int64_t SystemSeconds();
 
+// The key is the pin, if the policy has one; else the key that this curator, or this study, had
+// first (trust on first use). From then on it is the last key that a chain of endorsements led to:
+// an older one, even the pin itself, is refused. Another pin starts anew, and studies keep their
+// promises even so.
+//
+// Guarantee  What Admit() lets pass is signed by that key, or one that it led to; says of the study
+//            what the terms say; has not expired; and takes nothing back that the device saw
+//            before. It is remembered before Admit() returns. All of it happens before the row is
+//            read, and knows nothing of it.
+// Errors     FailedPrecondition: refused, in words for the device's owner. DataLoss: malformed,
+//            oversized, or a signature that does not check. Otherwise as ManifestMemory.
+// Threads    safe to share.
 class Trust {
  public:
-  // `memory` must outlive it.
+  // `memory` must outlive the trust.
   Trust(const OfferPolicy& policy, ManifestMemory& memory,
         std::function<int64_t()> clock = SystemSeconds)
       : policy_(policy), memory_(memory), clock_(std::move(clock)) {}

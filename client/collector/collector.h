@@ -1,17 +1,4 @@
-// Talks to the curator: fetches offers, delivers reports. The only gRPC of the client library.
-//
-// Guarantee  the same bytes are sent at every try. Terms are checked against their fingerprint,
-//            every tree against the terms, and both against the manifest that the curator signed,
-//            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
-//            and that on loopback addresses only. A token travels over TLS only.
-// Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted if the curator says
-//            when to come again, with exponential backoff and full jitter, until `give_up_after`;
-//            then the last error, saying how often was tried.
-// Units      times in milliseconds.
-// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint or a
-//            tree that does not match the terms), Unavailable (no curator: says where and what to
-//            check).
-// Threads    safe to share.
+// Talks to the curator over gRPC: fetches offers, delivers reports.
 
 #ifndef COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_
 #define COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_
@@ -50,8 +37,8 @@ struct ConnectOptions {
 };
 
 struct RetryOptions {
-  absl::Duration deadline = absl::Seconds(20);       // of one try
-  absl::Duration give_up_after = absl::Seconds(60);  // of all tries together
+  absl::Duration deadline = absl::Seconds(20);       // for each try
+  absl::Duration give_up_after = absl::Seconds(60);  // for all tries together
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration max_backoff = absl::Seconds(10);
 };
@@ -62,6 +49,17 @@ absl::Status CheckConnectOptions(const ConnectOptions& options);
 // The channel alone, for callers with stubs of their own (the command line).
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const ConnectOptions& options);
 
+// Calls are tried again as collector_call.h says, until `give_up_after`; the error is then the last
+// one, and says how often was tried.
+//
+// Guarantee  The same bytes are sent at every try. Terms are checked against their fingerprint,
+//            every tree against the terms, and both against the manifest that the curator signed,
+//            before use (trust.h says what a device refuses). TLS unless `insecure` is asked for,
+//            and that on loopback addresses only. A token travels over TLS only.
+// Errors     InvalidArgument (options), NotFound, FailedPrecondition, DataLoss (a fingerprint or a
+//            tree that does not match the terms), Unavailable (no curator: says where and what to
+//            check).
+// Threads    safe to share.
 class Collector final : public CuratorLink {
  public:
   // `trust` must outlive the collector, and should rest on the device's journal. Without it keys

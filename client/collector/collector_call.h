@@ -1,12 +1,12 @@
 // One RPC: deadline, retries, and an error that says what to check.
 //
-// Retry      Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted of a server that is
-//            too busy, which says when to come again; without that it is a limit that the same call
-//            meets again. So only calls that may be repeated belong here. The wait before try n+1
-//            is uniform between 0 and min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn
-//            from OpenSSL: devices that failed together do not come back together. What the server
-//            asks to wait (grpc-retry-pushback-ms) comes before that; a server that asks for no
-//            further try, by a number below zero, gets none.
+// Tried again are Unavailable, DeadlineExceeded and Aborted, and ResourceExhausted of a server that
+// is too busy, which says when to come again; without that it is a limit that the same call meets
+// again. So only calls that may be repeated belong here. The wait before try n+1 is uniform between
+// 0 and min(max_backoff, first_backoff * 2^n) ("full jitter"), drawn from OpenSSL: devices that
+// failed together do not come back together. What the server asks to wait (grpc-retry-pushback-ms)
+// comes before that; a server that asks for no further try, by a number below zero, gets none.
+//
 // Threads    safe to share.
 
 #ifndef COPPICE_CLIENT_COLLECTOR_COLLECTOR_CALL_H_

@@ -26,8 +26,8 @@ inline constexpr mode_t kSecretFileMode = 0600;
 // disk before they have the name (fsync), and so is the name when the function returns, unless the
 // folder may not be opened for reading.
 //
-// Errors: AlreadyExists if there is a file that may not be replaced; Unavailable if the file system
-// refuses. Both name the file, and leave nothing behind.
+// Errors     AlreadyExists if there is a file that may not be replaced; Unavailable if the file
+//            system refuses. Both name the file, and leave nothing behind.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes,
                                  const WriteOptions& options = {});
 

@@ -1,10 +1,4 @@
 // The rows of a table on their way to a dataset, in blocks, from where the dataset is.
-//
-// Guarantee  every row arrives once and in order, whatever breaks: after a broken stream the
-//            curator is asked how many rows it has, and the next block begins there.
-// Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no rows any more,
-//            or somebody else uploads to it; InvalidArgument if it has more rows than the table;
-//            what the curator answers otherwise, once several tries in a row brought it no row.
 
 #ifndef COPPICE_CLIENT_CLI_CENTRAL_DATASET_UPLOAD_H_
 #define COPPICE_CLIENT_CLI_CENTRAL_DATASET_UPLOAD_H_
@@ -32,16 +26,22 @@ v1::RowBlock BlockOf(const Table& table, size_t begin, size_t end);
 absl::Status CheckResumable(const v1::Dataset& dataset, const Table& table);
 
 struct UploadHooks {
-  std::function<void(uint64_t rows)> progress;  // so many have been sent
+  std::function<void(uint64_t rows)> progress;  // this many have been sent
   std::function<bool()> stop;                   // asked between two blocks
 };
 
 // Uploads the rows that `dataset` does not have yet and ends the upload. `dataset` is then, also
 // after an error, what the curator last said.
+//
+// Guarantee  Every row arrives once and in order, whatever breaks: after a broken stream the
+//            curator is asked how many rows it has, and the next block begins there.
+// Errors     Cancelled if `stop` says so; FailedPrecondition if the dataset takes no rows any more,
+//            or somebody else uploads to it; InvalidArgument if it has more rows than the table;
+//            what the curator answers otherwise, once several tries in a row brought it no row.
 absl::Status UploadTable(const Remote& remote, const Table& table, const UploadHooks& hooks,
                          v1::Dataset& dataset);
 
-// Of "datasets/ID". `patiently`: again and again while the server cannot be reached.
+// `name` is "datasets/ID". `patiently`: again and again while the server cannot be reached.
 absl::StatusOr<v1::Dataset> GetDataset(const Remote& remote, const std::string& name,
                                        bool patiently = false);
 

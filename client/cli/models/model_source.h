@@ -1,13 +1,5 @@
 // Which model a command is about, and its answers to rows: by the curator, over one stream of
 // predictions, or from a file, here, so that nobody else sees the rows.
-//
-// Endpoint   stands for the model that it serves when the command begins, to the end of the
-//            command.
-// Stream     each batch is answered before the next is sent. A new stream begins when half of
-//            --timeout has passed, so that each batch has the other half to be answered.
-// Errors     what the curator says; DataLoss if an answer has another number of rows, or classes
-//            that the schema does not have.
-// Threads    one at a time.
 
 #ifndef COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
 #define COPPICE_CLIENT_CLI_MODELS_MODEL_SOURCE_H_
@@ -35,6 +27,13 @@ struct SourceFlags {
 // --model, --endpoint, --file, and those of the connection.
 void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags);
 
+// An endpoint stands for the model that it serves when the command begins, to the end of the
+// command. Over a stream each batch is answered before the next is sent; a new stream begins when
+// half of --timeout has passed, so that each batch has the other half to be answered.
+//
+// Errors     those of the curator; DataLoss if an answer has another number of rows, or classes
+//            that the schema does not have.
+// Threads    one at a time.
 class ModelSource {
  public:
   static absl::StatusOr<std::unique_ptr<ModelSource>> Open(const SourceFlags& flags);

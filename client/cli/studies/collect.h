@@ -25,7 +25,7 @@ namespace coppice::cli {
 
 // The curator as a gateway needs it.
 struct GatewayLink {
-  // One for each of these rows.
+  // One ticket for each of these rows.
   std::function<absl::StatusOr<std::vector<Ticket>>(absl::Span<const size_t> rows)> tickets;
   std::function<absl::StatusOr<std::vector<DeliveryResult>>(absl::Span<const PrivateReport>)>
       deliver;
@@ -48,16 +48,16 @@ struct GatewayCounts {
   uint64_t payload_bytes = 0;               // of all reports that were sent
 
   uint64_t TotalRefused() const;
-  // Of one report; 0 if none was sent.
+  // Per report; 0 if none was sent.
   double MeanPayloadBytes() const;
 };
 
 // Many devices behind one journal and one connection.
 //
-// Guarantee: each device takes the whole client path: ticket, policy, one randomization, journal,
-// delivery. What is sent is in the journal before, so whatever stops this, Resume() on the same
-// journal delivers the rest with the same bytes.
-// Errors: Cancelled when `stop` says so, between batches. Otherwise those of the parts.
+// Guarantee  Each device takes the whole client path: ticket, policy, one randomization, journal,
+//            delivery. What is sent is in the journal before, so whatever stops this, Resume() on
+//            the same journal delivers the rest with the same bytes.
+// Errors     Cancelled when `stop` says so, between batches. Otherwise those of the parts.
 class Gateway {
  public:
   // All must outlive the gateway. `stop` is asked between batches; `progress` is told how many rows
@@ -96,7 +96,7 @@ size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch);
 
 // ---- What `collect history` prints of a journal (history.cc)
 
-// One object a study and fingerprint: what was sent, what waits, and the epsilon of one report.
+// One object per study and fingerprint: what was sent, what waits, and the epsilon of one report.
 std::vector<Json> DescribeHistory(absl::Span<const JournalEntry> entries);
 
 // One object per answer: whose it is, to whom and what it says, bytes in hexadecimal.

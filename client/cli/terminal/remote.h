@@ -26,10 +26,10 @@ namespace coppice::cli {
 
 // A connection to the curator, and calls over it.
 //
-// Guarantee: each call has a deadline, and is tried once unless its name says otherwise.
-// Errors: those of the curator, with what to check where the connection is at fault; Internal if
-// no unary method takes the request and answers with `Response`.
-// Threads: safe to share.
+// Guarantee  Each call has a deadline, and is tried once unless its name says otherwise.
+// Errors     those of the curator, with what to check where the connection is at fault; Internal if
+//            no unary method takes the request and answers with `Response`.
+// Threads    safe to share.
 class Remote {
  public:
   static absl::StatusOr<Remote> Connect(const ServerFlags& flags);
