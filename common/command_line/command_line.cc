@@ -115,7 +115,7 @@ std::string Flag::name() const { return option_->get_name(); }
 Command Command::AddCommand(const std::string& name, const std::string& description,
                             const std::string& example) const {
   CLI::App* command = app_->add_subcommand(name, description);
-  command->footer(ExampleText(example));
+  if (!example.empty()) command->footer(ExampleText(example));
   return Command(*command, *chosen_);
 }
 
@@ -129,6 +129,7 @@ template Flag Command::Add(const std::string&, uint32_t&, const std::string&) co
 template Flag Command::Add(const std::string&, uint64_t&, const std::string&) const;
 template Flag Command::Add(const std::string&, double&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::vector<std::string>&, const std::string&) const;
+template Flag Command::Add(const std::string&, std::vector<uint32_t>&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::vector<uint64_t>&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::vector<double>&, const std::string&) const;
 template Flag Command::Add(const std::string&, std::optional<uint32_t>&, const std::string&) const;
@@ -155,6 +156,12 @@ Flag Command::AddSwitch(const std::string& flag, bool& value,
 Flag Command::AddSwitch(const std::string& flag, std::function<void()> given,
                         const std::string& description) const {
   return Flag(*app_->add_flag_callback(flag, std::move(given), description));
+}
+
+Command Command::AddExactlyOneOf(const std::string& heading) const {
+  CLI::App* group = app_->add_option_group(heading);
+  group->require_option(1);
+  return Command(*group, *chosen_);
 }
 
 void Command::CheckFlags(std::function<absl::Status()> check) const {

@@ -65,13 +65,13 @@ class Flag {
 // What it is given by reference must outlive the parsing of the line.
 class Command {
  public:
-  // `example`, a whole command line, is the end of the command's help.
+  // `example`, a whole command line, is the end of the command's help if there is one.
   Command AddCommand(const std::string& name, const std::string& description,
                      const std::string& example) const;
 
   // A flag with one value or, for vectors, one and more. `value` is what it is without the flag.
-  // For std::string, uint32_t, uint64_t, double, vectors of std::string, uint64_t and double, and
-  // optional uint32_t and uint64_t.
+  // For std::string, uint32_t, uint64_t, double, vectors of these, and optional uint32_t and
+  // uint64_t.
   template <typename Value>
   Flag Add(const std::string& flag, Value& value, const std::string& description) const;
   // A flag whose value, once checked, `take` is given. For std::string, uint32_t and uint64_t.
@@ -82,6 +82,9 @@ class Command {
   Flag AddSwitch(const std::string& flag, bool& value, const std::string& description) const;
   Flag AddSwitch(const std::string& flag, std::function<void()> given,
                  const std::string& description) const;
+
+  // A heading for flags that are added to what is returned: the line must give exactly one of them.
+  Command AddExactlyOneOf(const std::string& heading) const;
 
   // Flags that do not go together are wrong usage: then `check`, which is asked once the line is
   // read, returns an error that names them.
@@ -107,7 +110,7 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // A command, with an example of its use, or a group of them, whose help points to its first one.
+  // A command as above, or a group of them, whose help points to its first one.
   Command AddCommand(const std::string& name, const std::string& description,
                      const std::string& example);
   Command AddGroup(const std::string& name, const std::string& description);

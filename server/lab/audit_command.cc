@@ -2,7 +2,6 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -72,45 +71,42 @@ absl::StatusOr<AuditResult> AuditAlgorithm(const AuditFlags& flags, const Budget
 
 }  // namespace
 
-void AddAuditFlags(CLI::App& command, AuditFlags& flags) {
-  auto* what = command.add_option_group("what to audit");
-  what->add_option("--mechanism", flags.mechanism, "a local mechanism")
-      ->check([](const std::string& name) {
-        return std::string(ParseMechanism(name).status().message());
-      });
-  what->add_option("--algorithm", flags.algorithm,
-                   "a central trainer, with one small tree on two tables of a few rows")
-      ->check([](const std::string& name) {
+void AddAuditFlags(const Command& command, AuditFlags& flags) {
+  const Command what = command.AddExactlyOneOf("what to audit");
+  what.Add("--mechanism", flags.mechanism, "a local mechanism").Check([](const std::string& name) {
+    return std::string(ParseMechanism(name).status().message());
+  });
+  what.Add("--algorithm", flags.algorithm,
+           "a central trainer, with one small tree on two tables of a few rows")
+      .Check([](const std::string& name) {
         return std::string(trainers::FindTrainer(name).status().message());
       });
-  what->require_option(1);
   command
-      .add_option("--epsilon", flags.epsilon,
-                  "what one report, or one model, claims to cost, 0.01 to 1000")
-      ->required()
-      ->check([](const std::string& text) {
+      .Add("--epsilon", flags.epsilon,
+           "what one report, or one model, claims to cost, 0.01 to 1000")
+      .Required()
+      .Check([](const std::string& text) {
         return std::string(Budget::Parse(text).status().message());
       });
-  command.add_option("--leaves", flags.leaves, "leaves of the device's tree")
-      ->check(CLI::Range(1u, kMaxAuditCells))
-      ->capture_default_str();
-  command.add_option("--classes", flags.classes, "classes of its label")
-      ->check(CLI::Range(2u, kMaxAuditCells))
-      ->capture_default_str();
+  command.Add("--leaves", flags.leaves, "leaves of the device's tree")
+      .InRange(1u, kMaxAuditCells)
+      .ShowDefault();
+  command.Add("--classes", flags.classes, "classes of its label")
+      .InRange(2u, kMaxAuditCells)
+      .ShowDefault();
   command
-      .add_option("--trials", flags.options.trials,
-                  "of each of two rows; more bring the bound nearer to the truth")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{1'000'000'000}))
-      ->capture_default_str();
+      .Add("--trials", flags.options.trials,
+           "of each of two rows; more bring the bound nearer to the truth")
+      .InRange(uint64_t{1000}, uint64_t{1'000'000'000})
+      .ShowDefault();
   command
-      .add_option("--confidence", flags.options.confidence,
-                  "that the true epsilon is not below the bound")
-      ->check(CLI::Range(0.5, 0.999999999))
-      ->capture_default_str();
-  command.add_option("--threads", flags.options.threads, "trials at a time")
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
-  command.add_flag("--json", flags.json, "one JSON object on stdout");
+      .Add("--confidence", flags.options.confidence, "that the true epsilon is not below the bound")
+      .InRange(0.5, 0.999999999)
+      .ShowDefault();
+  command.Add("--threads", flags.options.threads, "trials at a time")
+      .InRange(1u, 256u)
+      .ShowDefault();
+  command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
 absl::Status CheckAuditFlags(const AuditFlags& flags) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -200,53 +199,47 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
 
 }  // namespace
 
-void AddCentralFlags(CLI::App& command, CentralFlags& flags) {
-  command.add_option("--data", flags.data_file, "rows to train on (CSV, LIBSVM)")->required();
-  command.add_option("--schema", flags.schema_file, "schema of all files (JSON)")->required();
+void AddCentralFlags(const Command& command, CentralFlags& flags) {
+  command.Add("--data", flags.data_file, "rows to train on (CSV, LIBSVM)").Required();
+  command.Add("--schema", flags.schema_file, "schema of all files (JSON)").Required();
   command
-      .add_option(
-          "--algorithm", flags.algorithm,
-          absl::StrCat("one of ", absl::StrJoin(trainers::AllTrainers(), ", ",
-                                                [](std::string* out, const trainers::Trainer* t) {
-                                                  absl::StrAppend(out, t->info().name);
-                                                })))
-      ->required()
-      ->check([](const std::string& name) {
+      .Add("--algorithm", flags.algorithm,
+           absl::StrCat("one of ", absl::StrJoin(trainers::AllTrainers(), ", ",
+                                                 [](std::string* out, const trainers::Trainer* t) {
+                                                   absl::StrAppend(out, t->info().name);
+                                                 })))
+      .Required()
+      .Check([](const std::string& name) {
         return std::string(trainers::FindTrainer(name).status().message());
       });
-  command.add_option("--epsilon", flags.epsilon, "privacy of the whole model, or inf for none")
-      ->required()
-      ->check([](const std::string& text) {
+  command.Add("--epsilon", flags.epsilon, "privacy of the whole model, or inf for none")
+      .Required()
+      .Check([](const std::string& text) {
         return std::string(ParseEpsilonFlag(text).status().message());
       });
   command
-      .add_option("--delta", flags.delta,
-                  "the same for delta, of algorithms that can use one; 0: pure epsilon-DP")
-      ->check(
+      .Add("--delta", flags.delta,
+           "the same for delta, of algorithms that can use one; 0: pure epsilon-DP")
+      .Check(
           [](const std::string& text) { return std::string(ParseDelta(text).status().message()); })
-      ->capture_default_str();
-  command.add_option(
-      "--set", flags.settings,
-      "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
-      "coppice train algorithms describes them");
-  auto* test = command.add_option("--test", flags.test_file, "rows to score on");
-  command.add_option("--holdout", flags.holdout, "share of the rows to score on instead")
-      ->check(CLI::Range(0.0, 1.0))
-      ->excludes(test)
-      ->capture_default_str();
-  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
-  command.add_flag("--unlabelled", flags.unlabelled, "an empty label is a row without one");
-  command.add_option("--repeats", flags.repeats, "repetitions")
-      ->check(CLI::Range(1u, 1'000'000u))
-      ->capture_default_str();
-  command.add_option("--threads", flags.threads, "repetitions at a time")
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "of how rows are split; never of noise or groups")
-      ->capture_default_str();
-  command.add_flag("--votes", flags.votes,
-                   "also show the first model as a table of votes, if it is one (lazybb)");
-  command.add_flag("--json", flags.json, "one JSON object on stdout");
+      .ShowDefault();
+  command.Add("--set", flags.settings,
+              "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
+              "coppice train algorithms describes them");
+  const Flag test = command.Add("--test", flags.test_file, "rows to score on");
+  command.Add("--holdout", flags.holdout, "share of the rows to score on instead")
+      .InRange(0.0, 1.0)
+      .Excludes(test)
+      .ShowDefault();
+  command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
+  command.AddSwitch("--unlabelled", flags.unlabelled, "an empty label is a row without one");
+  command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
+  command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
+  command.Add("--seed", flags.seed, "of how rows are split; never of noise or groups")
+      .ShowDefault();
+  command.AddSwitch("--votes", flags.votes,
+                    "also show the first model as a table of votes, if it is one (lazybb)");
+  command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
 absl::Status RunCentral(const CentralFlags& flags) {

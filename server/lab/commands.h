@@ -17,11 +17,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/command_line/command_line.h"
 #include "server/lab/audit/audit.h"
-
-namespace CLI {
-class App;
-}
 
 namespace coppice::lab {
 
@@ -58,7 +55,7 @@ struct LocalFlags {
   uint64_t seed = 1;
   bool json = false;
 };
-void AddLocalFlags(CLI::App& command, LocalFlags& flags);
+void AddLocalFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalFlags(const LocalFlags& flags);
 absl::Status RunLocal(const LocalFlags& flags);
 
@@ -79,7 +76,7 @@ struct CentralFlags {
   bool votes = false;
   bool json = false;
 };
-void AddCentralFlags(CLI::App& command, CentralFlags& flags);
+void AddCentralFlags(const Command& command, CentralFlags& flags);
 absl::Status RunCentral(const CentralFlags& flags);
 
 // coppice-lab plan: what accuracy to expect of a study, from public rows alone, before anyone is
@@ -99,7 +96,7 @@ struct PlanFlags {
   bool strict = false;
   bool json = false;
 };
-void AddPlanFlags(CLI::App& command, PlanFlags& flags);
+void AddPlanFlags(const Command& command, PlanFlags& flags);
 absl::Status CheckPlanFlags(const PlanFlags& flags);
 absl::Status RunPlan(const PlanFlags& flags);
 
@@ -111,7 +108,7 @@ struct SynthesizeFlags {
   std::string output_dir;
   uint64_t seed = 1;
 };
-void AddSynthesizeFlags(CLI::App& command, SynthesizeFlags& flags);
+void AddSynthesizeFlags(const Command& command, SynthesizeFlags& flags);
 absl::Status RunSynthesize(const SynthesizeFlags& flags);
 
 // coppice-lab audit: how much privacy this binary's mechanisms and trainers lose at least,
@@ -126,7 +123,7 @@ struct AuditFlags {
   AuditOptions options;
   bool json = false;
 };
-void AddAuditFlags(CLI::App& command, AuditFlags& flags);
+void AddAuditFlags(const Command& command, AuditFlags& flags);
 absl::Status CheckAuditFlags(const AuditFlags& flags);
 absl::Status RunAuditCommand(const AuditFlags& flags);
 

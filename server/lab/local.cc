@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -48,15 +46,13 @@ absl::StatusOr<std::optional<MechanismKind>> ParseMechanismOrAuto(const std::str
   return std::optional<MechanismKind>(kind);
 }
 
-// A CLI11 check: what `parse` refuses is refused, with its message.
+// A check of a flag: what `parse` refuses is refused, with its message.
 template <typename Parse>
-CLI::Validator Accepted(Parse parse) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        const auto value = parse(text);
-        return value.ok() ? std::string() : std::string(value.status().message());
-      },
-      "");
+FlagCheck Accepted(Parse parse) {
+  return [parse](const std::string& text) {
+    const auto value = parse(text);
+    return value.ok() ? std::string() : std::string(value.status().message());
+  };
 }
 
 // What the paper searched: section 7 for files, section 6 for the synthetic pair.
@@ -187,116 +183,107 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
 
 }  // namespace
 
-void AddLocalFlags(CLI::App& command, LocalFlags& flags) {
-  auto* public_file =
-      command.add_option("--public", flags.public_file, "public rows (CSV, LIBSVM)");
-  command.add_option("--private", flags.private_file, "private rows, one a device");
-  command.add_option("--schema", flags.schema_file, "schema of all files (JSON)");
+void AddLocalFlags(const Command& command, LocalFlags& flags) {
+  const Flag public_file = command.Add("--public", flags.public_file, "public rows (CSV, LIBSVM)");
+  command.Add("--private", flags.private_file, "private rows, one a device");
+  command.Add("--schema", flags.schema_file, "schema of all files (JSON)");
   command
-      .add_option("--synthetic", flags.synthetic,
-                  "instead of files: gamma=0.5,private=10000,public=50,test=2000")
-      ->check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
-      ->excludes(public_file);
-  auto* data = command.add_option("--data", flags.data_file,
-                                  "one file instead of two, split at random for each repetition");
-  data->excludes(public_file);
-  command.add_option("--public-rows", flags.public_rows, "with --data: how many rows are public")
-      ->needs(data);
+      .Add("--synthetic", flags.synthetic,
+           "instead of files: gamma=0.5,private=10000,public=50,test=2000")
+      .Check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
+      .Excludes(public_file);
+  const Flag data = command.Add("--data", flags.data_file,
+                                "one file instead of two, split at random for each repetition");
+  data.Excludes(public_file);
+  command.Add("--public-rows", flags.public_rows, "with --data: how many rows are public")
+      .Needs(data);
   command
-      .add_option("--private-rows", flags.private_rows,
-                  "with --data: how many are devices; all that are left if not given")
-      ->needs(data);
-  auto* test = command.add_option("--test", flags.test_file, "rows to score on");
-  command.add_option("--holdout", flags.holdout, "share of the private rows to score on instead")
-      ->check(CLI::Range(0.0, 1.0))
-      ->excludes(test)
-      ->capture_default_str();
-  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
+      .Add("--private-rows", flags.private_rows,
+           "with --data: how many are devices; all that are left if not given")
+      .Needs(data);
+  const Flag test = command.Add("--test", flags.test_file, "rows to score on");
+  command.Add("--holdout", flags.holdout, "share of the private rows to score on instead")
+      .InRange(0.0, 1.0)
+      .Excludes(test)
+      .ShowDefault();
+  command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
 
-  command.add_option("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
-      ->required()
-      ->check(Accepted(ParseReportEpsilon));
-  command.add_option("--mechanism", flags.mechanism, "local mechanism, or auto: the best there is")
-      ->check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
-      ->capture_default_str();
-  command.add_option("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
-      ->check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
-      ->capture_default_str();
-  command.add_option("--criterion", flags.criterion, "gini or entropy")
-      ->check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
-      ->capture_default_str();
-  command.add_option("--depth", flags.depths, "depth of the partition")
-      ->delimiter(',')
-      ->check(CLI::Range(0u, kMaxDepth));
-  command.add_option("--min-leaf", flags.min_leaves, "least public rows in a cell")
-      ->delimiter(',')
-      ->check(CLI::Range(1u, 1u << 26));
+  command.Add("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
+      .Required()
+      .Check(Accepted(ParseReportEpsilon));
+  command.Add("--mechanism", flags.mechanism, "local mechanism, or auto: the best there is")
+      .Check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
+      .ShowDefault();
+  command.Add("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
+      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
+      .ShowDefault();
+  command.Add("--criterion", flags.criterion, "gini or entropy")
+      .Check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
+      .ShowDefault();
+  command.Add("--depth", flags.depths, "depth of the partition")
+      .SplitAt(',')
+      .InRange(0u, kMaxDepth);
+  command.Add("--min-leaf", flags.min_leaves, "least public rows in a cell")
+      .SplitAt(',')
+      .InRange(1u, 1u << 26);
   command
-      .add_option(
-          "--trees", flags.trees,
-          "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
-      ->check(CLI::Range(1u, 1024u));
-  command.add_option("--estimator", flags.estimator, "weighted, prune or smooth")
-      ->check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }))
-      ->capture_default_str();
-  command.add_option("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
-      ->check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
-      ->capture_default_str();
+      .Add("--trees", flags.trees,
+           "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
+      .InRange(1u, 1024u);
+  command.Add("--estimator", flags.estimator, "weighted, prune or smooth")
+      .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }))
+      .ShowDefault();
+  command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
+      .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
+      .ShowDefault();
   command
-      .add_option("--public-labels", flags.public_labels,
-                  "as_given; none: partitions from the features alone and reports decide; flipped "
-                  "or random, to see what bad labels do")
-      ->check(Accepted([](const std::string& name) -> absl::StatusOr<PublicLabels> {
+      .Add("--public-labels", flags.public_labels,
+           "as_given; none: partitions from the features alone and reports decide; flipped "
+           "or random, to see what bad labels do")
+      .Check(Accepted([](const std::string& name) -> absl::StatusOr<PublicLabels> {
         if (name == kNoLabels) return PublicLabels::kAsGiven;
         return ParsePublicLabels(name);
       }))
-      ->capture_default_str();
-  command
-      .add_option("--lambda", flags.lambdas,
-                  "weight of a public row: 0 private only, inf public only")
-      ->delimiter(',')
-      ->check(Accepted(ParseLambda));
-  command.add_option("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
-      ->capture_default_str();
+      .ShowDefault();
+  command.Add("--lambda", flags.lambdas, "weight of a public row: 0 private only, inf public only")
+      .SplitAt(',')
+      .Check(Accepted(ParseLambda));
+  command.Add("--prune-min-depth", flags.prune_min_depth, "where prune's walk up ends")
+      .ShowDefault();
 
-  auto* attack =
+  const Flag attack =
       command
-          .add_option("--attack", flags.attack,
-                      "some devices lie: label (about their class), given (they send what pushes "
-                      "most in the ticket's tree and column), chosen (as if the column were theirs "
-                      "to choose, which tickets prevent)")
-          ->check(Accepted([](const std::string& name) { return ParseAttack(name); }));
-  command.add_option("--liars", flags.liars, "with --attack: share of the devices that lie")
-      ->check(CLI::Range(0.0, 1.0))
-      ->needs(attack)
-      ->capture_default_str();
+          .Add("--attack", flags.attack,
+               "some devices lie: label (about their class), given (they send what pushes "
+               "most in the ticket's tree and column), chosen (as if the column were theirs "
+               "to choose, which tickets prevent)")
+          .Check(Accepted([](const std::string& name) { return ParseAttack(name); }));
+  command.Add("--liars", flags.liars, "with --attack: share of the devices that lie")
+      .InRange(0.0, 1.0)
+      .Needs(attack)
+      .ShowDefault();
   command
-      .add_option("--aim", flags.aim,
-                  "with --attack: leaves or rows (push the target class in all leaves alike, or by "
-                  "their public rows) or invert (push against each leaf's public majority)")
-      ->check(Accepted([](const std::string& name) { return ParseAim(name); }))
-      ->needs(attack)
-      ->capture_default_str();
-  command.add_option("--target", flags.target, "with --attack: number of the class that is pushed")
-      ->needs(attack)
-      ->capture_default_str();
+      .Add("--aim", flags.aim,
+           "with --attack: leaves or rows (push the target class in all leaves alike, or by "
+           "their public rows) or invert (push against each leaf's public majority)")
+      .Check(Accepted([](const std::string& name) { return ParseAim(name); }))
+      .Needs(attack)
+      .ShowDefault();
+  command.Add("--target", flags.target, "with --attack: number of the class that is pushed")
+      .Needs(attack)
+      .ShowDefault();
 
-  command.add_flag(
+  command.AddSwitch(
       "--public-shift", flags.public_shift,
       "public rows of another population, to see what that does: the upper half of the "
       "first numeric feature four times as often");
 
-  command.add_flag("--grid", flags.grid,
-                   "search depth, minimal leaf and lambda for the best mean on the test rows");
-  command.add_option("--repeats", flags.repeats, "repetitions")
-      ->check(CLI::Range(1u, 1'000'000u))
-      ->capture_default_str();
-  command.add_option("--threads", flags.threads, "repetitions at a time")
-      ->check(CLI::Range(1u, 256u))
-      ->capture_default_str();
-  command.add_option("--seed", flags.seed, "of rows, splits and partitions; never of noise")
-      ->capture_default_str();
-  command.add_flag("--json", flags.json, "one JSON object on stdout");
+  command.AddSwitch("--grid", flags.grid,
+                    "search depth, minimal leaf and lambda for the best mean on the test rows");
+  command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
+  command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
+  command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise").ShowDefault();
+  command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
 absl::Status CheckLocalFlags(const LocalFlags& flags) {

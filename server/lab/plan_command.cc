@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -210,42 +209,40 @@ void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows
 
 }  // namespace
 
-void AddPlanFlags(CLI::App& command, PlanFlags& flags) {
-  command.add_option("--public", flags.public_file, "public rows (CSV, LIBSVM)")->required();
-  command.add_option("--schema", flags.schema_file, "their schema (JSON)")->required();
+void AddPlanFlags(const Command& command, PlanFlags& flags) {
+  command.Add("--public", flags.public_file, "public rows (CSV, LIBSVM)").Required();
+  command.Add("--schema", flags.schema_file, "their schema (JSON)").Required();
   command
-      .add_option("--public-labels", flags.public_labels,
-                  "as_given, or none: they are missing or not to be trusted")
-      ->check(CLI::IsMember({"as_given", kNoPublicLabels}))
-      ->capture_default_str();
-  command.add_option("--epsilon", flags.epsilons, "what a report may cost, several by commas")
-      ->delimiter(',')
-      ->check([](const std::string& text) {
+      .Add("--public-labels", flags.public_labels,
+           "as_given, or none: they are missing or not to be trusted")
+      .OneOf({"as_given", kNoPublicLabels})
+      .ShowDefault();
+  command.Add("--epsilon", flags.epsilons, "what a report may cost, several by commas")
+      .SplitAt(',')
+      .Check([](const std::string& text) {
         return std::string(ParsePlanEpsilon(text).status().message());
       })
-      ->capture_default_str();
-  command.add_option("--devices", flags.devices, "how many answer, several by commas")
-      ->delimiter(',')
-      ->check(CLI::Range(uint64_t{1}, uint64_t{10'000'000'000}))
-      ->capture_default_str();
-  command
-      .add_option("--mechanism", flags.mechanism, "one, auto (the best for each epsilon) or all")
-      ->check([](const std::string& name) {
+      .ShowDefault();
+  command.Add("--devices", flags.devices, "how many answer, several by commas")
+      .SplitAt(',')
+      .InRange(uint64_t{1}, uint64_t{10'000'000'000})
+      .ShowDefault();
+  command.Add("--mechanism", flags.mechanism, "one, auto (the best for each epsilon) or all")
+      .Check([](const std::string& name) {
         if (name == kAutoMechanism || name == kAll) return std::string();
         return std::string(ParseMechanism(name).status().message());
       })
-      ->capture_default_str();
-  command.add_option("--max-payload", flags.max_payload, "for auto: most bytes of a report");
+      .ShowDefault();
+  command.Add("--max-payload", flags.max_payload, "for auto: most bytes of a report");
   command
-      .add_option("--accuracy", flags.accuracy,
-                  "wanted: prints the least epsilon and the fewest devices that reach it")
-      ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--plot", flags.plot_file,
-                     "draw accuracy over epsilon into this SVG file (needs gnuplot)");
-  command.add_option("--seed", flags.seed, "of partitions and of the simulation; public")
-      ->capture_default_str();
-  command.add_flag("--strict", flags.strict, "refuse values outside the schema");
-  command.add_flag("--json", flags.json, "one JSON object on stdout");
+      .Add("--accuracy", flags.accuracy,
+           "wanted: prints the least epsilon and the fewest devices that reach it")
+      .InRange(0.0, 1.0);
+  command.Add("--plot", flags.plot_file,
+              "draw accuracy over epsilon into this SVG file (needs gnuplot)");
+  command.Add("--seed", flags.seed, "of partitions and of the simulation; public").ShowDefault();
+  command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
+  command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
 absl::Status CheckPlanFlags(const PlanFlags& flags) {

@@ -3,7 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -56,14 +55,11 @@ absl::Status WriteNew(const std::filesystem::path& path, const std::string& text
 
 }  // namespace
 
-void AddSynthesizeFlags(CLI::App& command, SynthesizeFlags& flags) {
-  command
-      .add_option("--synthetic", flags.synthetic,
-                  "The pair of distributions and how many rows of each")
-      ->capture_default_str();
-  command.add_option("--output-dir", flags.output_dir, "Folder for the four files")->required();
-  command.add_option("--seed", flags.seed, "Fixes the rows")->capture_default_str();
-  command.footer("Example: coppice-lab synthesize --output-dir /tmp/synthetic");
+void AddSynthesizeFlags(const Command& command, SynthesizeFlags& flags) {
+  command.Add("--synthetic", flags.synthetic, "The pair of distributions and how many rows of each")
+      .ShowDefault();
+  command.Add("--output-dir", flags.output_dir, "Folder for the four files").Required();
+  command.Add("--seed", flags.seed, "Fixes the rows").ShowDefault();
 }
 
 absl::Status RunSynthesize(const SynthesizeFlags& flags) {

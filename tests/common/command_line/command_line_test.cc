@@ -1,0 +1,166 @@
+#include "common/command_line/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coppice {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+// A program with one group, `noun`, and in it one command, `verb`.
+class CommandLineTest : public ::testing::Test {
+ protected:
+  Outcome Run(const std::vector<std::string>& arguments) {
+    std::vector<const char*> argv = {"program"};
+    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = line_.Run(static_cast<int>(argv.size()), argv.data());
+    return {code, ::testing::internal::GetCapturedStdout(),
+            ::testing::internal::GetCapturedStderr()};
+  }
+
+  CommandLine line_{"program", "program 1.0", "What it is for."};
+  const Command noun_ = line_.AddGroup("noun", "Things");
+  const Command verb_ = noun_.AddCommand("verb", "Does it", "program noun verb --number 3");
+};
+
+TEST_F(CommandLineTest, RunsTheCommandThatTheLineNames) {
+  uint32_t number = 7;
+  uint32_t seen = 0;
+  verb_.Add("--number", number, "How many").InRange(1u, 9u).ShowDefault();
+  verb_.Run([&] {
+    seen = number;
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(Run({"noun", "verb"}).code, 0);
+  EXPECT_EQ(seen, 7);
+  EXPECT_EQ(Run({"noun", "verb", "--number", "3"}).code, 0);
+  EXPECT_EQ(seen, 3);
+}
+
+TEST_F(CommandLineTest, AFailureIsOneLineWithoutControlCharacters) {
+  verb_.Run([] { return absl::UnavailableError("nobody \033[31m answers"); });
+  const Outcome failed = Run({"noun", "verb"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_EQ(failed.err, "program: nobody \xef\xbf\xbd[31m answers\n");
+}
+
+TEST_F(CommandLineTest, WrongUsageNamesTheFlagAndTheHelp) {
+  uint32_t number = 0;
+  std::string name;
+  bool ran = false;
+  verb_.Add("--number", number, "How many").InRange(1u, 9u);
+  const Flag named = verb_.Add("--name", name, "Whose").Check([](const std::string& text) {
+    return text == "x" ? "wants another name" : "";
+  });
+  verb_.CheckFlags([&] {
+    return named.IsGiven() && number == 0
+               ? absl::InvalidArgumentError(named.name() + ": wants --number as well")
+               : absl::OkStatus();
+  });
+  verb_.Run(
+      [&] {
+        ran = true;
+        return absl::OkStatus();
+      },
+      [&] {
+        return number == 2 ? absl::InvalidArgumentError("--number: 2 is taken") : absl::OkStatus();
+      });
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"noun", "verb", "--number", "10"}, "program: --number: Value 10 not in range 1 to 9"},
+      {{"noun", "verb", "--name", "x"}, "program: --name: wants another name"},
+      {{"noun", "verb", "--name", "y"}, "program: --name: wants --number as well"},
+      {{"noun", "verb", "--number", "2"}, "program: --number: 2 is taken"}};
+  for (const auto& [arguments, message] : wrong) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err, message + "\nSee `program noun verb --help`.\n");
+    EXPECT_THAT(outcome.out, IsEmpty());
+    number = 0;
+  }
+  EXPECT_EQ(Run({}).code, 2);
+  EXPECT_EQ(Run({"noun"}).code, 2);
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(CommandLineTest, HelpAndVersionAreNoErrors) {
+  bool ran = false;
+  verb_.Run([&] {
+    ran = true;
+    return absl::OkStatus();
+  });
+  line_.SetExample("program noun verb");
+  EXPECT_EQ(Run({"--version"}).out, "program 1.0\n");
+  const Outcome help = Run({"noun", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("Example:\n  program noun verb --help"));
+  EXPECT_THAT(Run({"noun", "verb", "--help"}).out,
+              AllOf(HasSubstr("Does it"), HasSubstr("Example:\n  program noun verb --number 3")));
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(CommandLineTest, ValuesArriveAsTheirTypes) {
+  std::vector<uint64_t> numbers = {5};
+  std::optional<uint32_t> optional;
+  uint64_t taken = 0;
+  int choice = 0;
+  bool given = false;
+  verb_.Add("--numbers", numbers, "Some").SplitAt(',');
+  verb_.Add("--optional", optional, "Perhaps");
+  verb_.AddTaken<uint64_t>(
+      "--taken", [&](const uint64_t& value) { taken = value; }, "One");
+  AddChoice<int>(verb_, "--choice", choice, {{"one", 1}, {"two", 2}}, "Which");
+  verb_.AddSwitch("--given", given, "Whether");
+  verb_.Run([] { return absl::OkStatus(); });
+  EXPECT_EQ(
+      Run({"noun", "verb", "--numbers", "1,2", "--taken", "3", "--choice", "two", "--given"}).code,
+      0);
+  EXPECT_THAT(numbers, ElementsAre(1, 2));
+  EXPECT_FALSE(optional.has_value());
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(choice, 2);
+  EXPECT_TRUE(given);
+  EXPECT_EQ(Run({"noun", "verb", "--choice", "three"}).code, 2);
+}
+
+TEST_F(CommandLineTest, ExactlyOneOfSeveralFlags) {
+  std::string a, b;
+  const Command one = verb_.AddExactlyOneOf("what");
+  one.Add("--a", a, "This");
+  one.Add("--b", b, "Or that");
+  verb_.Run([] { return absl::OkStatus(); });
+  EXPECT_EQ(Run({"noun", "verb"}).code, 2);
+  EXPECT_EQ(Run({"noun", "verb", "--a", "1", "--b", "2"}).code, 2);
+  EXPECT_EQ(Run({"noun", "verb", "--b", "2"}).code, 0);
+}
+
+TEST_F(CommandLineTest, TheEnvironmentGivesAFlag) {
+  std::string name;
+  verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
+  verb_.Run([] { return absl::OkStatus(); });
+  EXPECT_EQ(Run({"noun", "verb"}).code, 2);
+  setenv("COPPICE_TEST_NAME", "ann", 1);
+  EXPECT_EQ(Run({"noun", "verb"}).code, 0);
+  unsetenv("COPPICE_TEST_NAME");
+  EXPECT_EQ(name, "ann");
+}
+
+}  // namespace
+}  // namespace coppice
