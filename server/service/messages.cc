@@ -10,6 +10,7 @@
 #include "common/wire/field_error.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/study/partition_message.h"
+#include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
 #include "server/models/model_record.h"
 

@@ -24,6 +24,7 @@
 #include "server/curator/studies/study_request.h"
 #include "server/curator/study/study_life.h"
 #include "server/curator/study/study_record.h"
+#include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
 #include "server/models/model_record.h"
 #include "server/storage/store_format.h"

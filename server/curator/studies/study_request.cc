@@ -10,6 +10,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_record.h"
+#include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
 
 namespace coppice::curator {

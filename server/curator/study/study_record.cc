@@ -13,6 +13,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/partition_message.h"
+#include "server/curator/study/study_settings.h"
 #include "server/storage/store_record.h"
 
 namespace coppice::curator {
