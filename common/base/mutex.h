@@ -3,7 +3,8 @@
 // Guarantee  under clang's -Wthread-safety, which our clang presets turn into errors, a member with
 //            ABSL_GUARDED_BY(m) is touched only by code that holds m.
 // Source     std::mutex and std::condition_variable, which the thread sanitizer knows. Debian's
-//            Abseil is not built for that sanitizer: it reports correct uses of absl::Mutex as races.
+//            Abseil is not built for that sanitizer: it reports correct uses of absl::Mutex as
+//            races.
 
 #ifndef COPPICE_COMMON_BASE_MUTEX_H_
 #define COPPICE_COMMON_BASE_MUTEX_H_

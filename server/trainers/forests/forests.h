@@ -1,4 +1,5 @@
-// Forests whose trees are grown without gradients. Each function returns an object of static storage.
+// Forests whose trees are grown without gradients. Each function returns an object of static
+// storage.
 
 #ifndef COPPICE_SERVER_TRAINERS_FORESTS_FORESTS_H_
 #define COPPICE_SERVER_TRAINERS_FORESTS_FORESTS_H_

@@ -1,8 +1,7 @@
-#include "client/cli/central/commands.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
 #include "common/data/table.h"
 #include "tests/client/cli/fake_datasets.h"

@@ -1,9 +1,8 @@
-#include "client/cli/central/commands.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
