@@ -77,11 +77,13 @@ class CondVar {
   std::condition_variable changed_;
 };
 
-// What a duration from now is for CondVar::WaitUntil().
+// What a duration from now is for CondVar::WaitUntil(). One of more than a year, which the clock's
+// arithmetic may not hold, is a year.
 inline std::chrono::steady_clock::time_point After(absl::Duration duration) {
+  constexpr absl::Duration kYear = absl::Hours(24 * 365);
   return std::chrono::steady_clock::now() +
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-             absl::ToChronoNanoseconds(duration));
+             absl::ToChronoNanoseconds(duration < kYear ? duration : kYear));
 }
 
 // Many may read at a time, or one write.

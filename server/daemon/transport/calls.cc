@@ -56,11 +56,11 @@ class CallInterceptor final : public grpc::experimental::Interceptor {
 
   void End(grpc::StatusCode code) {
     const std::chrono::duration<double> passed = Clock::now() - begun_;
-    if (metrics_ != nullptr) metrics_->Ended(method_, CodeName(code), passed.count());
+    const std::string result = CodeName(code);
+    if (metrics_ != nullptr) metrics_->Ended(method_, result, passed.count());
     const LogLevel level = LevelOfCall(method_, code);
     if (!log_.Writes(level)) return;
     // The line's own time would be the job's.
-    const std::string result = CodeName(code);
     if (access::HasPrivateEnd(method_, result)) return;
     const std::string method(method_);
     if (access::HasPrivateDuration(method)) {
