@@ -1,5 +1,3 @@
-#include "server/service/admin_handlers.h"
-
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "coppice/v1/admin.pb.h"
 #include "server/service/calls/retry_after.h"
 #include "server/service/calls/stream_call.h"
+#include "server/service/handlers.h"
 #include "server/storage/store.h"
 
 namespace coppice::service {

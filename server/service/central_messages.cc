@@ -27,7 +27,7 @@ static_assert(static_cast<int>(trainers::ParameterType::kInteger) == v1::PARAMET
 static_assert(static_cast<int>(trainers::ParameterType::kReal) == v1::PARAMETER_TYPE_REAL);
 static_assert(static_cast<int>(trainers::ParameterType::kChoice) == v1::PARAMETER_TYPE_CHOICE);
 
-v1::LedgerEntry ToProto(const ledger::LedgerEntry& entry) {
+v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   v1::LedgerEntry proto;
   proto.set_kind(static_cast<v1::LedgerEntryKind>(entry.kind));
   proto.set_unix_seconds(entry.unix_seconds);
@@ -88,7 +88,7 @@ v1::Dataset ToProto(const central::DatasetInfo& info) {
 v1::Dataset WithLedger(const central::DatasetInfo& info) {
   v1::Dataset proto = ToProto(info);
   for (const ledger::LedgerEntry& entry : info.account.entries)
-    *proto.add_ledger() = ToProto(entry);
+    *proto.add_ledger() = EntryToProto(entry);
   return proto;
 }
 

@@ -1,15 +1,19 @@
-#include "server/service/dataset_handlers.h"
-
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
+#include "server/central/row_block.h"
+#include "server/service/calls/stream_call.h"
 #include "server/service/central_messages.h"
+#include "server/service/handlers.h"
 #include "server/service/messages.h"
-#include "server/service/upload_stream.h"
 
 namespace coppice::service {
 namespace {
@@ -20,6 +24,84 @@ absl::StatusOr<std::string> VisibleId(const central::Datasets& datasets, const s
   COPPICE_ASSIGN_OR_RETURN(std::string id, ParseName(kDatasets, name));
   COPPICE_RETURN_IF_ERROR(datasets.CheckVisible(id, caller));
   return id;
+}
+
+// The stream of an UploadRows call. Each message is judged and stored on the method's lane before
+// the next is read, so a client that sends faster than the disk writes has to wait.
+//
+// Guarantee  messages are stored in the order they arrive.
+// Errors     the first message that is refused ends the stream; those before it stay. One that the
+//            lane has no room for is refused with the time to wait.
+// Threads    as PredictionStream.
+class UploadStream final : public StreamHandler {
+ public:
+  // `datasets` must outlive it.
+  static std::shared_ptr<UploadStream> Start(central::Datasets& datasets, central::Caller caller,
+                                             StreamCall& call);
+
+  void OnMessage() override;
+  void OnNoMoreMessages() override;
+  void OnDone() override {
+    const MutexLock lock(mutex_);  // whoever ended the call has left
+  }
+
+ private:
+  UploadStream(central::Datasets& datasets, central::Caller caller, StreamCall& call)
+      : datasets_(datasets), caller_(std::move(caller)), call_(call) {}
+
+  void StoreAndGoOn();
+  absl::Status StoreRows();
+
+  central::Datasets& datasets_;
+  const central::Caller caller_;
+  StreamCall& call_;
+  Mutex mutex_;
+  v1::UploadRowsResponse stored_ ABSL_GUARDED_BY(mutex_);  // as after the last message
+  std::string dataset_ ABSL_GUARDED_BY(mutex_);  // the name, as in the last message that set it
+  bool complete_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+std::shared_ptr<UploadStream> UploadStream::Start(central::Datasets& datasets,
+                                                  central::Caller caller, StreamCall& call) {
+  // The constructor is private, out of make_shared's reach.
+  std::shared_ptr<UploadStream> stream(new UploadStream(datasets, std::move(caller), call));
+  call.Read();
+  return stream;
+}
+
+void UploadStream::OnMessage() {
+  const absl::Status queued = call_.RunOnLane([this] { StoreAndGoOn(); });
+  if (!queued.ok()) call_.End(queued);
+}
+
+void UploadStream::OnNoMoreMessages() {
+  const MutexLock lock(mutex_);
+  if (dataset_.empty()) return call_.End(FieldError("dataset", "must be set in some message"));
+  call_.EndWith(stored_);
+}
+
+void UploadStream::StoreAndGoOn() {
+  const absl::Status stored = StoreRows();
+  if (!stored.ok()) return call_.End(stored);
+  call_.Read();
+}
+
+absl::Status UploadStream::StoreRows() {
+  const MutexLock lock(mutex_);
+  if (complete_) return FieldError("complete", "nothing may follow the message that sets it");
+  v1::UploadRowsRequest request;
+  COPPICE_RETURN_IF_ERROR(call_.ParseTo(request));
+  if (!request.dataset().empty()) dataset_ = request.dataset();
+  const absl::StatusOr<std::string> id = ParseName(kDatasets, dataset_);
+  if (!id.ok()) return InField("dataset", id.status());
+  COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(*id, caller_));
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema, datasets_.GetSchema(*id));
+  COPPICE_ASSIGN_OR_RETURN(const Table rows, central::RowsFromProto(request.rows(), schema));
+  COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info,
+                           datasets_.Upload(*id, request.first_row(), rows, request.complete()));
+  complete_ = request.complete();
+  *stored_.mutable_dataset() = ToProto(info);
+  return absl::OkStatus();
 }
 
 }  // namespace

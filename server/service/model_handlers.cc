@@ -1,5 +1,3 @@
-#include "server/service/model_handlers.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "common/wire/field_error.h"
 #include "server/models/endpoint_record.h"
 #include "server/models/model_record.h"
+#include "server/service/handlers.h"
 #include "server/service/messages.h"
 #include "server/service/predictions.h"
 

@@ -1,6 +1,8 @@
-#include "server/service/preview.h"
+// StudyHandlers::PreviewStudy(): what a study is expected to come to, for a caller who has not made
+// it yet. Takes up to half a minute.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -12,11 +14,16 @@
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/public_random.h"
+#include "server/service/handlers.h"
 #include "server/service/messages.h"
 
 namespace coppice::service {
 namespace {
 
+// More public rows than this, or with more values, are drawn from at random by the request's seed,
+// and the response says how many.
+constexpr size_t kMaxPreviewRows = 20'000;
+constexpr size_t kMaxPreviewValues = 2'000'000;
 constexpr int kMaxValues = 8;  // 64 studies take some seconds
 
 absl::Status CheckCount(absl::string_view field, int count) {
@@ -80,8 +87,10 @@ v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::Mecha
 
 }  // namespace
 
-absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
-                             v1::PreviewStudyResponse& response, const CancelCheck& cancel) {
+absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
+                                         const v1::PreviewStudyRequest& request,
+                                         v1::PreviewStudyResponse* response,
+                                         const CancelCheck& cancel) const {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Budget> epsilons, EpsilonsOf(request));
   COPPICE_RETURN_IF_ERROR(CheckCount("devices", request.devices_size()));
   for (int i = 0; i < request.devices_size(); ++i) {
@@ -105,17 +114,17 @@ absl::Status PreviewStudyFor(const v1::PreviewStudyRequest& request,
     for (const uint64_t devices : request.devices()) {
       COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
                                planner.Forecast(static_cast<double>(devices), cost, cancel));
-      v1::Outlook& added = *response.add_outlooks();
+      v1::Outlook& added = *response->add_outlooks();
       added = ToProto(forecast, cost, with_labels);
       added.set_epsilon_nanos(epsilon.nanos());
       added.set_devices(devices);
       gains.push_back(forecast.gain);
     }
   }
-  if (with_labels) *response.mutable_public_only() = ToProto(planner.public_only());
-  response.set_public_rows(rows.num_rows());
-  response.set_effective_cells(planner.effective_cells());
-  response.set_advice(curator::Advice(gains, with_labels));
+  if (with_labels) *response->mutable_public_only() = ToProto(planner.public_only());
+  response->set_public_rows(rows.num_rows());
+  response->set_effective_cells(planner.effective_cells());
+  response->set_advice(curator::Advice(gains, with_labels));
   return absl::OkStatus();
 }
 

@@ -1,5 +1,3 @@
-#include "server/service/study_handlers.h"
-
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -16,8 +14,8 @@
 #include "common/wire/field_error.h"
 #include "common/wire/manifest.h"
 #include "server/service/calls/retry_after.h"
+#include "server/service/handlers.h"
 #include "server/service/messages.h"
-#include "server/service/preview.h"
 
 namespace coppice::service {
 namespace {
@@ -155,13 +153,6 @@ absl::Status StudyHandlers::CreateStudy(const Caller& /*caller*/,
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
   *response->mutable_study() = ToProto(info);
   return absl::OkStatus();
-}
-
-absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
-                                         const v1::PreviewStudyRequest& request,
-                                         v1::PreviewStudyResponse* response,
-                                         const CancelCheck& cancel) const {
-  return PreviewStudyFor(request, *response, cancel);
 }
 
 absl::Status StudyHandlers::GetStudy(const Caller& /*caller*/, const v1::GetStudyRequest& request,

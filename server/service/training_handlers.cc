@@ -1,5 +1,3 @@
-#include "server/service/training_handlers.h"
-
 #include <deque>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "server/central/jobs.h"
 #include "server/service/calls/stream_call.h"
 #include "server/service/central_messages.h"
+#include "server/service/handlers.h"
 #include "server/service/messages.h"
 
 namespace coppice::service {

@@ -18,7 +18,7 @@
 #include "common/wire/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/rpc/services.h"
-#include "server/service/study_handlers.h"
+#include "server/service/handlers.h"
 #include "tests/support/memory_store.h"
 
 namespace coppice {

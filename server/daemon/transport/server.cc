@@ -16,14 +16,10 @@
 #include "server/daemon/transport/calls.h"
 #include "server/daemon/transport/connections.h"
 #include "server/rpc/services.h"
-#include "server/service/admin_handlers.h"
 #include "server/service/calls/handler_registry.h"
 #include "server/service/calls/worker_pool.h"
-#include "server/service/dataset_handlers.h"
-#include "server/service/model_handlers.h"
+#include "server/service/handlers.h"
 #include "server/service/reports/report_handlers.h"
-#include "server/service/study_handlers.h"
-#include "server/service/training_handlers.h"
 
 namespace coppice::daemon {
 namespace {

@@ -19,7 +19,7 @@
 #include "server/metrics/call_metrics.h"
 #include "server/models/endpoints.h"
 #include "server/models/models.h"
-#include "server/service/admin_handlers.h"
+#include "server/service/handlers.h"
 #include "server/service/ticket_limits.h"
 #include "server/storage/store.h"
 

@@ -1,8 +1,4 @@
 // A few threads for handlers that compute for longer than gRPC's own threads should be kept.
-//
-// Guarantee  work is started in the order it was given. The destructor finishes all of it first.
-// Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
 #define COPPICE_SERVER_SERVICE_CALLS_WORKER_POOL_H_
@@ -20,6 +16,9 @@
 
 namespace coppice::service {
 
+// Guarantee  work is started in the order it was given. The destructor finishes all of it first.
+// Errors     Run(): ResourceExhausted if too much waits already; the work is then dropped.
+// Threads    safe to share.
 class WorkerPool {
  public:
   // `threads` at least 1; at most `max_waiting` pieces of work wait for one of them.

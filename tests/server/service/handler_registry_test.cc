@@ -8,7 +8,7 @@
 
 #include "coppice/v1/study.pb.h"
 #include "server/service/calls/retry_after.h"
-#include "server/service/study_handlers.h"
+#include "server/service/handlers.h"
 #include "tests/server/service/fake_studies.h"
 #include "tests/support/status_matchers.h"
 

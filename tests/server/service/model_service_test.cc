@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "server/service/model_handlers.h"
+#include "server/service/handlers.h"
 #include "tests/server/service/service_fixture.h"
 
 namespace coppice::service {

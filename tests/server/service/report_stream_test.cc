@@ -1,5 +1,4 @@
-#include "server/service/reports/report_stream.h"
-
+#include "server/service/reports/report_handlers.h"
 #include "tests/server/service/service_fixture.h"
 
 namespace coppice::service {

@@ -17,9 +17,8 @@
 #include "server/models/endpoints.h"
 #include "server/rpc/services.h"
 #include "server/service/calls/worker_pool.h"
-#include "server/service/model_handlers.h"
+#include "server/service/handlers.h"
 #include "server/service/reports/report_handlers.h"
-#include "server/service/study_handlers.h"
 #include "tests/server/service/fake_studies.h"
 #include "tests/support/memory_store.h"
 

@@ -1,4 +1,4 @@
-#include "server/service/study_handlers.h"
+#include "server/service/handlers.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
 

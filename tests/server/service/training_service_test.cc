@@ -1,4 +1,4 @@
-#include "server/service/training_handlers.h"
+#include "server/service/handlers.h"
 #include "tests/server/service/central_service_fixture.h"
 
 namespace coppice::service {

@@ -1,0 +1,208 @@
+// The calls of the services, free of any transport: a class a service, a method a call.
+//
+// A handler takes who calls and the request, and fills the response. Which roles, limits and
+// deadlines a call has is in server/access/method_table.h; ReportService, whose calls are many and
+// short, has a room of its own (server/service/reports).
+
+#ifndef COPPICE_SERVER_SERVICE_HANDLERS_H_
+#define COPPICE_SERVER_SERVICE_HANDLERS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
+#include "common/base/rate_limiter.h"
+#include "coppice/v1/admin.pb.h"
+#include "coppice/v1/dataset.pb.h"
+#include "coppice/v1/model.pb.h"
+#include "coppice/v1/study.pb.h"
+#include "coppice/v1/training.pb.h"
+#include "server/central/datasets.h"
+#include "server/central/jobs.h"
+#include "server/curator/studies/studies.h"
+#include "server/models/endpoints.h"
+#include "server/models/models.h"
+#include "server/service/calls/handler_registry.h"
+#include "server/service/calls/worker_pool.h"
+#include "server/storage/store.h"
+
+namespace coppice::service {
+
+// StudyService over Studies. Callers without submission tokens get so many tickets in a time, and
+// are then refused as ResourceExhausted, with the time to wait.
+//
+// Errors     those of Studies, and InvalidArgument that names the field.
+// Threads    safe to share. What it is made of must outlive it.
+class StudyHandlers {
+ public:
+  StudyHandlers(curator::Studies& studies, RateLimiter& limiter)
+      : studies_(studies), limiter_(limiter) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::Status CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
+                           v1::CreateStudyResponse* response, const CancelCheck& cancel);
+  absl::Status PreviewStudy(const Caller& caller, const v1::PreviewStudyRequest& request,
+                            v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
+  absl::Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
+                        v1::GetStudyResponse* response) const;
+  absl::Status ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
+                           v1::ListStudiesResponse* response) const;
+  absl::Status SealStudy(const Caller& caller, const v1::SealStudyRequest& request,
+                         v1::SealStudyResponse* response);
+  absl::Status DeleteStudy(const Caller& caller, const v1::DeleteStudyRequest& request,
+                           v1::DeleteStudyResponse* response);
+  absl::Status IssueSubmissionTokens(const Caller& caller,
+                                     const v1::IssueSubmissionTokensRequest& request,
+                                     v1::IssueSubmissionTokensResponse* response) const;
+  // In pieces: its large parts are the study's own, which all answers share.
+  absl::StatusOr<MessagePieces> GetOffer(const Caller& caller, const v1::GetOfferRequest& request);
+  absl::Status GetCuratorKeys(const Caller& caller, const v1::GetCuratorKeysRequest& request,
+                              v1::GetCuratorKeysResponse* response) const;
+
+ private:
+  curator::Studies& studies_;
+  RateLimiter& limiter_;
+};
+
+// ModelService over all models, over Studies, which builds some, and over the endpoints that serve
+// them. A few rows are predicted at once, which is sooner than another thread wakes. Rows to predict
+// are neither kept nor logged, and no error quotes a value of theirs.
+//
+// Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
+// Threads    safe to share. What it is made of must outlive it. `store` holds the models.
+class ModelHandlers {
+ public:
+  ModelHandlers(storage::Store& store, curator::Studies& studies, models::Models& models,
+                models::Endpoints& endpoints)
+      : store_(store), studies_(studies), models_(models), endpoints_(endpoints) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::Status BuildModel(const Caller& caller, const v1::BuildModelRequest& request,
+                          v1::BuildModelResponse* response, const CancelCheck& cancel);
+  absl::Status GetModel(const Caller& caller, const v1::GetModelRequest& request,
+                        v1::GetModelResponse* response) const;
+  absl::Status ListModels(const Caller& caller, const v1::ListModelsRequest& request,
+                          v1::ListModelsResponse* response) const;
+  absl::Status DeleteModel(const Caller& caller, const v1::DeleteModelRequest& request,
+                           v1::DeleteModelResponse* response);
+  absl::StatusOr<Later> Predict(const Caller& caller, const v1::PredictRequest& request,
+                                v1::PredictResponse* response) const;
+  absl::StatusOr<StreamHandlerPtr> StreamPredictions(const Caller& caller, StreamCall& call) const;
+  absl::Status SetServingModel(const Caller& caller, const v1::SetServingModelRequest& request,
+                               v1::SetServingModelResponse* response);
+  absl::Status RollBack(const Caller& caller, const v1::RollBackRequest& request,
+                        v1::RollBackResponse* response);
+  absl::Status GetEndpoint(const Caller& caller, const v1::GetEndpointRequest& request,
+                           v1::GetEndpointResponse* response) const;
+  absl::Status ListEndpoints(const Caller& caller, const v1::ListEndpointsRequest& request,
+                             v1::ListEndpointsResponse* response) const;
+  absl::Status DeleteEndpoint(const Caller& caller, const v1::DeleteEndpointRequest& request,
+                              v1::DeleteEndpointResponse* response);
+
+ private:
+  storage::Store& store_;
+  curator::Studies& studies_;
+  models::Models& models_;
+  models::Endpoints& endpoints_;
+};
+
+// DatasetService over Datasets. Rows are neither logged nor quoted in errors. A dataset that the caller may not see is not there.
+//
+// Errors     those of Datasets, and InvalidArgument that names the field.
+// Threads    safe to share. `datasets` must outlive it.
+class DatasetHandlers {
+ public:
+  explicit DatasetHandlers(central::Datasets& datasets) : datasets_(datasets) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::Status CreateDataset(const Caller& caller, const v1::CreateDatasetRequest& request,
+                             v1::CreateDatasetResponse* response);
+  absl::StatusOr<StreamHandlerPtr> UploadRows(const Caller& caller, StreamCall& call);
+  absl::Status GetDataset(const Caller& caller, const v1::GetDatasetRequest& request,
+                          v1::GetDatasetResponse* response) const;
+  absl::Status ListDatasets(const Caller& caller, const v1::ListDatasetsRequest& request,
+                            v1::ListDatasetsResponse* response) const;
+  absl::Status DeleteDataset(const Caller& caller, const v1::DeleteDatasetRequest& request,
+                             v1::DeleteDatasetResponse* response);
+  absl::Status ConfirmLedger(const Caller& caller, const v1::ConfirmLedgerRequest& request,
+                             v1::ConfirmLedgerResponse* response);
+  absl::Status WriteOffLedger(const Caller& caller, const v1::WriteOffLedgerRequest& request,
+                              v1::WriteOffLedgerResponse* response);
+  absl::Status FreeDatasetName(const Caller& caller, const v1::FreeDatasetNameRequest& request,
+                               v1::FreeDatasetNameResponse* response);
+
+ private:
+  central::Datasets& datasets_;
+};
+
+// TrainingService over Jobs. Training has threads of its own. A job that the caller may not see is not there.
+//
+// Errors     those of Jobs, and InvalidArgument that names the field.
+// Threads    safe to share. `datasets` and `jobs` must outlive it.
+class TrainingHandlers {
+ public:
+  TrainingHandlers(const central::Datasets& datasets, central::Jobs& jobs)
+      : datasets_(datasets), jobs_(jobs) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::Status ListAlgorithms(const Caller& caller, const v1::ListAlgorithmsRequest& request,
+                              v1::ListAlgorithmsResponse* response) const;
+  absl::Status PreviewJob(const Caller& caller, const v1::PreviewJobRequest& request,
+                          v1::PreviewJobResponse* response) const;
+  absl::Status SubmitJob(const Caller& caller, const v1::SubmitJobRequest& request,
+                         v1::SubmitJobResponse* response);
+  absl::StatusOr<StreamHandlerPtr> WatchJob(const Caller& caller,
+                                            const v1::WatchJobRequest& request, StreamCall& call);
+  absl::Status GetJob(const Caller& caller, const v1::GetJobRequest& request,
+                      v1::GetJobResponse* response) const;
+  absl::Status ListJobs(const Caller& caller, const v1::ListJobsRequest& request,
+                        v1::ListJobsResponse* response) const;
+  absl::Status CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
+                         v1::CancelJobResponse* response);
+
+ private:
+  const central::Datasets& datasets_;
+  central::Jobs& jobs_;
+};
+
+struct BackupSettings {
+  std::string folder{};  // empty: no backups
+  uint32_t keep = 0;     // this many of the newest; 0: all
+};
+
+// AdminService over the store. A backup runs on a thread of its own, one at a time, into a folder that the operator chose when
+// the daemon started: a caller names no path.
+//
+// Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
+// Threads    safe to share. `store` must outlive it.
+class AdminHandlers {
+ public:
+  AdminHandlers(storage::Store& store, BackupSettings backups)
+      : store_(store), backups_(std::move(backups)) {}
+
+  void Register(HandlerRegistry& registry);
+
+  absl::StatusOr<StreamHandlerPtr> Backup(const Caller& caller, const v1::BackupRequest& request,
+                                          StreamCall& call);
+
+  // Stops the backup that is being made, if there is one.
+  void Drain() { pool_.Drain(); }
+
+ private:
+  storage::Store& store_;
+  const BackupSettings backups_;
+  std::atomic<bool> busy_{false};
+  WorkerPool pool_{/*threads=*/1, /*max_waiting=*/1};  // last: ends what it runs before the rest
+};
+
+}  // namespace coppice::service
+
+#endif  // COPPICE_SERVER_SERVICE_HANDLERS_H_
