@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/core/split_scores.h"
-#include "server/trainers/dpboost/gradient_leaves.h"
+#include "server/trainers/dpboost/gradient_tree.h"
 #include "server/trainers/lazybb/smooth_measure.h"
 
 namespace coppice::testing {

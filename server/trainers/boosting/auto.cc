@@ -21,7 +21,6 @@
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/boosting.h"
 #include "server/trainers/boosting/column_trees.h"
-#include "server/trainers/boosting/joint_columns.h"
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/ensemble.h"

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/tree/tree.h"
-#include "server/trainers/boosting/joint_columns.h"
+#include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/bins.h"
 
 namespace coppice::trainers {

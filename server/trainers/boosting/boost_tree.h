@@ -16,8 +16,8 @@
 #include "absl/types/span.h"
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
+#include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boost_task.h"
-#include "server/trainers/boosting/joint_columns.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "server/trainers/core/leaves.h"
 #include "server/trainers/core/shares.h"
 
 namespace coppice::trainers {

@@ -1,7 +1,4 @@
 // The parameters that an algorithm states, and the values that a job gives them.
-//
-// Errors     InvalidArgument for a name that is not stated, with those that are, and for a value
-//            that is not of its type or range, with what it wants.
 
 #ifndef COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_
 #define COPPICE_SERVER_TRAINERS_CORE_SETTINGS_H_
@@ -43,6 +40,9 @@ using Settings = absl::btree_map<std::string, std::string>;
 
 // Settings that were checked against the parameters; those not given have their defaults. What is
 // read must be stated, have a value, and be of the type it is read as.
+//
+// Errors     InvalidArgument for a name that is not stated, with those that are, and for a value
+//            that is not of its type or range, with what it wants.
 class CheckedSettings {
  public:
   static absl::StatusOr<CheckedSettings> Create(absl::Span<const Parameter> parameters,

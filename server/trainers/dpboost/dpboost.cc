@@ -24,9 +24,9 @@
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
 #include "server/trainers/dpboost/assignment.h"
-#include "server/trainers/dpboost/gradient_leaves.h"
 #include "server/trainers/dpboost/gradient_tree.h"
 #include "server/trainers/dpboost/gradients.h"
+#include "server/trainers/dpboost/histograms.h"
 
 namespace coppice::trainers {
 namespace {

@@ -1,9 +1,8 @@
-// One tree of gradient boosting: at each node the split of the highest second-order gain, chosen
-// privately.
+// One tree of gradient boosting: its splits, chosen privately, and the values of its leaves.
 //
-// A score is |S|^2 / (n + lambda) over both children, of whole-number residuals (split_scores.h).
-// Nodes are grown depth first, which is public, so that a histogram lives only while a descendant
-// can need it.
+// At each node the split of the highest second-order gain is chosen. A score is |S|^2 / (n +
+// lambda) over both children, of whole-number residuals (split_scores.h). Nodes are grown depth
+// first, which is public, so that a histogram lives only while a descendant can need it.
 //
 // Guarantee  a level costs its share: the nodes of a level divide the rows by released splits, so a
 //            record is seen by one selection per level (docs/mechanisms.md#levels). Every split
@@ -49,6 +48,34 @@ absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const Binned
                                               HistogramBuilder& histograms, RowResiduals seen,
                                               const GradientTreeOptions& options,
                                               PrivateReleaser& releaser);
+
+// What is released of a leaf. With one output that is n + S and n - S of the residuals' sum S and
+// their number n, in steps (the half-sum encoding): a record moves them by U + r and U - r, |r| <=
+// U = kResidualSteps, so 2U in L1. With several it is n and every output's S, with a record moving
+// n by U steps and the sums by 2U in L1, so 3U (gradients.h has the bounds).
+//
+// By how much one record moves all of it, in L1:
+constexpr uint64_t GradientLeafSensitivity(size_t outputs) {
+  return (outputs > 1 ? 3 : 2) * uint64_t{kResidualSteps};
+}
+
+// One row of numbers per leaf, before noise: what ReleaseGradientLeaves() adds it to.
+std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree);
+
+struct GradientLeafOptions {
+  BudgetShare share = BudgetShare::WithoutPrivacy();
+  Lambda lambda;
+  double clip = 1;  // in units of g*
+};
+
+// values[leaf][output], in units of g*. A value is S / (n + lambda) with n cut at 0, cut to
+// [-clip, clip]; 0 if n + lambda is 0.
+//
+// Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
+//            one. Values are post-processing of what is released.
+// Source     DPBoost, section 3.1 (geometric leaf clipping).
+absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
+    const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <random>
 
-#include "server/trainers/dpboost/gradient_leaves.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"

@@ -1,9 +1,8 @@
-#include "server/trainers/boosting/joint_columns.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "server/trainers/boosting/boost_columns.h"
 #include "tests/server/trainers/tables.h"
 
 namespace coppice::trainers {
