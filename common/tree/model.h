@@ -119,6 +119,17 @@ class Model {
   std::vector<DerivedFeature> derived_;
 };
 
+// A pruned tree drawn together: where all leaves below a node answer with the sums of one and the
+// same ancestor, the node becomes a leaf. Every row gets the same prediction as before.
+struct CollapsedTree {
+  Tree tree;
+  std::vector<LeafPrediction> leaves;  // source_node is a position in the new tree
+};
+
+// `leaves` has one prediction a leaf of `tree`, whose schema is `schema`.
+absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,
+                                       const Schema& schema);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_TREE_MODEL_H_

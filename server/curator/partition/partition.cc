@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/hybrid_grower.h"
-#include "server/curator/partition/partition_grower.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {

@@ -46,7 +46,8 @@
 
 namespace coppice::curator {
 
-class HybridRows;  // hybrid_grower.h
+class HybridRows;    // hybrid_grower.h
+class PublicRandom;  // public_random.h
 
 enum class SplitRule { kMaxEdge, kRandomMaxEdge, kCart, kHybrid };
 enum class Criterion { kGini, kEntropy };
@@ -78,6 +79,11 @@ struct BaggedTree {
 };
 absl::StatusOr<BaggedTree> GrowBaggedTree(const HybridRows& rows, const PartitionOptions& options,
                                           uint32_t tree, const CancelCheck& cancel = {});
+
+// One tree by one of the other rules (grow_tree.cc). InvalidArgument if it would have more than
+// kMaxNodes nodes.
+absl::StatusOr<Tree> GrowTree(const Table& public_rows, const PartitionOptions& options,
+                              PublicRandom& random, const CancelCheck& cancel);
 
 // InvalidArgument: options out of range, or no public row. Asks `cancel` before each cell.
 absl::StatusOr<Forest> GrowPartition(const Table& public_rows, const PartitionOptions& options,

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/tree/collapse.h"
+#include "common/tree/model.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/smooth.h"
 

@@ -1,5 +1,4 @@
-#include "common/tree/collapse.h"
-
+#include "common/tree/model.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 

@@ -1,4 +1,4 @@
-#include "server/curator/partition/partition_grower.h"
+// GrowTree(): see partition.h.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +11,8 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {
