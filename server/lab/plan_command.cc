@@ -1,20 +1,32 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/lab/commands.h"
-#include "server/lab/plan_plot.h"
 
 namespace coppice::lab {
 namespace {
@@ -24,6 +36,74 @@ using Json = nlohmann::ordered_json;
 constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
 constexpr char kNoPublicLabels[] = "none";
+
+struct PlanRow {
+  Budget epsilon;
+  uint64_t devices = 0;
+  curator::MechanismCost cost;
+  curator::StudyForecast forecast;
+};
+
+// gnuplot's quoting: a double quote ends the text, a backslash escapes.
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+}
+
+std::string Script(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
+                   const std::string& file) {
+  std::map<uint64_t, std::string> data;  // by devices: epsilon, low, mean, high
+  for (const PlanRow& row : rows) {
+    const curator::Interval& accuracy = row.forecast.accuracy;
+    absl::StrAppend(&data[row.devices], row.epsilon.epsilon(), " ", accuracy.low, " ",
+                    accuracy.mean, " ", accuracy.high, "\n");
+  }
+  std::string script = absl::StrCat(
+      "set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'\n", "set output ",
+      Quoted(file), "\nset logscale x 2\nset xlabel 'epsilon of one report'\n",
+      "set ylabel 'expected accuracy'\nset key bottom right\nset grid ytics lc rgb '#dddddd'\n",
+      "set style fill transparent solid 0.12 noborder\n");
+  std::string plots;
+  for (const auto& [devices, lines] : data) {
+    absl::StrAppend(&script, "$d", devices, " << EOD\n", lines, "EOD\n");
+    const auto index = std::distance(data.begin(), data.find(devices)) + 1;
+    absl::StrAppend(&plots, plots.empty() ? "" : ", \\\n", "$d", devices,
+                    " using 1:2:4 with filledcurves lc ", index, " notitle, \\\n$d", devices,
+                    " using 1:3 with linespoints lw 2 pt 7 ps 0.5 lc ", index, " title '", devices,
+                    " devices'");
+  }
+  absl::StrAppend(&script, "plot ", plots, ", \\\n", public_only.mean,
+                  " with lines dt 2 lc rgb '#555555' title 'public labels alone'\n");
+  return script;
+}
+
+absl::Status RunGnuplot(const std::string& script) {
+  FILE* gnuplot = popen("gnuplot", "w");
+  if (gnuplot == nullptr) return absl::UnavailableError("gnuplot cannot be started");
+  const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
+  const int status = pclose(gnuplot);
+  if (written && status == 0) return absl::OkStatus();
+  return absl::UnavailableError("gnuplot failed to draw the plan; its message is above");
+}
+
+// The plan as a picture: accuracy over epsilon, a line for each number of devices, with its
+// interval. An SVG file, which replaces what is there; nothing is left half written.
+// FailedPrecondition if gnuplot is not installed.
+absl::Status PlotPlan(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
+                      const std::string& file) {
+  if (std::system("command -v gnuplot > /dev/null") != 0) {
+    return absl::FailedPreconditionError(
+        "--plot draws with gnuplot, which is not installed: apt-get install gnuplot-nox");
+  }
+  const std::string unfinished = absl::StrCat(file, ".unfinished");
+  absl::Status drawn = RunGnuplot(Script(public_only, rows, unfinished));
+  std::error_code error;
+  if (drawn.ok()) {
+    std::filesystem::rename(unfinished, file, error);
+    if (error) drawn = absl::UnavailableError(absl::StrCat("cannot write ", file));
+  }
+  if (!drawn.ok()) std::filesystem::remove(unfinished, error);
+  return drawn;
+}
 
 absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
   COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
