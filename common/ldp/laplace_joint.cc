@@ -3,6 +3,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/ldp/joint_counts.h"
+#include "common/ldp/laplace_noise.h"
 #include "common/ldp/laplace_vector.h"
 #include "common/ldp/mechanisms.h"
 

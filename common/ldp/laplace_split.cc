@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/ldp/laplace_noise.h"
 #include "common/ldp/laplace_vector.h"
 #include "common/ldp/mechanisms.h"
 

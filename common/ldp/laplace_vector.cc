@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/ldp/laplace_noise.h"
+#include "common/ldp/payload/integer_payload.h"
 
 namespace coppice {
 

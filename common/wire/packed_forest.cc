@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/study/merkle.h"
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "coppice/v1/study.pb.h"

@@ -10,6 +10,7 @@
 #include "server/central/central_keys.h"
 #include "server/central/job_plan.h"
 #include "server/central/job_record.h"
+#include "server/central/job_runner.h"
 #include "server/central/write_outcome.h"
 #include "server/models/ids.h"
 

@@ -12,6 +12,7 @@
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/lab/liars.h"
 
 namespace coppice::lab {
 namespace {

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
+#include "server/lab/experiment.h"
 #include "server/lab/repetitions.h"
 
 namespace coppice::lab {

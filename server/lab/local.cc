@@ -13,6 +13,7 @@
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
+#include "server/lab/liars.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"

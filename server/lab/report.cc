@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/lab/experiment.h"
+#include "server/lab/liars.h"
 
 namespace coppice::lab {
 namespace {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
+#include "server/curator/keys/spent_tickets.h"
 
 namespace coppice::curator {
 

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"

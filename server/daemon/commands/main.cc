@@ -39,6 +39,7 @@
 #include "server/daemon/transport/server.h"
 #include "server/daemon/transport/tls.h"
 #include "server/ledger/ledger.h"
+#include "server/ledger/spending_journal.h"
 #include "server/metrics/all_pages.h"
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/metrics_page.h"
