@@ -1,6 +1,4 @@
 // How long work learns that nobody waits for it any more: it asks between its steps.
-//
-// Threads    as the function that it holds.
 
 #ifndef COPPICE_COMMON_BASE_CANCEL_CHECK_H_
 #define COPPICE_COMMON_BASE_CANCEL_CHECK_H_
@@ -12,6 +10,7 @@
 
 namespace coppice {
 
+// Threads    as the function that it holds.
 class CancelCheck {
  public:
   // Never stops anything.

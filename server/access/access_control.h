@@ -1,8 +1,4 @@
 // The policy that holds now, and how it is replaced while calls go on.
-//
-// Guarantee  a call is judged by one policy from end to end. A file that is refused changes
-//            nothing: the policy before it stays.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
 #define COPPICE_SERVER_ACCESS_ACCESS_CONTROL_H_
@@ -18,6 +14,9 @@
 
 namespace coppice::access {
 
+// Guarantee  a call is judged by one policy from end to end. A file that is refused changes
+//            nothing: the policy before it stays.
+// Threads    safe to share.
 class AccessControl {
  public:
   // Reads the policy in the file `path`. InvalidArgument if it lists certificates and

@@ -1,17 +1,4 @@
 // Who may do what: bearer tokens and client certificates, with the roles of each.
-//
-// Guarantee  a caller has the roles of `anonymous` and those of each credential that it shows; a
-//            method that the table does not name is refused. A token that is not known, or has
-//            expired, is refused also where nobody needs one: its bearer should learn of it. A
-//            certificate that is not listed adds nothing.
-// Timing     the hash of a token is compared with every entry, each in constant time
-//            (CRYPTO_memcmp), and the loop does not end early: how long it takes tells how many
-//            entries there are. (Looking the hash up would tell little too, for nobody can choose a
-//            token by its hash; but that needs an argument, and this needs none, at some 20 ns an
-//            entry.) Certificates are public, and compared plainly.
-// Errors     Unauthenticated: no credential, or one that is not good. PermissionDenied: a good one
-//            of another role. Both say what to do, and show nothing of any credential.
-// Threads    safe to share: it does not change.
 
 #ifndef COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
 #define COPPICE_SERVER_ACCESS_ACCESS_POLICY_H_
@@ -50,6 +37,18 @@ struct Identity {
   RoleSet roles;
 };
 
+// The hash of a token is compared with every entry, each in constant time (CRYPTO_memcmp), and the
+// loop does not end early: how long it takes tells how many entries there are. (Looking the hash up
+// would tell little too, for nobody can choose a token by its hash; but that needs an argument, and
+// this needs none, at some 20 ns an entry.) Certificates are public, and compared plainly.
+//
+// Guarantee  a caller has the roles of `anonymous` and those of each credential that it shows; a
+//            method that the table does not name is refused. A token that is not known, or has
+//            expired, is refused also where nobody needs one: its bearer should learn of it. A
+//            certificate that is not listed adds nothing.
+// Errors     Unauthenticated: no credential, or one that is not good. PermissionDenied: a good one
+//            of another role. Both say what to do, and show nothing of any credential.
+// Threads    safe to share: it does not change.
 class AccessPolicy {
  public:
   AccessPolicy(RoleSet anonymous, std::vector<PolicyEntry> tokens,

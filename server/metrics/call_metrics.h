@@ -1,10 +1,4 @@
 // Calls counted and timed, by method.
-//
-// Privacy    calls whose duration is private are counted and not timed, one that may end with its
-//            job is not even counted, and neither is among the open streams; see
-//            server/access/method_table.h.
-// Bound      methods are those given; any other is counted as "other". Codes are gRPC's 17.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_METRICS_CALL_METRICS_H_
 #define COPPICE_SERVER_METRICS_CALL_METRICS_H_
@@ -23,6 +17,12 @@
 
 namespace coppice::metrics {
 
+// Methods are those given; any other is counted as "other". Codes are gRPC's 17.
+//
+// Guarantee  calls whose duration is private are counted and not timed, one that may end with its
+//            job is not even counted, and neither is among the open streams; see
+//            server/access/method_table.h.
+// Threads    safe to share.
 class CallMetrics {
  public:
   // Registers its metrics in `registry`, which must outlive it. `methods` as in

@@ -1,6 +1,4 @@
 // The page that Prometheus reads: http://HOST:PORT/metrics, plain, for whoever reaches the port.
-//
-// Threads    a few of its own. The destructor waits for the pages that are being answered.
 
 #ifndef COPPICE_SERVER_METRICS_METRICS_PAGE_H_
 #define COPPICE_SERVER_METRICS_METRICS_PAGE_H_
@@ -16,6 +14,7 @@
 
 namespace coppice::metrics {
 
+// Threads    a few of its own. The destructor waits for the pages that are being answered.
 class MetricsPage {
  public:
   // Serves on `listen`, HOST:PORT; port 0 takes a free one. Unavailable if it cannot be had.

@@ -1,8 +1,5 @@
 // Metrics whose values are kept elsewhere: read when they are asked for, and so never counted
 // twice.
-//
-// Bound      each reader's: it returns one sample a set of labels.
-// Threads    Add() before it is served; Collect() from any thread, as are the readers.
 
 #ifndef COPPICE_SERVER_METRICS_READINGS_H_
 #define COPPICE_SERVER_METRICS_READINGS_H_
@@ -29,6 +26,9 @@ struct Reading {
   double value = 0;
 };
 
+// Each reader bounds what it adds: it returns one sample a set of labels.
+//
+// Threads    Add() before it is served; Collect() from any thread, as are the readers.
 class Readings final : public prometheus::Collectable {
  public:
   using Reader = std::function<std::vector<Reading>()>;

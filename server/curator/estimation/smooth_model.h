@@ -4,9 +4,6 @@
 //     theta_j ~ N(0, s^2 n lambda_j^2 / sum lambda^2)
 //     u_j     ~ N(theta_j, a_j + zeta)                from the reports; a_j is their noise
 //     w_j     ~ N(beta theta_j, sigma^2 + omega p_j)  from the public labels; p_j is the prior's
-//
-// Threads    values and const methods; safe to share.
-// Source     docs/mechanisms.md#smooth.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_MODEL_H_
@@ -47,6 +44,8 @@ struct Posterior {
   double log_likelihood = 0;  // of all columns
 };
 
+// Threads    values and const methods; safe to share.
+// Source     docs/mechanisms.md#smooth.
 class SmoothModel {
  public:
   // Both must outlive the model.

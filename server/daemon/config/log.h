@@ -1,6 +1,4 @@
 // The daemon's log: one line an event on stderr, for people or as JSON. Never a payload or a row.
-//
-// Threads    safe to share: a line is written in one piece.
 
 #ifndef COPPICE_SERVER_DAEMON_CONFIG_LOG_H_
 #define COPPICE_SERVER_DAEMON_CONFIG_LOG_H_
@@ -17,6 +15,7 @@ namespace coppice::daemon {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 
+// Threads    safe to share: a line is written in one piece.
 class Log {
  public:
   using Fields = std::initializer_list<std::pair<absl::string_view, std::string>>;

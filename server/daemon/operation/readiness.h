@@ -1,9 +1,4 @@
 // Whether the daemon is fit to serve: named checks, run every few seconds by one thread.
-//
-// Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` hears
-//            of each round's verdict, in order. A check that begins or ceases to fail is a line in
-//            the log, with the reason: event "ready" or "not ready".
-// Threads    safe to share. Checks run on the one thread and may take their time.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_READINESS_H_
@@ -27,6 +22,10 @@ struct ReadinessCheck {
   std::function<absl::Status()> run;
 };
 
+// Guarantee  not ready before the first round has passed, nor ever again after Stop(). `tell` hears
+//            of each round's verdict, in order. A check that begins or ceases to fail is a line in
+//            the log, with the reason: event "ready" or "not ready".
+// Threads    safe to share. Checks run on the one thread and may take their time.
 class Readiness {
  public:
   // What `checks` and `tell` use must live until Stop(). `tell` must not call this.

@@ -1,7 +1,4 @@
 // Does for the studies what time alone brings about (Studies::Sweep), every second.
-//
-// Errors     are logged when they begin and when they end; what failed is tried again.
-// Threads    one of its own, from when it is made until it goes.
 
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_STUDY_SWEEPER_H_
@@ -15,6 +12,8 @@
 
 namespace coppice::daemon {
 
+// Errors     are logged when they begin and when they end; what failed is tried again.
+// Threads    one of its own, from when it is made until it goes.
 class StudySweeper {
  public:
   // Both must outlive it.

@@ -1,6 +1,6 @@
 // The access policy as gRPC asks it about each call, before any of it is read.
 //
-// Privacy    nothing of a token or a certificate is logged, and no answer repeats it. The header
+// Guarantee  nothing of a token or a certificate is logged, and no answer repeats it. The header
 //            stays with the call, for the CallerFinder alone.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_ACCESS_H_

@@ -1,15 +1,15 @@
 // Every call seen once: it gets an id, a line in the log, and its place in the metrics.
 //
-// Id         the client's x-request-id if that is 8 to 64 characters of A-Z a-z 0-9 -, else a
-//            random one; sent back in the trailing metadata.
-// Log        event "call" with method, code, milliseconds and request_id, when the call ends. Calls
-//            that answer well and change nothing but counts (reading, reports, predictions) at
-//            debug, all others at info, and what is our fault (INTERNAL, DATA_LOSS, UNKNOWN) as a
-//            warning. Never a message, an address, a certificate or a token.
-// Privacy    no line has a duration that is private, and a WatchJob that ends with its job, or is
-//            cancelled, has none: see server/access/method_table.h.
-// Which      calls of methods that there are. One refused by the access policy does not come this
-//            far: it is counted by CountRefusals(), and not logged.
+// The id is the client's x-request-id if that is 8 to 64 characters of A-Z a-z 0-9 -, else a random
+// one; it is sent back in the trailing metadata. The line is event "call" with method, code,
+// milliseconds and request_id, when the call ends: calls that answer well and change nothing but
+// counts (reading, reports, predictions) at debug, all others at info, and what is our fault
+// (INTERNAL, DATA_LOSS, UNKNOWN) as a warning. Calls are those of methods that there are. One refused
+// by the access policy does not come this far: it is counted by CountRefusals(), and not logged.
+//
+// Guarantee  no line has a message, an address, a certificate, a token, or a duration that is
+//            private, and a WatchJob that ends with its job, or is cancelled, has none: see
+//            server/access/method_table.h.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CALLS_H_

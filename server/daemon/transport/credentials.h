@@ -1,11 +1,4 @@
 // TLS of the daemon's port, with a certificate that can be replaced while it serves.
-//
-// Guarantee  a connection made after Replace() meets the new certificate and the new authority of
-//            clients; connections that there are go on. Whether clients are asked for a certificate
-//            is fixed when the credentials are made.
-// Access     SetAuthMetadataProcessor() works as it does for gRPC's own credentials, except that
-//            the processor always runs on the thread of the call: it must not block.
-// Threads    safe to share.
 
 #ifndef COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
 #define COPPICE_SERVER_DAEMON_TRANSPORT_CREDENTIALS_H_
@@ -23,6 +16,13 @@
 
 namespace coppice::daemon {
 
+// SetAuthMetadataProcessor() works as it does for gRPC's own credentials, except that the processor
+// always runs on the thread of the call: it must not block.
+//
+// Guarantee  a connection made after Replace() meets the new certificate and the new authority of
+//            clients; connections that there are go on. Whether clients are asked for a certificate
+//            is fixed when the credentials are made.
+// Threads    safe to share.
 class Certificates {
  public:
   explicit Certificates(TlsFiles files) : files_(std::move(files)) {}
