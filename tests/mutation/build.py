@@ -71,17 +71,27 @@ class Builder:
 
     @functools.cache
     def sources_of(self, test):
-        """What a test is linked from: itself, and x.cc for every x.h that it needs."""
+        """What a test is linked from: itself, and the sources of every header that it needs."""
         found, todo = set(), [test]
         while todo:
             one = todo.pop()
             if one in found:
                 continue
             found.add(one)
-            todo += [source for header in self.reachable(one)
-                     if (source := re.sub(r"\.h$", ".cc", header)) != header
-                     and (ROOT / source).is_file()]
+            todo += [source for header in self.reachable(one) for source in self.sources_behind(header)]
         return sorted(found)
+
+    @functools.cache
+    def sources_behind(self, header):
+        """x.cc for x.h; for a header without one, those of its folder that include it."""
+        own = ROOT / re.sub(r"\.h$", ".cc", header)
+        if own.suffix != ".cc" or not header.endswith(".h"):
+            return []
+        if own.is_file():
+            return [str(own.relative_to(ROOT))]
+        beside = (str(path.relative_to(ROOT)) for path in own.parent.glob("*.cc"))
+        return [source for source in beside
+                if header in (name for _, name in self.direct_includes(source))]
 
     @functools.cache
     def affected(self, file, test):
