@@ -89,6 +89,12 @@ absl::StatusOr<Rho> Rho::Implying(const Budget& epsilon, uint64_t delta_atto) {
   return FromPicos(static_cast<uint64_t>(rho));
 }
 
+Budget Rho::ForPure() const {
+  // As below, with a quarter of the square.
+  const uint128 square = uint128(picos_) * 2'000'000;
+  return *Budget::FromNanos(Largest(50, [&](uint128 nanos) { return nanos * nanos <= square; }));
+}
+
 Budget Rho::ForSelection() const {
   // epsilon = sqrt(8 rho), in nanos: the square is 8 * 10^18 / 10^12 per pico, so that
   // epsilon lies between 2.8e-6 and 8590.

@@ -29,6 +29,9 @@ class Rho {
 
   uint64_t picos() const { return picos_; }
 
+  // The largest pure epsilon that costs this: epsilon-DP is epsilon^2/2-zCDP.
+  Budget ForPure() const;
+
   // The largest epsilon at which the exponential mechanism costs this: it is epsilon^2/8-zCDP
   // (Cesar, Rogers 2021). Not so permute and flip.
   Budget ForSelection() const;

@@ -29,6 +29,9 @@ struct Release {
   uint64_t delta_atto = 0;     // in 1e-18; 0: pure epsilon-DP
   uint64_t times = 1;
   std::string part{};  // of the records that it saw; empty: all
+  // In 1e-12: it is known to be rho-zCDP with this. 0: nothing is known but what epsilon says,
+  // which is epsilon^2 / 2 without a delta.
+  uint64_t rho_pico = 0;
 
   friend bool operator==(const Release&, const Release&) = default;
 };

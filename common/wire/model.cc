@@ -60,6 +60,7 @@ v1::Release ToProto(const Release& release) {
   proto.set_delta_atto(release.delta_atto);
   proto.set_times(release.times);
   proto.set_part(release.part);
+  proto.set_rho_pico(release.rho_pico);
   return proto;
 }
 
@@ -71,7 +72,8 @@ std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Rele
                         .epsilon_nanos = proto.epsilon_nanos(),
                         .delta_atto = proto.delta_atto(),
                         .times = proto.times(),
-                        .part = proto.part()});
+                        .part = proto.part(),
+                        .rho_pico = proto.rho_pico()});
   }
   return releases;
 }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "common/privacy/neighbours.h"
 #include "common/schema/schema.h"
 #include "server/ledger/account.h"
 #include "server/ledger/accounting.h"
@@ -38,7 +37,7 @@ struct DatasetInfo {
 // Lets a dataset be trained on, and keeps it from being deleted while this lives.
 struct DatasetUse {
   std::shared_ptr<const Schema> schema;
-  Neighbours neighbours = Neighbours::kAddOrRemoveRow;
+  ledger::BudgetCap cap;
   std::shared_ptr<const void> pin;
 };
 

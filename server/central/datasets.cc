@@ -176,8 +176,7 @@ absl::StatusOr<DatasetUse> Datasets::Use(absl::string_view id) const {
     return absl::FailedPreconditionError(
         absl::StrCat("the dataset ", id, " still takes rows: complete its upload first"));
   }
-  return DatasetUse{
-      .schema = dataset.entry.schema, .neighbours = account.cap.neighbours, .pin = dataset.pin};
+  return DatasetUse{.schema = dataset.entry.schema, .cap = account.cap, .pin = dataset.pin};
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> Datasets::Load(absl::string_view id) {

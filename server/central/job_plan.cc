@@ -42,11 +42,12 @@ absl::Status CheckSuits(const trainers::AlgorithmInfo& algorithm, const Schema& 
 
 }  // namespace
 
-absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
+absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
+                                const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers) {
   JobPlan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.trainer, FindOffered(spec.algorithm, trainers));
-  COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, neighbours));
+  COPPICE_RETURN_IF_ERROR(CheckSuits(plan.trainer->info(), schema, cap.neighbours));
   const absl::StatusOr<Budget> epsilon = Budget::FromNanos(spec.epsilon_nanos);
   if (!epsilon.ok()) return InField("spec.epsilon_nanos", epsilon.status());
   if (spec.delta_atto != 0 && !plan.trainer->info().delta) {
@@ -56,7 +57,12 @@ absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neigh
   if (spec.delta_atto >= kDeltaOne) {
     return FieldError("spec.delta_atto", "must be below 1: at 1 nothing would be private");
   }
-  plan.options = {.epsilon = *epsilon, .delta_atto = spec.delta_atto, .settings = spec.settings};
+  const bool concentrated =
+      cap.composition == ledger::Composition::kZeroConcentrated && spec.delta_atto != 0;
+  plan.options = {.epsilon = *epsilon,
+                  .delta_atto = spec.delta_atto,
+                  .concentrated = concentrated,
+                  .settings = spec.settings};
   COPPICE_ASSIGN_OR_RETURN(plan.releases, plan.trainer->Plan(schema, plan.options));
   COPPICE_ASSIGN_OR_RETURN(plan.cost, ledger::CostOf(plan.releases));
   if (plan.cost.epsilon_nanos > spec.epsilon_nanos || plan.cost.delta_atto > spec.delta_atto) {

@@ -29,7 +29,8 @@ struct JobPlan {
   std::vector<std::string> warnings;
 };
 
-absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema, Neighbours neighbours,
+absl::StatusOr<JobPlan> PlanJob(const JobSpec& spec, const Schema& schema,
+                                const ledger::BudgetCap& cap,
                                 absl::Span<const trainers::Trainer* const> trainers);
 
 // OK if `model`, trained by that plan, may be released: it is of the dataset's schema and its

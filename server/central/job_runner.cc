@@ -141,7 +141,7 @@ absl::Status JobRunner::CheckQueued(Job& job) {
 absl::Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
   const JobEntry entry = book_.EntryOf(job);
   const JobSpec& spec = entry.info.spec;
-  COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(work.plan, PlanJob(spec, *use.schema, use.cap, trainers_));
   if (work.plan.releases != entry.planned) {
     return absl::FailedPreconditionError(
         "this version would make other releases than were charged: submit the job again");

@@ -89,8 +89,8 @@ std::vector<const trainers::AlgorithmInfo*> Jobs::Algorithms() const {
 
 absl::StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetInfo dataset, datasets_.Get(spec.dataset));
-  COPPICE_ASSIGN_OR_RETURN(
-      JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap.neighbours, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(JobPlan plan,
+                           PlanJob(spec, *dataset.schema, dataset.account.cap, trainers_));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // What Submit() would say of the dataset comes before what it would say of the budget.
   const absl::Status usable = datasets_.Use(spec.dataset).status();
@@ -173,7 +173,7 @@ absl::StatusOr<std::shared_ptr<Job>> Jobs::MakeJob(const JobRequest& request,
                                                    const std::string& hash) {
   const JobSpec& spec = request.spec;
   COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(spec.dataset));
-  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.neighbours, trainers_));
+  COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *use.schema, use.cap, trainers_));
   COPPICE_ASSIGN_OR_RETURN(const std::string id, models::IdOrRandom(request.id));
   if (book_.Find(id).ok()) {
     return absl::AlreadyExistsError(absl::StrCat("job_id: there is a job ", id, " already"));

@@ -30,6 +30,13 @@ std::string Decimal(uint64_t amount, uint64_t unit) {
   return absl::StrCat(text, ".", digits);
 }
 
+// What a release's rho is the half of, as a square of nano-epsilons; `unknown` if none is known.
+uint128 SquareOf(const Release& release, uint128 unknown) {
+  if (release.rho_pico > 0) return uint128(release.rho_pico) * kSquaresPerRho;
+  if (release.delta_atto > 0) return unknown;
+  return uint128(release.epsilon_nanos) * release.epsilon_nanos;
+}
+
 // The rho of the releases, by the rule of TotalCost().
 uint64_t RhoOf(absl::Span<const Release> releases) {
   // Squares of epsilon, saturating where their rho passes 64 bits.
@@ -39,9 +46,7 @@ uint64_t RhoOf(absl::Span<const Release> releases) {
   for (const Release& release : releases) {
     if (release.times == 0) continue;
     uint128& sum = release.part.empty() ? of_all : of_part[release.part];
-    // A rho is known for pure epsilon-DP alone.
-    const uint128 square =
-        release.delta_atto > 0 ? kTooMuch : uint128(release.epsilon_nanos) * release.epsilon_nanos;
+    const uint128 square = SquareOf(release, kTooMuch);
     sum = square > kTooMuch / release.times ? kTooMuch
                                             : std::min(kTooMuch, sum + square * release.times);
   }
@@ -50,18 +55,6 @@ uint64_t RhoOf(absl::Span<const Release> releases) {
   const uint128 squares = std::min(kTooMuch, of_all + most);
   const uint128 rho = (squares + (kSquaresPerRho - 1)) / kSquaresPerRho;
   return absl::Uint128Low64(std::min(rho, uint128(UINT64_MAX)));
-}
-
-// The largest E with E^2 / 2 at most rho: as a release of that cost is rounded up to a whole rho,
-// it fits.
-uint64_t LargestRelease(uint64_t rho_pico) {
-  const uint128 squares = uint128(rho_pico) * kSquaresPerRho;  // below 2^85
-  uint64_t root = 0;
-  for (uint64_t bit = uint64_t{1} << 42; bit != 0; bit >>= 1) {
-    const uint64_t tried = root | bit;
-    if (uint128(tried) * tried <= squares) root = tried;
-  }
-  return root;
 }
 
 absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& more) {
@@ -81,8 +74,10 @@ absl::Status DoesNotFit(const BudgetCap& cap, const Cost& spent, const Cost& mor
   return absl::ResourceExhaustedError(absl::StrCat(
       "the job asks for rho ", asked, " (its epsilons add up to ", EpsilonText(more.epsilon_nanos),
       "), but ", RhoText(left.rho_pico), " is left of the dataset's ", RhoText(RhoCap(cap)),
-      " (epsilon ", EpsilonText(cap.epsilon_nanos), ", delta ", DeltaText(cap.delta_atto),
-      "); one release may have epsilon ", EpsilonText(left.epsilon_nanos)));
+      " (epsilon ", EpsilonText(cap.epsilon_nanos), ", delta ", DeltaText(cap.delta_atto), "); ",
+      more.delta_atto == 0 ? "one release may have epsilon "
+                           : "with that delta a job may have epsilon ",
+      EpsilonText(more.delta_atto == 0 ? left.epsilon_nanos : EpsilonLeftAtDelta(cap, left))));
 }
 
 }  // namespace
@@ -148,7 +143,7 @@ absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases) {
 absl::StatusOr<Cost> CostOfLoss(const BudgetCap& cap, uint64_t epsilon_nanos, uint64_t delta_atto) {
   if (cap.composition == Composition::kZeroConcentrated && delta_atto != 0) {
     return absl::InvalidArgumentError(
-        "delta: under zcdp jobs have no delta of their own; say what was lost in epsilon alone");
+        "delta: under zcdp what is lost is a rho; say it in epsilon alone, of pure releases");
   }
   return CostOf({{.what = "lost",
                   .mechanism = "",
@@ -166,6 +161,7 @@ Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost)
         std::min(lost.delta_atto, SaturatingSubtract(cap.delta_atto, spent.delta_atto));
   } else {
     charged.rho_pico = std::min(lost.rho_pico, SaturatingSubtract(RhoCap(cap), spent.rho_pico));
+    charged.delta_atto = 0;  // of jobs, and no more than a name for their rho
   }
   return charged;
 }
@@ -178,15 +174,19 @@ uint64_t RhoCap(const BudgetCap& cap) {
 }
 
 bool Covers(const BudgetCap& cap, const Cost& reserved, const Cost& made) {
-  if (made.delta_atto > reserved.delta_atto) return false;
-  if (cap.composition == Composition::kBasic) return made.epsilon_nanos <= reserved.epsilon_nanos;
+  if (cap.composition == Composition::kBasic) {
+    return made.epsilon_nanos <= reserved.epsilon_nanos && made.delta_atto <= reserved.delta_atto;
+  }
   return made.rho_pico <= reserved.rho_pico;
 }
 
 absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more) {
-  if (cap.composition == Composition::kZeroConcentrated && more.delta_atto != 0) {
+  const bool rho_is_unknown =
+      more.delta_atto != 0 && (more.rho_pico == UINT64_MAX || more.rho_pico == 0);
+  if (cap.composition == Composition::kZeroConcentrated && rho_is_unknown) {
     return absl::InvalidArgumentError(
-        "under zcdp a job's releases must be pure epsilon: this one has a delta of its own");
+        "under zcdp a job's cost is a rho, and that of this algorithm with a delta is not known: "
+        "leave the delta out, or take auto");
   }
   const Cost all = Plus(spent, more);
   const bool fits = cap.composition == Composition::kBasic
@@ -200,8 +200,22 @@ RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent) {
     return {.epsilon_nanos = SaturatingSubtract(cap.epsilon_nanos, spent.epsilon_nanos),
             .delta_atto = SaturatingSubtract(cap.delta_atto, spent.delta_atto)};
   }
-  const uint64_t rho = SaturatingSubtract(RhoCap(cap), spent.rho_pico);
-  return {.epsilon_nanos = LargestRelease(rho), .rho_pico = rho};
+  const absl::StatusOr<Rho> rho = Rho::FromPicos(SaturatingSubtract(RhoCap(cap), spent.rho_pico));
+  if (!rho.ok()) return {};
+  return {.epsilon_nanos = rho->ForPure().nanos(), .rho_pico = rho->picos()};
+}
+
+uint64_t EpsilonLeftAtDelta(const BudgetCap& cap, const RemainingBudget& left) {
+  if (left.rho_pico == 0) return 0;
+  uint64_t fits = 0, too_much = cap.epsilon_nanos + 1;
+  while (too_much - fits > 1) {
+    const uint64_t tried = fits + (too_much - fits) / 2;
+    const absl::StatusOr<Rho> asked = Rho::Implying(*Budget::FromNanos(tried), cap.delta_atto);
+    (asked.ok() && asked->picos() > left.rho_pico ? too_much : fits) = tried;
+  }
+  // Below some epsilon there is no rho at all, and no job.
+  if (fits == 0 || !Rho::Implying(*Budget::FromNanos(fits), cap.delta_atto).ok()) return 0;
+  return fits;
 }
 
 std::string EpsilonText(uint64_t epsilon_nanos) {

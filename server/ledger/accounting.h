@@ -72,7 +72,8 @@ Cost Plus(const Cost& a, const Cost& b);
 Cost Max(const Cost& a, const Cost& b);
 
 // Releases of all records add up; among the parts only the most expensive counts, which may be one
-// in epsilon and another in rho. The rho of a release with a delta is not known: UINT64_MAX.
+// in epsilon and another in rho. A release's rho is the one that it states, else half the square of
+// its epsilon; UINT64_MAX if it has a delta and states none.
 // InvalidArgument if epsilon or delta passes 64 bits.
 absl::StatusOr<Cost> CostOf(absl::Span<const Release> releases);
 
@@ -89,7 +90,7 @@ Cost ClampToRemaining(const BudgetCap& cap, const Cost& spent, const Cost& lost)
 uint64_t RhoCap(const BudgetCap& cap);
 
 // OK if `more` may be spent after `spent`. ResourceExhausted says what is left and what was asked.
-// InvalidArgument for a cost with a delta of its own under zcdp, where it has no place.
+// InvalidArgument under zcdp for a cost with a delta whose rho is not known.
 absl::Status CheckFits(const BudgetCap& cap, const Cost& spent, const Cost& more);
 
 // Whether a job that reserved `reserved` may have made releases that cost `made`.
@@ -104,6 +105,10 @@ struct RemainingBudget {
   friend bool operator==(const RemainingBudget&, const RemainingBudget&) = default;
 };
 RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent);
+// Under zcdp: the largest epsilon of a job with the cap's delta whose rho is left, if the job costs
+// the rho that implies them. (auto does, and its count of rows a little more from epsilon 100 on.)
+// Takes a good part of a millisecond.
+uint64_t EpsilonLeftAtDelta(const BudgetCap& cap, const RemainingBudget& left);
 
 // The exact decimal of an amount: EpsilonText(1500000000) is "1.5".
 std::string EpsilonText(uint64_t epsilon_nanos);

@@ -144,10 +144,13 @@ void AddDatasetReadings(const central::Datasets& datasets, Readings& readings) {
                      OfAccounts(datasets, [](const ledger::Account& account) {
                        return static_cast<double>(account.left.epsilon_nanos) * kPerNano;
                      }));
-  readings.AddGauges("coppice_dataset_delta_spent", "Delta charged to a dataset.",
-                     OfAccounts(datasets, [](const ledger::Account& account) {
-                       return static_cast<double>(account.spent.delta_atto) * kPerAtto;
-                     }));
+  // Under zcdp rhos are spent: what jobs have for a delta does not add up.
+  readings.AddGauges(
+      "coppice_dataset_delta_spent", "Delta charged to a dataset, under basic composition.",
+      OfAccounts(datasets, [](const ledger::Account& account) {
+        const bool adds_up = account.cap.composition == ledger::Composition::kBasic;
+        return adds_up ? static_cast<double>(account.spent.delta_atto) * kPerAtto : 0.0;
+      }));
   readings.AddGauges("coppice_dataset_delta_left",
                      "Delta that a dataset has left for releases with one.",
                      OfAccounts(datasets, [](const ledger::Account& account) {

@@ -81,6 +81,8 @@ v1::Dataset SummaryOf(const central::DatasetInfo& info) {
 
 v1::Dataset ToProto(const central::DatasetInfo& info) {
   v1::Dataset proto = SummaryOf(info);
+  proto.set_epsilon_left_at_delta_nanos(
+      ledger::EpsilonLeftAtDelta(info.account.cap, info.account.left));
   *proto.mutable_schema() = ToProto(*info.schema);
   return proto;
 }

@@ -74,7 +74,12 @@ Spent RunTwice(const char* algorithm, const Table& table, const Table& neighbour
     if (one.selects && one.sums != other.sums) ++moved;
     if (!one.selects) moved = 0;
     EXPECT_LE(moved, 1u) << "two nodes of a level see the row";
-    if (!of_level) (one.in_rho ? spent.picos : spent.nanos) += one.amount;
+    if (of_level) continue;
+    if (one.exponential) {
+      spent.picos += one.amount * one.amount / 8'000'000;  // epsilon^2 / 8
+    } else {
+      (one.in_rho ? spent.picos : spent.nanos) += one.amount;
+    }
   }
   return spent;
 }
@@ -158,6 +163,32 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
     if (rows > 1000) {
       EXPECT_EQ(spent.releases, (GetParam() == 2 ? 9u : 0u) + 1u + 2u * 19u);
     }
+  }
+}
+
+// Where costs are added up as rho, what is spent comes to the rho that the plan states, however
+// many rows there are.
+TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create(NumericFeatures(3), "label",
+                      GetParam() == 2 ? std::vector<std::string>{"a", "b"}
+                                      : std::vector<std::string>{"a", "b", "c"}));
+  const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                       .delta_atto = 1'000'000'000'000,
+                                       .concentrated = true,
+                                       .settings = {}};
+  const std::vector<Release> plan = *(*trainers::FindTrainer("auto"))->Plan(*schema, options);
+  ASSERT_EQ(plan.size(), 2u);
+  const auto stated = static_cast<double>(plan[1].rho_pico);
+  EXPECT_LE(plan[1].rho_pico,
+            Rho::Implying(*Budget::FromNanos(plan[1].epsilon_nanos), options.delta_atto)->picos());
+  for (const uint64_t rows : {0u, 20u, 60'000u}) {
+    const Table table = RandomTable(schema, {.rows = rows}, rows);
+    const Spent spent =
+        RunTwice("auto", table, WithARow(table, 0, rows > 1000), options, /*seed=*/7);
+    EXPECT_EQ(spent.nanos, plan[0].epsilon_nanos);
+    EXPECT_LE(static_cast<double>(spent.picos), stated);
+    EXPECT_GT(static_cast<double>(spent.picos), 0.999 * stated) << "wasted";
   }
 }
 

@@ -93,22 +93,27 @@ Json DescribeCost(const v1::Cost& cost) {
 
 Json DescribeDatasetBriefly(const v1::Dataset& dataset) {
   const v1::BudgetCap& cap = dataset.cap();
-  return {{"dataset", IdOf(dataset.name())},
-          {"state", EnumText(v1::DatasetState_Name(dataset.state()), "DATASET_STATE_")},
-          {"rows", dataset.rows()},
-          {"epsilon_total", EpsilonNumber(cap.epsilon_nanos())},
-          {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
-          {"epsilon_left", EpsilonNumber(dataset.epsilon_left_nanos())},
-          {"delta_total", DeltaNumber(cap.delta_atto())},
-          {"delta_spent", DeltaNumber(dataset.spent().delta_atto())},
-          {"composition", CompositionText(cap.composition())},
-          {"neighbours", EnumText(v1::Neighbours_Name(cap.neighbours()), "NEIGHBOURS_")},
-          {"created", TimeText(dataset.created_unix_seconds())}};
+  return {
+      {"dataset", IdOf(dataset.name())},
+      {"state", EnumText(v1::DatasetState_Name(dataset.state()), "DATASET_STATE_")},
+      {"rows", dataset.rows()},
+      {"epsilon_total", EpsilonNumber(cap.epsilon_nanos())},
+      {"epsilon_spent", EpsilonNumber(dataset.spent().epsilon_nanos())},
+      {"epsilon_left", EpsilonNumber(dataset.epsilon_left_nanos())},
+      {"delta_total", DeltaNumber(cap.delta_atto())},
+      // Under zcdp rhos are spent: what jobs have for a delta does not add up.
+      {"delta_spent", IsZeroConcentrated(dataset) ? 0 : DeltaNumber(dataset.spent().delta_atto())},
+      {"composition", CompositionText(cap.composition())},
+      {"neighbours", EnumText(v1::Neighbours_Name(cap.neighbours()), "NEIGHBOURS_")},
+      {"created", TimeText(dataset.created_unix_seconds())}};
 }
 
 Json DescribeDataset(const v1::Dataset& dataset) {
   Json json = DescribeDatasetBriefly(dataset);
-  if (IsZeroConcentrated(dataset)) json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
+  if (IsZeroConcentrated(dataset)) {
+    json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
+    json["epsilon_left_with_delta"] = EpsilonNumber(dataset.epsilon_left_at_delta_nanos());
+  }
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
     json["hold"] = EnumText(v1::LedgerHold_Name(dataset.hold()), "LEDGER_HOLD_");
   }

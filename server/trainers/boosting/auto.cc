@@ -47,6 +47,8 @@ struct Budgets {
   uint64_t delta_atto = 0;  // of the forest
   // What the forest's epsilon and delta allow, if they allow anything.
   std::optional<BudgetShare> concentrated{};
+  // Costs are added up as rho, and the forest is held to what it states: noise is Gaussian.
+  bool states_rho = false;
 };
 
 // Straight lines through the numeric columns, and what they leave for trees.
@@ -96,7 +98,14 @@ Choice Choose(double rows, const Budgets& budgets) {
       .forest = *budgets.concentrated,
       .rounds = std::pow(
           rows * std::sqrt(8 * kSelectShare * whole_rho) / (kSelectShare * kInformation), 2.0 / 3)};
-  return held(concentrated.rounds > pure.rounds ? concentrated : pure);
+  return held(budgets.states_rho || concentrated.rounds > pure.rounds ? concentrated : pure);
+}
+
+// What a level's selection is worth, as a pure epsilon of the whole level.
+double EpsilonInEffect(const Budgets& budgets) {
+  if (!budgets.states_rho) return budgets.forest.budget().epsilon();
+  const double rho = static_cast<double>(budgets.concentrated->rho().picos()) / Rho::kPicosPerRho;
+  return std::sqrt(8 * kSelectShare * rho) / kSelectShare;
 }
 
 absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
@@ -263,6 +272,12 @@ class AutoTrainer final : public TrainerFrame<Budgets> {
     const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
     if (rho.ok() && CheckShares(schema, BudgetShare(*rho)).ok())
       budgets.concentrated = BudgetShare(*rho);
+    if (!options.concentrated) return budgets;
+    if (!budgets.concentrated) {
+      return absl::InvalidArgumentError(
+          "epsilon and delta come to a rho that is too small to be divided: take more of either");
+    }
+    budgets.states_rho = true;
     return budgets;
   }
 
@@ -291,7 +306,7 @@ class AutoTrainer final : public TrainerFrame<Budgets> {
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Budgets& budgets) const override {
     constexpr double kFew = 1000;
     if (!budgets.forest.is_private()) return std::vector<std::string>();
-    const double rows = kMinInformation / budgets.forest.budget().epsilon();
+    const double rows = kMinInformation / EpsilonInEffect(budgets);
     if (rows < kFew) return std::vector<std::string>();
     return std::vector<std::string>{
         absl::StrCat("below about ", std::llround(rows),
@@ -308,7 +323,8 @@ class AutoTrainer final : public TrainerFrame<Budgets> {
         budgets.delta_atto == 0
             ? "permute_and_flip, discrete_laplace"
             : "permute_and_flip, discrete_laplace or exponential, discrete_gaussian",
-        budgets.forest, /*times=*/1, budgets.delta_atto);
+        budgets.forest, /*times=*/1, budgets.delta_atto,
+        budgets.states_rho ? budgets.concentrated->rho().picos() : 0);
     return std::move(releases).Take();
   }
 

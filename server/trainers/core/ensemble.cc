@@ -136,14 +136,15 @@ Releases::Releases(const EnsembleOptions& options, absl::string_view rows)
 }
 
 void Releases::Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
-                   uint64_t times, uint64_t delta_atto) {
+                   uint64_t times, uint64_t delta_atto, uint64_t rho_pico) {
   if (!share.is_private()) return;
   releases_.push_back({.what = std::move(what),
                        .mechanism = std::string(mechanism),
                        .epsilon_nanos = share.amount(),
                        .delta_atto = delta_atto,
                        .times = times * trees_,
-                       .part = part_});
+                       .part = part_,
+                       .rho_pico = rho_pico});
 }
 
 absl::string_view SelectionName(SelectionRule rule) {

@@ -83,9 +83,10 @@ class Releases {
   // `rows` names the rows that are seen ("rows"), of which each tree has a group or all.
   Releases(const EnsembleOptions& options, absl::string_view rows);
 
-  // Nothing without privacy. `times` is for one tree. `share` is of epsilon.
+  // Nothing without privacy. `times` is for one tree. `share` is of epsilon. `rho_pico` is 0 if
+  // none is stated.
   void Add(std::string what, absl::string_view mechanism, const BudgetShare& share,
-           uint64_t times = 1, uint64_t delta_atto = 0);
+           uint64_t times = 1, uint64_t delta_atto = 0, uint64_t rho_pico = 0);
   std::vector<Release> Take() && { return std::move(releases_); }
 
  private:

@@ -45,7 +45,10 @@ struct AlgorithmInfo {
 struct TrainOptions {
   std::optional<Budget> epsilon;  // of everything; unset: no privacy
   uint64_t delta_atto = 0;        // in 1e-18; 0: pure epsilon-DP
-  Settings settings{};            // those that are not given have their defaults
+  // With a delta: costs are added up as rho. An algorithm that can states one for each release, at
+  // most the largest that implies epsilon and delta, and keeps to it whatever it decides.
+  bool concentrated = false;
+  Settings settings{};  // those that are not given have their defaults
 };
 
 // Called now and then with the share that is done, 0 to 1; an error ends the training with it.

@@ -52,6 +52,17 @@ TEST(RhoTest, ASelectionCostsAtMostItsRho) {
             Budget::kNanosPerEpsilon);
 }
 
+// epsilon^2 / 2 is at most rho, and with one more it is more.
+TEST(RhoTest, APureReleaseCostsAtMostItsRho) {
+  for (const uint64_t picos :
+       {uint64_t{1}, uint64_t{7}, uint64_t{123'456}, uint64_t{24'400'000'000}, Rho::kPicosPerRho}) {
+    const absl::uint128 epsilon = Rho::FromPicos(picos)->ForPure().nanos();
+    EXPECT_LE(epsilon * epsilon, absl::uint128(picos) * 2'000'000);
+    EXPECT_GT((epsilon + 1) * (epsilon + 1), absl::uint128(picos) * 2'000'000);
+  }
+  EXPECT_EQ(Rho::FromPicos(Rho::kPicosPerRho / 2)->ForPure().nanos(), Budget::kNanosPerEpsilon);
+}
+
 // l2_squared / (2 deviation^2) is at most rho, and with one less it is more.
 TEST(RhoTest, GaussianNoiseCostsAtMostItsRho) {
   for (const uint64_t l2_squared :

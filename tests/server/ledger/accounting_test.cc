@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/privacy/budget.h"
+#include "common/privacy/concentrated.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::ledger {
@@ -252,9 +253,29 @@ TEST(CheckFitsTest, ZcdpAddsUpRhoToTheLastPico) {
       CheckFits(Zcdp(Budget::kMaxNanos, kDeltaOne - 1), {}, *CostOf({Of(Budget::kMaxNanos)})).ok());
 }
 
-TEST(CheckFitsTest, ZcdpHasNoPlaceForADelta) {
-  EXPECT_THAT(CheckFits(Zcdp(kEpsilon), {}, {.delta_atto = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("pure epsilon")));
+TEST(CheckFitsTest, ZcdpTakesADeltaOnlyWithARho) {
+  const BudgetCap cap = Zcdp(kEpsilon);
+  Release release = Of(kEpsilon / 2);
+  release.delta_atto = 1'000'000'000'000;
+  EXPECT_THAT(CheckFits(cap, {}, *CostOf({release})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not known")));
+  EXPECT_THAT(CheckFits(cap, {}, {.delta_atto = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not known")));
+  release.rho_pico = RhoCap(cap);
+  EXPECT_OK(CheckFits(cap, {}, *CostOf({release})));
+  EXPECT_THAT(CheckFits(cap, {.rho_pico = 1}, *CostOf({release})),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("with that delta a job")));
+}
+
+TEST(CostOfTest, AReleaseCostsTheRhoThatItStates) {
+  Release stated = Of(kEpsilon, 3);
+  stated.delta_atto = 5;
+  stated.rho_pico = 7;
+  EXPECT_EQ(CostOf({stated})->rho_pico, 21u);
+  EXPECT_EQ(CostOf({stated, Of(kEpsilon)})->rho_pico, 21u + kRho / 2);
+  Release unknown = stated;
+  unknown.rho_pico = 0;
+  EXPECT_EQ(CostOf({stated, unknown})->rho_pico, UINT64_MAX);
 }
 
 TEST(CheckFitsTest, ZcdpHasRoomForThreeTimesAsManySmallReleases) {
@@ -280,6 +301,15 @@ TEST(CoversTest, ComparesWhatTheCompositionAddsUp) {
   EXPECT_TRUE(Covers(Zcdp(kEpsilon), one, ten));
   EXPECT_FALSE(Covers(Basic(kEpsilon), one, *CostOf({Of(kEpsilon + 1)})));
   EXPECT_FALSE(Covers(Basic(kEpsilon, 9), one, {.delta_atto = 1}));
+  EXPECT_TRUE(Covers(Zcdp(kEpsilon), one, {.delta_atto = 1, .rho_pico = one.rho_pico}));
+}
+
+TEST(ClampTest, UnderZcdpOnlyTheRhoIsCharged) {
+  const BudgetCap cap = Zcdp(kEpsilon);
+  const Cost charged = ClampToRemaining(
+      cap, {.rho_pico = RhoCap(cap)}, {.epsilon_nanos = kEpsilon, .delta_atto = 5, .rho_pico = 9});
+  EXPECT_EQ(charged, (Cost{.epsilon_nanos = kEpsilon}));
+  EXPECT_OK(CheckFits(cap, {.rho_pico = RhoCap(cap)}, charged));
 }
 
 TEST(LeftTest, BasicHasEpsilonAndDeltaLeft) {
@@ -298,6 +328,22 @@ TEST(LeftTest, ZcdpNamesTheLargestReleaseThatFits) {
       EXPECT_FALSE(CheckFits(cap, {.rho_pico = spent}, *CostOf({Of(left.epsilon_nanos + 1)})).ok());
     }
     EXPECT_EQ(RemainingAfter(cap, {.rho_pico = RhoCap(cap)}), RemainingBudget());
+  }
+}
+
+TEST(LeftTest, ZcdpNamesTheLargestEpsilonThatFitsWithItsDelta) {
+  for (const uint64_t nanos : {kEpsilon / 100, kEpsilon, 7 * kEpsilon}) {
+    const BudgetCap cap = Zcdp(nanos);
+    EXPECT_EQ(EpsilonLeftAtDelta(cap, RemainingAfter(cap, {})), nanos);
+    const Cost spent{.rho_pico = RhoCap(cap) / 3};
+    const RemainingBudget left = RemainingAfter(cap, spent);
+    const auto rho_of = [&](uint64_t epsilon) {
+      return Rho::Implying(*Budget::FromNanos(epsilon), cap.delta_atto)->picos();
+    };
+    const uint64_t epsilon = EpsilonLeftAtDelta(cap, left);
+    EXPECT_LE(rho_of(epsilon), left.rho_pico);
+    EXPECT_GT(rho_of(epsilon + kEpsilon / 1000), left.rho_pico);
+    EXPECT_GT(epsilon, left.epsilon_nanos) << "a pure release costs more";
   }
 }
 
