@@ -26,6 +26,7 @@
 #include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
 
 namespace coppice::lab {
@@ -35,7 +36,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
-constexpr char kNoPublicLabels[] = "none";
+constexpr char kNone[] = "none";
 
 struct PlanRow {
   Budget epsilon;
@@ -219,10 +220,16 @@ absl::StatusOr<Json> FindRequirements(const curator::Planner& planner, const Pla
   return rows;
 }
 
-std::string AdviceOnRows(const std::vector<PlanRow>& rows, bool with_accuracy) {
+// Those that stand for the schema are none.
+size_t PublicRowsOf(const curator::Planner& planner) {
+  return planner.partition().from_schema ? 0 : planner.public_rows();
+}
+
+std::string AdviceOnRows(const std::vector<PlanRow>& rows,
+                         const curator::PartitionOptions& partition) {
   std::vector<double> gains;
   for (const PlanRow& row : rows) gains.push_back(row.forecast.gain);
-  return curator::Advice(gains, with_accuracy);
+  return curator::Advice(gains, partition);
 }
 
 void PrintTakes(const Json& one) {
@@ -248,7 +255,7 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
                bool with_accuracy) {
   const curator::Interval level = planner.public_only();
   std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
-                               planner.public_rows(), planner.forest().size(),
+                               PublicRowsOf(planner), planner.forest().size(),
                                planner.effective_cells());
   if (with_accuracy) {
     std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean,
@@ -270,16 +277,16 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
     }
     std::cout << "\n";
   }
-  std::cout << "\n" << AdviceOnRows(rows, with_accuracy) << "\n";
+  std::cout << "\n" << AdviceOnRows(rows, planner.partition()) << "\n";
   for (const Json& one : takes) PrintTakes(one);
 }
 
 void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
                bool with_accuracy) {
-  Json report = {{"public_rows", planner.public_rows()},
+  Json report = {{"public_rows", PublicRowsOf(planner)},
                  {"trees", planner.forest().size()},
                  {"effective_cells", planner.effective_cells()},
-                 {"advice", AdviceOnRows(rows, with_accuracy)}};
+                 {"advice", AdviceOnRows(rows, planner.partition())}};
   if (with_accuracy) report["public_only"] = IntervalJson(planner.public_only());
   report["studies"] = Json::array();
   for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
@@ -287,15 +294,33 @@ void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows
   std::cout << report.dump() << "\n";
 }
 
+bool WithoutLabels(const PlanFlags& flags) {
+  return flags.public_file == kNone || flags.public_labels == kNone;
+}
+
+absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags,
+                                     const std::shared_ptr<const Schema>& schema) {
+  if (flags.public_file == kNone) return curator::RowsFromSchema(schema, flags.seed);
+  COPPICE_ASSIGN_OR_RETURN(
+      TableFile file, ReadTable(flags.public_file, schema,
+                                {.strict = flags.strict, .ignore_labels = WithoutLabels(flags)}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
+  return std::move(file.table);
+}
+
 }  // namespace
 
 void AddPlanFlags(const Command& command, PlanFlags& flags) {
-  command.Add("--public", flags.public_file, "public rows (CSV, LIBSVM)").Required();
+  command
+      .Add("--public", flags.public_file,
+           "public rows (CSV, LIBSVM), or none: the schema's bounds alone")
+      .Required();
   command.Add("--schema", flags.schema_file, "their schema (JSON)").Required();
   command
       .Add("--public-labels", flags.public_labels,
            "as_given, or none: they are missing or not to be trusted")
-      .OneOf({"as_given", kNoPublicLabels})
+      .OneOf({"as_given", kNone})
       .ShowDefault();
   command.Add("--epsilon", flags.epsilons, "what a report may cost, several by commas")
       .SplitAt(',')
@@ -326,7 +351,7 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
 }
 
 absl::Status CheckPlanFlags(const PlanFlags& flags) {
-  if (flags.public_labels == kNoPublicLabels && (flags.accuracy > 0 || !flags.plot_file.empty())) {
+  if (WithoutLabels(flags) && (flags.accuracy > 0 || !flags.plot_file.empty())) {
     return absl::InvalidArgumentError(
         "--accuracy and --plot need public labels: without them no accuracy can be foreseen");
   }
@@ -336,20 +361,18 @@ absl::Status CheckPlanFlags(const PlanFlags& flags) {
 absl::Status RunPlan(const PlanFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
                            ReadClassSchema(flags.schema_file));
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
-                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
+  COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
   curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
                                                   .trees = curator::kForestTrees,
                                                   .seed = flags.seed},
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};
-  options.partition.use_labels = flags.public_labels != kNoPublicLabels;
+  options.partition.use_labels = !WithoutLabels(flags);
+  options.partition.from_schema = flags.public_file == kNone;
   if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
-                           curator::Planner::Create(file.table, first, options));
+                           curator::Planner::Create(public_rows, first, options));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
   Json takes = Json::array();
   if (flags.accuracy > 0) {

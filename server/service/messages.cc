@@ -9,6 +9,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
 #include "server/models/ids.h"
@@ -33,6 +34,19 @@ absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   }
 }
 
+absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
+    const v1::CreateStudyRequest& request, const std::shared_ptr<const Schema>& schema) {
+  if (request.public_rows_size() != 0) {
+    return FieldError("public_rows", "must be empty with partition.from_schema");
+  }
+  if (!request.partition().ignore_labels()) {
+    return FieldError("partition.ignore_labels", "must be set with from_schema");
+  }
+  absl::StatusOr<Table> rows = curator::RowsFromSchema(schema, request.partition().seed());
+  if (!rows.ok()) return InField("schema", rows.status());
+  return std::make_shared<const Table>(*std::move(rows));
+}
+
 absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
@@ -44,6 +58,7 @@ absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyR
                       absl::StrCat("must be one a public row (", request.public_rows_size(),
                                    "), are ", request.public_labels_size()));
   }
+  if (request.partition().from_schema()) return RowsFromSchemaOf(request, schema);
   auto table = std::make_shared<Table>(schema);
   table->Reserve(request.public_rows_size());
   for (int i = 0; i < request.public_rows_size(); ++i) {
@@ -189,6 +204,7 @@ absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& req
                                          .trees = curator::kForestTrees,
                                          .seed = request.partition().seed()};
   partition.use_labels = !request.partition().ignore_labels();
+  partition.from_schema = request.partition().from_schema();
   if (!partition.use_labels) partition.trees = curator::kForestTreesWithoutLabels;
   return curator::StudySpec{.id = "",
                             .request_id = "",

@@ -122,9 +122,9 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
     }
   }
   if (with_labels) *response->mutable_public_only() = ToProto(planner.public_only());
-  response->set_public_rows(rows.num_rows());
+  response->set_public_rows(spec->partition.from_schema ? 0 : rows.num_rows());
   response->set_effective_cells(planner.effective_cells());
-  response->set_advice(curator::Advice(gains, with_labels));
+  response->set_advice(curator::Advice(gains, spec->partition));
   return absl::OkStatus();
 }
 

@@ -133,6 +133,57 @@ TEST_F(ForestJobTest, WithoutPublicLabelsReportsDecide) {
             0.65);
 }
 
+TEST_F(ForestJobTest, WithoutPublicRowsTheSchemaAloneMakesThePartition) {
+  const std::string rows = folder_.path() + "/rows";
+  Synthesize(rows, "gamma=0.5,private=20000,public=10,test=2000");
+  const std::string schema = rows + "/schema.json";
+  const auto accuracy = [&](const std::string& study, const std::vector<std::string>& partition) {
+    std::vector<std::string> create = {"study",     "create", "--study",   study,
+                                       "--public",  "none",   "--schema",  schema,
+                                       "--epsilon", "4",      "--devices", "20000"};
+    create.insert(create.end(), partition.begin(), partition.end());
+    daemon_.CoppiceJson(create);
+    daemon_.CoppiceJson({"collect", "simulate", "--study", study, "--data", rows + "/private.csv",
+                         "--journal", folder_.path() + "/" + study + ".journal"});
+    daemon_.CoppiceJson({"model", "build", "--study", study, "--model", study + "-model"});
+    const auto shown = daemon_.CoppiceJson({"study", "show", "--study", study});
+    EXPECT_EQ(shown["public_rows"], 0);
+    EXPECT_THAT(shown["partition"].get<std::string>(), HasSubstr("from the schema's bounds alone"));
+    return daemon_
+        .CoppiceJson({"model", "evaluate", "--model", study + "-model", "--data",
+                      rows + "/test.csv"})["accuracy"]
+        .get<double>();
+  };
+  EXPECT_GT(accuracy("spread", {}), 0.65);
+  EXPECT_GT(accuracy("edges", {"--split-rule", "max_edge", "--depth", "5"}), 0.65);
+  const auto model =
+      daemon_.CoppiceJson({"model", "build", "--study", "edges", "--model", "edges-again"});
+  EXPECT_THAT(model["public_inputs"].dump(),
+              HasSubstr("the partition, made from the schema alone"));
+  EXPECT_EQ(daemon_
+                .Coppice({"study", "create", "--public", "none", "--schema", schema, "--epsilon",
+                          "4", "--split-rule", "cart"})
+                .exit_code,
+            1);
+  const auto preview = daemon_.Coppice(
+      {"study", "preview", "--public", "none", "--schema", schema, "--epsilon", "4"});
+  EXPECT_EQ(preview.exit_code, 0) << preview.err;
+  EXPECT_THAT(preview.err, HasSubstr("Without public rows"));
+}
+
+TEST_F(ForestJobTest, PublicRowsWithoutALabelColumn) {
+  const std::string rows = folder_.path() + "/rows";
+  Synthesize(rows, "gamma=0.5,private=100,public=200,test=100");
+  const std::string bare = folder_.path() + "/bare.csv";
+  std::ofstream(bare) << "x1,x2\n0.1,0.2\n0.7,0.4\n0.3,0.9\n";
+  const std::vector<std::string> create = {
+      "study", "create", "--public", bare, "--schema", rows + "/schema.json", "--epsilon", "1"};
+  EXPECT_EQ(daemon_.Coppice(create).exit_code, 1) << "the labels are asked for";
+  std::vector<std::string> without = create;
+  without.insert(without.end(), {"--public-labels", "none", "--study", "bare"});
+  EXPECT_EQ(daemon_.CoppiceJson(without)["study"], "bare");
+}
+
 TEST_F(ForestJobTest, APreviewSaysWhetherReportsWillHelp) {
   const std::string rows = folder_.path() + "/rows";
   Synthesize(rows, "gamma=1,private=100,public=100,test=100");

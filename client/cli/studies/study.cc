@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "client/cli/studies/commands.h"
+#include "client/cli/studies/public_rows.h"
 #include "client/cli/studies/token_list.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
@@ -13,7 +14,6 @@
 #include "client/cli/terminal/study_settings.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
 #include "common/wire/convert.h"
 #include "common/wire/manifest.h"
 #include "coppice/v1/study.pb.h"
@@ -24,7 +24,8 @@ namespace {
 struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string public_file, schema_file, study, epsilon;
+  PublicRowsFlags rows;
+  std::string study, epsilon;
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
@@ -32,9 +33,7 @@ struct CreateFlags {
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
-  bool without_labels = false;
   uint64_t seed = 1;
-  bool strict = false;
 };
 
 constexpr uint32_t kForestTrees = 64;
@@ -43,39 +42,28 @@ constexpr uint32_t kDefaultDepth = 6;
 
 // A forest of the hybrid rule, its size chosen by the curator, unless a flag asks for another
 // partition.
-v1::PartitionOptions PartitionOf(const CreateFlags& flags) {
-  v1::PartitionOptions options;
+void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
   const bool nothing_asked = !flags.rule && !flags.depth && !flags.min_leaf && !flags.trees;
-  const v1::SplitRule rule = flags.rule.value_or(
-      nothing_asked || flags.without_labels ? v1::SPLIT_RULE_HYBRID : v1::SPLIT_RULE_MAX_EDGE);
+  const v1::SplitRule rule =
+      flags.rule.value_or(nothing_asked || flags.rows.without_labels() ? v1::SPLIT_RULE_HYBRID
+                                                                       : v1::SPLIT_RULE_MAX_EDGE);
   const bool hybrid = rule == v1::SPLIT_RULE_HYBRID;
   options.set_rule(rule);
   options.set_criterion(hybrid ? v1::CRITERION_ENTROPY : flags.criterion);
   options.set_max_depth(flags.depth.value_or(kDefaultDepth));
   options.set_min_leaf(flags.min_leaf.value_or(1));
-  const uint32_t forest = flags.without_labels ? kForestTreesWithoutLabels : kForestTrees;
+  const uint32_t forest = flags.rows.without_labels() ? kForestTreesWithoutLabels : kForestTrees;
   options.set_trees(flags.trees.value_or(hybrid ? forest : 1));
   options.set_seed(flags.seed);
-  options.set_ignore_labels(flags.without_labels);
   options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
-  return options;
 }
 
 absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
-                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
   v1::CreateStudyRequest request;
+  COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, request));
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_study_id(flags.study);
-  *request.mutable_schema() = ToProto(*schema);
-  for (size_t i = 0; i < file.table.num_rows(); ++i) {
-    *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
-    request.add_public_labels(file.table.label(i));
-  }
-  *request.mutable_partition() = PartitionOf(flags);
+  SetPartition(flags, *request.mutable_partition());
   request.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
   if (flags.mechanism == v1::MECHANISM_UNSPECIFIED) {
     request.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
@@ -118,13 +106,6 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
            "Trees, each on a bootstrap of the public rows if several; a device answers in "
            "one (default 1; 64 for hybrid, 256 without labels)")
       .InRange(1, 1024);
-  verb.AddTaken<std::string>(
-          "--public-labels",
-          [&flags](const std::string& which) { flags.without_labels = which == "none"; },
-          "as_given, or none: the public labels are missing or not to be trusted, so that the "
-          "partition comes from the features alone (hybrid) and private labels decide")
-      .Takes("NAME")
-      .OneOf({"as_given", "none"});
   verb.Add("--seed", flags.seed, "Public randomness of the partition; no privacy rests on it")
       .ShowDefault();
 }
@@ -139,11 +120,7 @@ void AddCreate(const Command& noun) {
   for (const MechanismKind kind : AllMechanismKinds()) {
     mechanisms[std::string(MechanismName(kind))] = ToProto(kind);
   }
-  verb.Add("--public", flags->public_file,
-           "Table of public rows, CSV or LIBSVM; every device gets to see the partition "
-           "made from them")
-      .Required();
-  verb.Add("--schema", flags->schema_file, "Schema, JSON").Required();
+  AddPublicRowsFlags(verb, flags->rows);
   AddEpsilonFlag(verb, "--epsilon", flags->epsilon, "What one report costs its device, 0.01 to 20")
       .Required();
   AddChoice(verb, "--mechanism", flags->mechanism, mechanisms,
@@ -157,8 +134,6 @@ void AddCreate(const Command& noun) {
   AddPartitionFlags(verb, *flags);
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
             /*required=*/false);
-  verb.AddSwitch("--strict", flags->strict,
-                 "Refuse values outside the schema's bounds instead of clamping them");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Create);

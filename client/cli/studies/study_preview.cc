@@ -5,10 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/studies/commands.h"
+#include "client/cli/studies/public_rows.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -18,31 +18,19 @@ namespace {
 struct PreviewFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string public_file, schema_file;
+  PublicRowsFlags rows;
   std::string mechanism = "auto";
   std::vector<double> epsilons = {0.5, 1, 2, 4, 8};
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000};
   uint32_t max_payload = 0;
-  std::string public_labels = "as_given";
   uint64_t seed = 1;
-  bool strict = false;
 };
 
 absl::StatusOr<v1::PreviewStudyRequest> PreviewRequest(const PreviewFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema_file));
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
-                           ReadTable(flags.public_file, schema, {.strict = flags.strict}));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) Note(notes);
   v1::PreviewStudyRequest request;
   v1::CreateStudyRequest& study = *request.mutable_study();
-  *study.mutable_schema() = ToProto(*schema);
-  for (size_t i = 0; i < file.table.num_rows(); ++i) {
-    *study.add_public_rows() = ToProto(RowView(file.table.row(i)));
-    study.add_public_labels(file.table.label(i));
-  }
+  COPPICE_RETURN_IF_ERROR(AddPublicRows(flags.rows, study));
   study.mutable_partition()->set_seed(flags.seed);
-  study.mutable_partition()->set_ignore_labels(flags.public_labels == "none");
   if (flags.mechanism == "auto") {
     study.mutable_choose_mechanism()->set_max_payload_bytes(flags.max_payload);
   } else {
@@ -103,8 +91,7 @@ void AddStudyPreview(const Command& noun) {
       "more); creates nothing",
       "coppice study preview --public public.csv --schema schema.json "
       "--epsilon 1,2,4 --devices 10000");
-  verb.Add("--public", flags->public_file, "Table of public rows, CSV or LIBSVM").Required();
-  verb.Add("--schema", flags->schema_file, "Schema, JSON").Required();
+  AddPublicRowsFlags(verb, flags->rows);
   verb.Add("--epsilon", flags->epsilons, "What one report may cost, several by commas")
       .SplitAt(',')
       .InRange(0.01, 20.0)
@@ -120,12 +107,7 @@ void AddStudyPreview(const Command& noun) {
       })
       .ShowDefault();
   verb.Add("--max-payload", flags->max_payload, "For auto: most bytes of a report");
-  verb.Add("--public-labels", flags->public_labels,
-           "as_given, or none: they are missing or not to be trusted")
-      .OneOf({"as_given", "none"})
-      .ShowDefault();
   verb.Add("--seed", flags->seed, "Of partitions and of the simulation; public").ShowDefault();
-  verb.AddSwitch("--strict", flags->strict, "Refuse values outside the schema");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Preview);

@@ -28,12 +28,18 @@ std::string LeafKindText(v1::LeafKind kind) {
 std::string PartitionText(const v1::PartitionOptions& partition) {
   std::string text = EnumText(v1::SplitRule_Name(partition.rule()), "SPLIT_RULE_");
   if (partition.max_depth() < 64) absl::StrAppend(&text, ", depth ", partition.max_depth());
-  absl::StrAppend(&text, ", at least ", partition.min_leaf(),
-                  partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
+  if (!partition.from_schema()) {
+    absl::StrAppend(&text, ", at least ", partition.min_leaf(),
+                    partition.min_leaf() == 1 ? " public row a leaf" : " public rows a leaf");
+  }
   if (partition.max_leaves() > 0) {
     absl::StrAppend(&text, ", at most ", partition.max_leaves(), " leaves a tree");
   }
-  if (partition.ignore_labels()) absl::StrAppend(&text, ", without the public labels");
+  if (partition.from_schema()) {
+    absl::StrAppend(&text, ", from the schema's bounds alone");
+  } else if (partition.ignore_labels()) {
+    absl::StrAppend(&text, ", without the public labels");
+  }
   return text;
 }
 
@@ -102,6 +108,7 @@ Json DescribeRelease(const v1::Release& release) {
                {"mechanism", release.mechanism()},
                {"epsilon", EpsilonNumber(release.epsilon_nanos())}};
   if (release.delta_atto() > 0) json["delta"] = DeltaNumber(release.delta_atto());
+  if (release.rho_pico() > 0) json["rho"] = static_cast<double>(release.rho_pico()) / 1e12;
   json["times"] = release.times();
   json["part"] = release.part().empty() ? "all" : release.part();
   return json;

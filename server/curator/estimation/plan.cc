@@ -267,8 +267,15 @@ double Planner::InfluenceOf(absl::Span<const double> report_variance, double dev
   return margin_influence * basis_.LargestSwing(gains);
 }
 
-std::string Advice(absl::Span<const double> gains, bool with_labels) {
-  if (!with_labels) {
+std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition) {
+  if (partition.from_schema) {
+    return "Without public rows the partition is spread over all that the schema allows, also "
+           "where "
+           "nobody is, and nothing says how well classes can be told apart; reports will be worth "
+           "as "
+           "many labelled public rows as stated.";
+  }
+  if (!partition.use_labels) {
     return "Without public labels nothing says how well classes can be told apart; reports will be "
            "worth as many labelled public rows as stated.";
   }

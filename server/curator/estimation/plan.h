@@ -107,8 +107,8 @@ class Planner {
 // A gain of less than this is not worth asking anybody.
 inline constexpr double kWorthwhileGain = 0.005;
 
-// Whether reports help in studies with these gains, in a sentence.
-std::string Advice(absl::Span<const double> gains, bool with_labels);
+// Whether reports help in studies with these gains on such a partition, in a sentence.
+std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition);
 
 }  // namespace coppice::curator
 

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/curator/partition/from_schema.h"
 #include "server/curator/partition/hybrid_grower.h"
 #include "server/curator/partition/public_random.h"
 
@@ -19,7 +20,16 @@ absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& opti
   if (options.max_depth > kMaxDepth) {
     return absl::InvalidArgumentError(absl::StrCat("max_depth must be from 0 to ", kMaxDepth));
   }
-  if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || !options.use_labels)) {
+  if (options.from_schema && (options.use_labels || options.rule == SplitRule::kCart)) {
+    return absl::InvalidArgumentError(
+        "a partition without public rows has no labels: take hybrid, max_edge or random_max_edge");
+  }
+  if (options.from_schema && options.rule == SplitRule::kMaxEdge && options.trees > 1) {
+    return absl::InvalidArgumentError(
+        "max_edge without public rows grows the same tree each time: take random_max_edge");
+  }
+  const bool without_labels = !options.use_labels && !options.from_schema;
+  if (options.rule != SplitRule::kHybrid && (options.max_leaves != 0 || without_labels)) {
     return absl::InvalidArgumentError(
         "a limit on the leaves and a partition without labels are for the hybrid rule");
   }
@@ -44,6 +54,9 @@ Table Bootstrap(const Table& rows, PublicRandom& random) {
 
 absl::StatusOr<Tree> GrowOne(const Table& public_rows, const PartitionOptions& options,
                              PublicRandom& random, const CancelCheck& cancel) {
+  if (options.from_schema) {
+    return GrowTreeFromSchema(public_rows.schema(), options, random, cancel);
+  }
   if (options.trees == 1) return GrowTree(public_rows, options, random, cancel);
   return GrowTree(Bootstrap(public_rows, random), options, random, cancel);
 }

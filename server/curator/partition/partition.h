@@ -68,6 +68,10 @@ struct PartitionOptions {
   // made from the features only, for public rows whose labels are missing or not to be trusted.
   uint32_t max_leaves = 0;
   bool use_labels = true;
+  // There are no public rows, only those that stand for the schema (from_schema.h): without labels,
+  // and by the hybrid rule or an edge rule, which then cuts the declared ranges. A cell has no rows
+  // to count, so that min_leaf is of the hybrid rule alone.
+  bool from_schema = false;
 
   friend bool operator==(const PartitionOptions&, const PartitionOptions&) = default;
 };

@@ -43,6 +43,12 @@ absl::Status CheckEnoughReports(const StudyInfo& info) {
       info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
 }
 
+std::string PartitionSource(const StudyDefinition& definition) {
+  if (definition.partition.from_schema) return "the partition, made from the schema alone";
+  return absl::StrCat("the ", definition.public_rows,
+                      " public rows, and the partition grown from them");
+}
+
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports) {
   const std::string mechanism(MechanismName(definition.terms->mechanism));
@@ -56,9 +62,7 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .mechanism = mechanism,
           .neighbouring = "any value of one device's row for any other (local)",
           .public_inputs = {"the schema: bounds, vocabularies and classes",
-                            absl::StrCat("the ", definition.public_rows,
-                                         " public rows, and the partition grown from them"),
-                            "the number of reports"},
+                            PartitionSource(definition), "the number of reports"},
           .estimator = options.ToString(),
           .reports = reports,
           .public_rows = definition.public_rows,

@@ -19,7 +19,8 @@ absl::Status ValidateRequest(const StudySpec& spec) {
   COPPICE_RETURN_IF_ERROR(models::CheckRequestId(spec.request_id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("study_id", spec.id));
   if (spec.public_rows == nullptr || spec.public_rows->num_rows() == 0) {
-    return absl::InvalidArgumentError("public_rows: needs at least one row");
+    return absl::InvalidArgumentError(
+        "public_rows: needs at least one row; if there are none, set partition.from_schema");
   }
   return absl::OkStatus();
 }
@@ -35,7 +36,8 @@ std::string HashRequest(const StudySpec& spec) {
       spec.max_payload_bytes, " ", spec.expected_devices, " ", SplitRuleName(partition.rule), " ",
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
-      " ", spec.choose_size, " ", CanonicalText(spec.settings));
+      " ", spec.choose_size, " ", CanonicalText(spec.settings),
+      partition.from_schema ? " from_schema" : "");
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -69,9 +71,13 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   for (const Tree& tree : forest) leaves += tree.num_leaves();
   std::string size;
   if (spec.choose_size) {
-    size = absl::StrCat(forest.size(), " trees of about ", leaves / forest.size(),
-                        " leaves, at least ", partition.min_leaf, " of ",
-                        spec.public_rows->num_rows(), " public rows in each");
+    size = absl::StrCat(forest.size(), " trees of about ", leaves / forest.size(), " leaves, ");
+    if (partition.from_schema) {
+      absl::StrAppend(&size, "spread evenly over the schema's bounds");
+    } else {
+      absl::StrAppend(&size, "at least ", partition.min_leaf, " of ", spec.public_rows->num_rows(),
+                      " public rows in each");
+    }
   }
   if (spec.mechanism.has_value())
     return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
@@ -108,7 +114,7 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
   definition.created_unix_seconds = created_unix_seconds;
   definition.partition = partition;
   definition.choice = decision.reason;
-  definition.public_rows = spec.public_rows->num_rows();
+  definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;
   definition.request_id = spec.request_id;
   definition.request_hash = HashRequest(spec);

@@ -62,6 +62,7 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
   proto.set_seed(options.seed);
   proto.set_max_leaves(options.max_leaves);
   proto.set_ignore_labels(!options.use_labels);
+  proto.set_from_schema(options.from_schema);
   return proto;
 }
 
@@ -75,7 +76,8 @@ absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
                           .trees = proto.trees(),
                           .seed = proto.seed(),
                           .max_leaves = proto.max_leaves(),
-                          .use_labels = !proto.ignore_labels()};
+                          .use_labels = !proto.ignore_labels(),
+                          .from_schema = proto.from_schema()};
 }
 
 }  // namespace coppice::curator

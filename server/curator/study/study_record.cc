@@ -13,6 +13,7 @@
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/partition/from_schema.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
 #include "server/storage/store_record.h"
@@ -287,7 +288,8 @@ absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) 
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
   const size_t rows = static_cast<size_t>(record.labels_size());
-  if (rows != study.definition().public_rows ||
+  const StudyDefinition& definition = study.definition();
+  if (rows != (definition.partition.from_schema ? kSchemaRows : definition.public_rows) ||
       static_cast<size_t>(record.values_size()) != rows * features) {
     return storage::CorruptRecord(key, "has the wrong number of values");
   }

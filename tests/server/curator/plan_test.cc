@@ -122,10 +122,12 @@ TEST(PlanTest, WithoutLabelsOnlyTheWorthIsKnown) {
 }
 
 TEST(PlanTest, AdviceSaysWhenNobodyNeedBeAsked) {
-  EXPECT_THAT(Advice({0.001, 0.004}, true), HasSubstr("will not help here"));
-  EXPECT_THAT(Advice({0.001, 0.02}, true), HasSubstr("1 of these 2"));
-  EXPECT_THAT(Advice({0.01, 0.02}, true), HasSubstr("every one"));
-  EXPECT_THAT(Advice({0, 0}, false), HasSubstr("Without public labels"));
+  EXPECT_THAT(Advice({0.001, 0.004}, {}), HasSubstr("will not help here"));
+  EXPECT_THAT(Advice({0.001, 0.02}, {}), HasSubstr("1 of these 2"));
+  EXPECT_THAT(Advice({0.01, 0.02}, {}), HasSubstr("every one"));
+  EXPECT_THAT(Advice({0, 0}, {.use_labels = false}), HasSubstr("Without public labels"));
+  EXPECT_THAT(Advice({0, 0}, {.use_labels = false, .from_schema = true}),
+              HasSubstr("Without public rows"));
 }
 
 TEST(PlanTest, NoRowIsRefused) {

@@ -1,0 +1,47 @@
+#include "client/cli/studies/public_rows.h"
+
+#include "client/cli/terminal/output.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/wire/convert.h"
+
+namespace coppice::cli {
+
+void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
+  verb.Add("--public", flags.file,
+           "Table of public rows, CSV or LIBSVM; every device gets to see the partition made from "
+           "them. none: there are none, and the partition is spread over the schema's bounds (a "
+           "file of that name is ./none)")
+      .Required();
+  verb.Add("--schema", flags.schema, "Schema, JSON").Required();
+  verb.Add(
+          "--public-labels", flags.labels,
+          "as_given, or none: the public labels are missing (the file need have no such column) or "
+          "not to be trusted, so that the partition comes from the features alone (hybrid) and "
+          "private labels decide")
+      .OneOf({"as_given", "none"})
+      .ShowDefault();
+  verb.AddSwitch("--strict", flags.strict,
+                 "Refuse values outside the schema's bounds instead of clamping them");
+}
+
+absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request) {
+  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema));
+  *request.mutable_schema() = ToProto(*schema);
+  request.mutable_partition()->set_ignore_labels(flags.without_labels());
+  request.mutable_partition()->set_from_schema(flags.without_rows());
+  if (flags.without_rows()) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.file, schema,
+                {.strict = flags.strict, .ignore_labels = flags.without_labels()}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  for (size_t i = 0; i < file.table.num_rows(); ++i) {
+    *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
+    request.add_public_labels(flags.without_labels() ? 0 : file.table.label(i));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace coppice::cli
