@@ -44,7 +44,7 @@ studies=(
 run() { "$lab" local --repeats "$repeats" --json "$@" 2> /dev/null; }
 
 # The untuned estimator: every default but what FLAGS say.
-untuned() { run --split-rule hybrid --estimator smooth "$@"; }
+untuned() { run "$@"; }
 
 figure() {
   jq -r 'def f: . * 1000 | round | "." + ("00" + tostring)[-3:];

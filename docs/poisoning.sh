@@ -20,7 +20,7 @@ adult="--repeats ${2:-10} --data $data/adult/adult_train.csv --test $data/adult/
 synthetic="--repeats ${3:-50} --synthetic gamma=0.5,private=10000,public=50"
 
 # run FLAGS...: one JSON line.
-run() { "$lab" local --split-rule hybrid --estimator smooth --json "$@" 2> /dev/null; }
+run() { "$lab" local --json "$@" 2> /dev/null; }
 
 # Accuracy, and the first letter of each alarm that at least half of the repetitions raised.
 figure() {

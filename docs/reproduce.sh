@@ -19,7 +19,7 @@ diabetes=(--public "$data/diabetes_pub.csv" --private "$data/diabetes_pri.csv"
           --schema "$data/schema.json" --holdout 0.2)
 
 # run FLAGS...: one JSON line. The authors' criterion and the paper's mechanism unless FLAGS say other.
-run() { "$lab" local --criterion entropy --repeats "$repeats" --json "$@"; }
+run() { "$lab" local --paper lpct --criterion entropy --repeats "$repeats" --json "$@"; }
 
 # A figure with its standard error, and the split-half figure in parentheses if there is one.
 figure() {

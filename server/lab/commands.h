@@ -33,10 +33,11 @@ struct LocalFlags {
 
   std::string epsilon;
   std::string mechanism = "auto";
-  std::string split_rule = "max_edge";
+  std::string paper;       // empty: the product's settings
+  std::string split_rule;  // empty: see SplitRuleOf() in local.cc
   std::string criterion = "gini";
   std::optional<uint32_t> trees;
-  std::string estimator = "weighted";
+  std::string estimator;  // empty: see EstimatorOf()
   std::string evidence = "both";
   std::string public_labels = "as_given";
   bool public_shift = false;

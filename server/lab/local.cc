@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
@@ -23,8 +24,34 @@ namespace {
 
 constexpr uint32_t kDefaultDepth = 6;
 constexpr uint32_t kDefaultMinLeaf = 1;
-constexpr char kNoLabels[] = "none";
+constexpr char kNone[] = "none";  // of public rows, or of labels for them
+constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
+
+bool WithoutRows(const LocalFlags& flags) { return flags.public_file == kNone; }
+bool WithoutLabels(const LocalFlags& flags) {
+  return WithoutRows(flags) || flags.public_labels == kNone;
+}
+
+// What is not said is as `coppice study create` and `coppice model build` have it, unless the
+// paper's settings are asked for.
+bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
+
+std::string SplitRuleOf(const LocalFlags& flags) {
+  if (!flags.split_rule.empty()) return flags.split_rule;
+  const bool other_partition =
+      !flags.depths.empty() || !flags.min_leaves.empty() || flags.trees.has_value();
+  const bool edges = TakesPaper(flags) || (other_partition && !WithoutLabels(flags));
+  return std::string(
+      curator::SplitRuleName(edges ? curator::SplitRule::kMaxEdge : curator::SplitRule::kHybrid));
+}
+
+std::string EstimatorOf(const LocalFlags& flags) {
+  if (!flags.estimator.empty()) return flags.estimator;
+  const bool weighted = TakesPaper(flags) || !flags.lambdas.empty();
+  return std::string(curator::EstimatorName(weighted ? curator::EstimatorKind::kWeighted
+                                                     : curator::EstimatorKind::kSmooth));
+}
 
 absl::StatusOr<double> ParseLambda(const std::string& text) {
   double lambda = 0;
@@ -83,9 +110,9 @@ std::vector<T> ValuesOr(const std::vector<T>& given, bool grid, std::vector<T> o
 
 absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const LocalFlags& flags) {
   curator::EstimatorOptions options;
-  COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(flags.estimator));
+  COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(EstimatorOf(flags)));
   COPPICE_ASSIGN_OR_RETURN(options.evidence, curator::ParseEvidence(flags.evidence));
-  if (flags.public_labels == kNoLabels) options.evidence = curator::Evidence::kReports;
+  if (WithoutLabels(flags)) options.evidence = curator::Evidence::kReports;
   options.min_depth = flags.prune_min_depth;
   if (options.kind != curator::EstimatorKind::kWeighted)
     return std::vector<curator::EstimatorOptions>{options};
@@ -99,9 +126,9 @@ absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const L
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
-    const std::string& path, const std::shared_ptr<const Schema>& schema, bool strict,
-    const std::function<void(const std::string&)>& warn) {
-  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema, {.strict = strict}));
+    const std::string& path, const std::shared_ptr<const Schema>& schema,
+    const ReadOptions& options, const std::function<void(const std::string&)>& warn) {
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema, options));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) warn(absl::StrCat(path, ": ", notes));
   if (file.table.num_rows() == 0) {
@@ -120,7 +147,7 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
                            ReadClassSchema(flags.schema_file));
   const auto read = [&](const std::string& path) {
-    return ReadRows(path, schema, flags.strict, warn);
+    return ReadRows(path, schema, {.strict = flags.strict}, warn);
   };
   std::shared_ptr<const Table> test_rows;
   if (!flags.test_file.empty()) {
@@ -134,7 +161,15 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
                                       .test_rows = std::move(test_rows)});
   }
   LabRows rows{.public_rows = nullptr, .private_rows = nullptr, .test_rows = std::move(test_rows)};
-  COPPICE_ASSIGN_OR_RETURN(rows.public_rows, read(flags.public_file));
+  if (WithoutRows(flags)) {
+    COPPICE_ASSIGN_OR_RETURN(Table standing, curator::RowsFromSchema(schema, flags.seed));
+    rows.public_rows = std::make_shared<const Table>(std::move(standing));
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(
+        rows.public_rows,
+        ReadRows(flags.public_file, schema,
+                 {.strict = flags.strict, .ignore_labels = WithoutLabels(flags)}, warn));
+  }
   COPPICE_ASSIGN_OR_RETURN(rows.private_rows, read(flags.private_file));
   if (rows.test_rows != nullptr) return FixedRows(std::move(rows));
   return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
@@ -145,7 +180,7 @@ absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
                                       const std::function<void(const std::string&)>& warn) {
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
   if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
-  if (flags.public_labels == kNoLabels) return rows;
+  if (WithoutLabels(flags)) return rows;
   COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
   return WithPublicLabels(std::move(rows), labels);
 }
@@ -154,11 +189,12 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
   curator::PartitionOptions& partition = run.collect.partition;
-  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(flags.split_rule));
+  COPPICE_ASSIGN_OR_RETURN(partition.rule, curator::ParseSplitRule(SplitRuleOf(flags)));
   COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
   const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
   if (hybrid) partition.criterion = curator::Criterion::kEntropy;
-  partition.use_labels = flags.public_labels != kNoLabels;
+  partition.use_labels = !WithoutLabels(flags);
+  partition.from_schema = WithoutRows(flags);
   const uint32_t forest =
       partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
   partition.trees = flags.trees.value_or(hybrid ? forest : 1);
@@ -185,7 +221,9 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
 }  // namespace
 
 void AddLocalFlags(const Command& command, LocalFlags& flags) {
-  const Flag public_file = command.Add("--public", flags.public_file, "public rows (CSV, LIBSVM)");
+  const Flag public_file = command.Add(
+      "--public", flags.public_file,
+      "public rows (CSV, LIBSVM), or none: partitions come from the schema's bounds alone");
   command.Add("--private", flags.private_file, "private rows, one a device");
   command.Add("--schema", flags.schema_file, "schema of all files (JSON)");
   command
@@ -215,9 +253,17 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.Add("--mechanism", flags.mechanism, "local mechanism, or auto: the best there is")
       .Check(Accepted([](const std::string& name) { return ParseMechanismOrAuto(name); }))
       .ShowDefault();
-  command.Add("--split-rule", flags.split_rule, "max_edge, random_max_edge, cart or hybrid")
-      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }))
-      .ShowDefault();
+  command
+      .Add(
+          "--paper", flags.paper,
+          "a paper's settings for what is not given: lpct (max_edge, depth 6, weighted, lambda 1); "
+          "--grid implies it")
+      .OneOf({kPaper});
+  command
+      .Add("--split-rule", flags.split_rule,
+           "max_edge, random_max_edge, cart or hybrid (default: hybrid if no other flag asks for a "
+           "partition; max_edge with --depth, --min-leaf, --trees or --paper)")
+      .Check(Accepted([](const std::string& name) { return curator::ParseSplitRule(name); }));
   command.Add("--criterion", flags.criterion, "gini or entropy")
       .Check(Accepted([](const std::string& name) { return curator::ParseCriterion(name); }))
       .ShowDefault();
@@ -231,9 +277,10 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add("--trees", flags.trees,
            "public partitions; each device answers in one (1; 64 for hybrid, 256 without labels)")
       .InRange(1u, 1024u);
-  command.Add("--estimator", flags.estimator, "weighted, prune or smooth")
-      .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }))
-      .ShowDefault();
+  command
+      .Add("--estimator", flags.estimator,
+           "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
+      .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
   command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
@@ -242,7 +289,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
            "as_given; none: partitions from the features alone and reports decide; flipped "
            "or random, to see what bad labels do")
       .Check(Accepted([](const std::string& name) -> absl::StatusOr<PublicLabels> {
-        if (name == kNoLabels) return PublicLabels::kAsGiven;
+        if (name == kNone) return PublicLabels::kAsGiven;
         return ParsePublicLabels(name);
       }))
       .ShowDefault();
@@ -305,17 +352,21 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError(
         "--depth, --min-leaf and --lambda take several values only with --grid");
   }
-  if (flags.estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
+  const std::string estimator = EstimatorOf(flags), rule = SplitRuleOf(flags);
+  if (estimator != curator::EstimatorName(curator::EstimatorKind::kWeighted) &&
       !flags.lambdas.empty()) {
     return absl::InvalidArgumentError(
         "--lambda is for --estimator weighted; prune finds its own and smooth has none");
   }
-  const bool smooth = flags.estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
+  const bool smooth = estimator == curator::EstimatorName(curator::EstimatorKind::kSmooth);
   if (!smooth && (flags.evidence != curator::EvidenceName(curator::Evidence::kBoth))) {
     return absl::InvalidArgumentError("--evidence is for --estimator smooth");
   }
-  if (flags.public_labels == kNoLabels &&
-      !(smooth && flags.split_rule == curator::SplitRuleName(curator::SplitRule::kHybrid))) {
+  const bool hybrid = rule == curator::SplitRuleName(curator::SplitRule::kHybrid);
+  if (WithoutRows(flags) && !smooth) {
+    return absl::InvalidArgumentError("--public none needs --estimator smooth");
+  }
+  if (WithoutLabels(flags) && !WithoutRows(flags) && !(smooth && hybrid)) {
     return absl::InvalidArgumentError(
         "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }

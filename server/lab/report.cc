@@ -1,9 +1,14 @@
 #include "server/lab/report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "server/lab/experiment.h"
 #include "server/lab/liars.h"
 
@@ -50,6 +55,27 @@ Json AlarmsJson(const GridCell& cell) {
   return shares;
 }
 
+std::string ValueText(const Json& value);
+
+std::string PartsText(const Json& value) {
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : value.items()) {
+    parts.push_back(value.is_array() ? ValueText(part) : absl::StrCat(name, " ", ValueText(part)));
+  }
+  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+}
+
+std::string ValueText(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return absl::StrFormat("%.4g", value.get<double>());
+  if (value.is_object() && value.contains("mean") && value.contains("std")) {
+    return absl::StrFormat("%.4g, deviation %.2g in %d runs", value["mean"].get<double>(),
+                           value["std"].get<double>(), value["n"].get<size_t>());
+  }
+  return value.is_structured() ? PartsText(value) : value.dump();
+}
+
 }  // namespace
 
 Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {
@@ -86,10 +112,12 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
 }
 
 std::string ReportText(const Json& report) {
+  size_t width = 0;
+  for (const auto& [name, value] : report.items()) width = std::max(width, name.size());
   std::string text;
   for (const auto& [name, value] : report.items()) {
-    absl::StrAppend(&text, name, ": ", value.is_string() ? value.get<std::string>() : value.dump(),
-                    "\n");
+    absl::StrAppendFormat(&text, "%-*s  %s\n", static_cast<int>(width),
+                          absl::StrReplaceAll(name, {{"_", " "}}), ValueText(value));
   }
   return text;
 }

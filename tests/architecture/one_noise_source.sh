@@ -99,7 +99,7 @@ expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_so
 # same with probability below 1e-6.
 run() {  # run EPSILON [NAME=VALUE...]
   env "${@:2}" "$bin/coppice-lab" local --synthetic gamma=0.5,private=2000,public=50,test=2000 \
-    --epsilon "$1" --depth 5 --repeats 20 --threads 1 --seed 1 --json | grep -o '"accuracy":{[^}]*}'
+    --epsilon "$1" --paper lpct --depth 5 --repeats 20 --threads 1 --seed 1 --json | grep -o '"accuracy":{[^}]*}'
 }
 same() {  # same EPSILON [NAME=VALUE...]
   local first second

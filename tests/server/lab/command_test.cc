@@ -13,12 +13,15 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::lab {
 namespace {
 
 using nlohmann::json;
+using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Outcome {
   int exit_code = -1;
@@ -51,12 +54,54 @@ TEST(LabCommandTest, PrintsOneJsonObject) {
   EXPECT_EQ(report["accuracy"]["n"], 3);
   EXPECT_EQ(report["epsilon"], 1.0);
   EXPECT_EQ(report["mechanism"], "laplace_split");
-  EXPECT_EQ(report["estimator"], "weighted");
+  EXPECT_EQ(report["estimator"], "smooth");
+  EXPECT_EQ(report["split_rule"], "hybrid");
   for (const char* name : {"std", "mean"}) EXPECT_TRUE(report["accuracy"][name].is_number());
   for (const char* name : {"leaves", "report_bytes", "fit_seconds", "standard_error", "majority"}) {
     EXPECT_TRUE(report[name].is_number()) << name;
   }
   EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1);
+}
+
+// What is not said is what the daemon and `coppice` take; a paper's settings have a name.
+TEST(LabCommandTest, DefaultsAreTheProductsUnlessAPaperIsNamed) {
+  const std::string base = std::string(kSmall) + "--epsilon 1 --json ";
+  const auto settings = [&](const std::string& flags) {
+    const json report = json::parse(Lab(base + flags).out, nullptr, false);
+    return report.value("split_rule", "") + " " + report.value("estimator", "");
+  };
+  EXPECT_EQ(settings(""), "hybrid smooth");
+  EXPECT_EQ(settings("--depth 3"), "max_edge smooth");
+  EXPECT_EQ(settings("--lambda 1"), "hybrid weighted");
+  EXPECT_EQ(settings("--paper lpct"), "max_edge weighted");
+  EXPECT_EQ(settings("--paper lpct --split-rule cart --estimator prune"), "cart prune");
+  EXPECT_EQ(Lab(std::string(kSmall) + "--epsilon 1 --paper other 2>/dev/null").exit_code, 2);
+}
+
+TEST(LabCommandTest, TextIsForPeople) {
+  const Outcome run = Lab(std::string(kSmall) + "--epsilon 1");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr(" in 3 runs\n"));
+  EXPECT_THAT(run.out, HasSubstr("split rule"));
+  EXPECT_THAT(run.out, Not(HasSubstr("{")));
+  EXPECT_THAT(run.out, Not(HasSubstr("\"")));
+}
+
+TEST(LabCommandTest, WithoutPublicRowsTheSchemaWillDo) {
+  const TempDir folder;
+  const std::string rows = folder.path() + "/rows";
+  ASSERT_EQ(Lab("synthesize --output-dir " + rows + " --synthetic private=2000,test=500").exit_code,
+            0);
+  const std::string files = " --public none --private " + rows + "/private.csv --test " + rows +
+                            "/test.csv --schema " + rows + "/schema.json --epsilon 4 --repeats 2 ";
+  const json report = json::parse(Lab("local" + files + "--json").out, nullptr, false);
+  EXPECT_GT(report["accuracy"]["mean"], 0.5);
+  EXPECT_EQ(report["evidence"], "reports");
+  EXPECT_EQ(Lab("local" + files + "--estimator prune 2>/dev/null").exit_code, 2);
+  const Outcome plan = Lab("plan --public none --devices 1000 --schema " + rows + "/schema.json");
+  EXPECT_EQ(plan.exit_code, 0);
+  EXPECT_THAT(plan.out, HasSubstr("0 public rows"));
+  EXPECT_THAT(plan.out, HasSubstr("Without public rows"));
 }
 
 TEST(LabCommandTest, GridReportsItsBestCell) {
