@@ -21,9 +21,10 @@ if(COPPICE_SANITIZER)
 endif()
 add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
-# Rooms that a device program needs, which `cmake --install DIR --component client` installs.
+# Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport.
+# cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS base privacy ldp/payload ldp schema tree study client)
-install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
+set(COPPICE_COLLECTOR_ROOMS proto wire collector)
 
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
@@ -110,14 +111,7 @@ function(coppice_room room)
   endif()
   target_link_libraries(${target} ${visibility} coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
   add_library(coppice::${name} ALIAS ${target})
-  if(room IN_LIST COPPICE_CLIENT_ROOMS)
-    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-    install(TARGETS ${target} EXPORT coppiceClient ARCHIVE DESTINATION lib COMPONENT client)
-    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
-               OUTPUT_VARIABLE folder)
-    install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
-  endif()
+  coppice_install_room(${room})
 endfunction()
 
 # coppice_program(NAME ROOM [SOURCE]): build/<preset>/bin/NAME, from the main.cc of a room or from another source of it.

@@ -3,7 +3,7 @@
 
 Every setting of coppiced is in the full configuration, and nothing else; both configurations, the
 sample policy, the unit and the Kubernetes manifest pass `coppiced --check-config`; an unknown
-setting does not.
+setting does not. What `cmake --install` puts under a prefix names paths under that prefix.
 """
 
 import os
@@ -73,6 +73,60 @@ class Place:
         return run(COPPICED, "--config", path, "--check-config")
 
 
+def install(component, prefix):
+    return run("cmake", "--install", os.path.dirname(BIN), "--component", component, "--prefix", prefix)
+
+
+def files_under(folder):
+    return {os.path.relpath(os.path.join(parent, name), folder)
+            for parent, _, names in os.walk(folder) for name in names}
+
+
+class InstallTest(unittest.TestCase):
+    def setUp(self):
+        self.prefix = tempfile.mkdtemp(prefix="coppice-install-")
+        self.addCleanup(shutil.rmtree, self.prefix)
+
+    def installed(self, *path):
+        with open(os.path.join(self.prefix, *path), encoding="utf-8") as file:
+            return file.read()
+
+    def test_tools_are_the_two_programs(self):
+        self.assertEqual(install("tools", self.prefix).returncode, 0)
+        self.assertLessEqual({"bin/coppice", "bin/coppice-lab"}, files_under(self.prefix))
+        for program in ("coppice", "coppice-lab"):
+            version = run(os.path.join(self.prefix, "bin", program), "--version").stdout
+            self.assertRegex(version, rf"^{program} 0\.2\.\d+\n$")
+
+    def test_the_server_is_the_daemon_with_paths_that_follow_the_prefix(self):
+        self.assertEqual(install("server", self.prefix).returncode, 0)
+        unit = self.installed("lib", "systemd", "system", "coppiced.service")
+        paths = re.findall(r"^\w+=(?:file:|server\.key:)?(/\S+)|--config (\S+)", unit, re.MULTILINE)
+        paths = {first or second for first, second in paths} - {"/bin/kill"}
+        self.assertEqual(paths, {self.prefix + path for path in (
+            "/bin/coppiced", "/etc/coppice/coppiced.toml", "/etc/coppice/server.key",
+            "/share/doc/coppiced/operating.md")})
+        for path in paths - {self.prefix + "/etc/coppice/server.key"}:  # the operator's own
+            self.assertTrue(os.path.exists(path), path)
+        self.assertIn(f'policy = "{self.prefix}/etc/coppice/policy.json"', self.installed("etc/coppice/coppiced.toml"))
+
+    def test_configuration_that_is_there_stays(self):
+        self.assertEqual(install("server", self.prefix).returncode, 0)
+        path = os.path.join(self.prefix, "etc", "coppice", "coppiced.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("mine")
+        again = install("server", self.prefix)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("Kept: " + path, again.stdout)
+        self.assertEqual(self.installed("etc", "coppice", "coppiced.toml"), "mine")
+
+    def test_a_prefix_that_the_unit_cannot_name_is_refused_before_anything_is_written(self):
+        refused = install("server", os.path.join(self.prefix, "with space"))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("the unit of systemd cannot name it", " ".join(refused.stderr.split()))
+        self.assertEqual(files_under(self.prefix), set())
+
+
 class DeployTest(unittest.TestCase):
     def setUp(self):
         self.place = Place()
@@ -122,7 +176,7 @@ class DeployTest(unittest.TestCase):
             self.skipTest("no systemd-analyze here")
         unit = os.path.join(self.place.folder, "coppiced.service")
         with open(unit, "w", encoding="utf-8") as file:
-            file.write(read("systemd", "coppiced.service").replace("/usr/local/bin/coppiced", COPPICED))
+            file.write(read("systemd", "coppiced.service").replace("/usr/bin/coppiced", COPPICED))
         verified = run("systemd-analyze", "verify", "--man=no", unit)
         self.assertNotRegex(verified.stderr, r"coppiced\.service:\d+: ", verified.stderr)
         rated = run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)

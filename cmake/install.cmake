@@ -1,0 +1,88 @@
+# What `cmake --install BUILD --component client|server|tools --prefix DIR` installs. Documents go where Debian's package of
+# the component keeps them: share/doc/libcoppice-dev, coppiced and coppice.
+#
+# check_install.cmake runs first: it refuses an unknown component, and one whose files are not built.
+set(COPPICE_COMPONENTS client server tools)
+install(CODE "
+  set(COPPICE_COMPONENTS ${COPPICE_COMPONENTS})
+  set(COPPICE_BUILD_DIR \"${CMAKE_BINARY_DIR}\")
+  set(COPPICE_BUILT_client \"$<TARGET_GENEX_EVAL:coppice_options,$<TARGET_PROPERTY:coppice_options,COPPICE_BUILT_client>>\")
+  set(COPPICE_BUILT_server \"$<TARGET_FILE:coppiced>\")
+  set(COPPICE_BUILT_tools \"$<TARGET_FILE:coppice>;$<TARGET_FILE:coppice-lab>\")
+  " ALL_COMPONENTS)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/check_install.cmake ALL_COMPONENTS)
+
+# coppice_install_archives(EXPORT TARGET...): libraries that a device links.
+function(coppice_install_archives export)
+  install(TARGETS ${ARGN} EXPORT ${export} ARCHIVE DESTINATION lib COMPONENT client)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+  set_property(TARGET coppice_options APPEND PROPERTY COPPICE_BUILT_client ${ARGN})
+endfunction()
+
+# coppice_install_room(ROOM): the archive of a room that devices need, and its headers. Rooms beneath the collector install
+# no header: theirs include generated code.
+function(coppice_install_room room)
+  string(REPLACE "/" "_" name "${room}")
+  if(room IN_LIST COPPICE_CLIENT_ROOMS)
+    set(export coppiceClient)
+  elseif(room IN_LIST COPPICE_COLLECTOR_ROOMS)
+    set(export coppiceCollector)
+  else()
+    return()
+  endif()
+  set_target_properties(coppice_${name} PROPERTIES EXPORT_NAME ${name})
+  coppice_install_archives(${export} coppice_${name})
+  if(room IN_LIST COPPICE_CLIENT_ROOMS OR room STREQUAL "collector")
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+    install(FILES ${headers} DESTINATION include/coppice/${folder} COMPONENT client)
+  endif()
+endfunction()
+
+# The component client: for find_package(coppice), for pkg-config, and the contract on the wire.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/coppiceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(TARGETS coppice_options EXPORT coppiceClient COMPONENT client)
+foreach(export coppiceClient coppiceCollector)
+  install(EXPORT ${export} NAMESPACE coppice:: DESTINATION lib/cmake/coppice COMPONENT client)
+endforeach()
+install(FILES cmake/coppiceConfig.cmake ${CMAKE_BINARY_DIR}/coppiceConfigVersion.cmake
+        DESTINATION lib/cmake/coppice COMPONENT client)
+install(DIRECTORY proto/coppice DESTINATION share/coppice/proto COMPONENT client
+        FILES_MATCHING PATTERN "*.proto" PATTERN storage.proto EXCLUDE)
+install(FILES client/examples/device.cc DESTINATION share/doc/libcoppice-dev/examples COMPONENT client)
+
+# Archives in the order in which a linker takes them: layers.txt from its end.
+set(reversed_rooms ${COPPICE_ROOMS})
+list(REVERSE reversed_rooms)
+foreach(room IN LISTS reversed_rooms)
+  string(REPLACE "/" "_" name "${room}")
+  if(room IN_LIST COPPICE_CLIENT_ROOMS)
+    string(APPEND COPPICE_CLIENT_ARCHIVES " -lcoppice_${name}")
+  elseif(room STREQUAL "proto")
+    string(APPEND COPPICE_COLLECTOR_ARCHIVES " -lcoppice_proto_services -lcoppice_proto")
+  elseif(room IN_LIST COPPICE_COLLECTOR_ROOMS)
+    string(APPEND COPPICE_COLLECTOR_ARCHIVES " -lcoppice_${name}")
+  endif()
+endforeach()
+string(REPLACE "absl::" "absl_" COPPICE_ABSL_MODULES "${COPPICE_LIBRARY_absl}")
+list(JOIN COPPICE_ABSL_MODULES " " COPPICE_ABSL_MODULES)
+foreach(module coppice coppice-collector)
+  configure_file(cmake/${module}.pc.in ${CMAKE_BINARY_DIR}/${module}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${module}.pc DESTINATION lib/pkgconfig COMPONENT client)
+endforeach()
+
+# The component server: the daemon, its unit, its configuration, and documents and helpers to run it with.
+install(CODE "set(COPPICE_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")" COMPONENT server)
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/install_server.cmake COMPONENT server)
+install(PROGRAMS deploy/make-certs.sh DESTINATION share/coppiced COMPONENT server)
+install(FILES docs/operating.md docs/protocol.md docs/storage.md docs/threat-model.md SECURITY.md
+        DESTINATION share/doc/coppiced COMPONENT server)
+install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json
+        DESTINATION share/doc/coppiced/examples COMPONENT server)
+
+# The component tools. What is built from their help is installed if it is there: manual pages in share/man/man1 of the
+# build, completions beside them.
+install(FILES CHANGELOG.md DESTINATION share/doc/coppice COMPONENT tools)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION share COMPONENT tools OPTIONAL
+        PATTERN "coppiced.*" EXCLUDE)

@@ -1,0 +1,37 @@
+# The unit and the configuration of coppiced. In the sources they are those of the prefix /usr; under another one their
+# paths follow it, and the configuration is in its etc/. Configuration that is there stays.
+cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
+if(NOT prefix MATCHES "^/[A-Za-z0-9/._+-]+$")
+  message(FATAL_ERROR "--prefix ${prefix}: the unit of systemd cannot name it; use letters, digits and any of / . _ + -")
+endif()
+set(configuration /etc/coppice)
+if(NOT prefix STREQUAL "/usr")
+  set(configuration ${prefix}/etc/coppice)
+endif()
+
+# follow_prefix(SOURCE RESULT): a file of deploy/ with its paths moved; RESULT is the new file's path.
+function(follow_prefix source result)
+  file(READ ${COPPICE_SOURCE_DIR}/deploy/${source} text)
+  string(REPLACE "/usr/" "${prefix}/" text "${text}")
+  string(REPLACE "/etc/coppice" "${configuration}" text "${text}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/installed/${source} "${text}")
+  set(${result} ${CMAKE_CURRENT_BINARY_DIR}/installed/${source} PARENT_SCOPE)
+endfunction()
+
+follow_prefix(systemd/coppiced.service unit)
+file(INSTALL ${unit} DESTINATION ${prefix}/lib/systemd/system)
+follow_prefix(config/full.toml full)
+file(INSTALL ${full} DESTINATION ${prefix}/share/doc/coppiced/examples)
+
+follow_prefix(config/basic.toml basic)
+if(EXISTS $ENV{DESTDIR}${configuration}/coppiced.toml)
+  message(STATUS "Kept: ${configuration}/coppiced.toml")
+else()
+  file(INSTALL ${basic} DESTINATION ${configuration} RENAME coppiced.toml)
+endif()
+if(EXISTS $ENV{DESTDIR}${configuration}/policy.json)
+  message(STATUS "Kept: ${configuration}/policy.json")
+else()
+  file(INSTALL ${COPPICE_SOURCE_DIR}/deploy/config/policy.json DESTINATION ${configuration})
+endif()
