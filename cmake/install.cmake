@@ -83,6 +83,11 @@ install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json
 
 # The component tools. What is built from their help is installed if it is there: manual pages in share/man/man1 of the
 # build, completions beside them.
-install(FILES CHANGELOG.md DESTINATION share/doc/coppice COMPONENT tools)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION share COMPONENT tools OPTIONAL
         PATTERN "coppiced.*" EXCLUDE)
+
+foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice")
+  list(GET component_package 0 component)
+  list(GET component_package 1 package)
+  install(FILES CHANGELOG.md deploy/debian/copyright DESTINATION share/doc/${package} COMPONENT ${component})
+endforeach()

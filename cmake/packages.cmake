@@ -1,0 +1,65 @@
+# Debian packages of the three components, which deploy/packages.sh builds through CPack.
+set(COPPICE_MAINTAINER "Coppice maintainers <maintainers@coppice.invalid>" CACHE STRING
+    "Who answers for the Debian packages: NAME <ADDRESS>")
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME coppice)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has a description of its own
+set(CPACK_COMPONENTS_ALL ${COPPICE_COMPONENTS})
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_SET_DESTDIR ON)  # so that what is installed reads /usr as its prefix, and not a staging folder
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/complete_packages.cmake)
+set(CPACK_COPPICE_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+set(CPACK_COPPICE_BUILD_DIR ${CMAKE_BINARY_DIR})
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER ${COPPICE_MAINTAINER})
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# Abseil's names carry its release, so its archives and ours must be of the same one.
+string(REGEX MATCH "^[0-9]+" absl_release ${absl_VERSION})
+math(EXPR next_absl_release "${absl_release} + 1")
+set(CPACK_DEBIAN_CLIENT_PACKAGE_NAME libcoppice-dev)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_DEPENDS
+    "libabsl-dev (>= ${absl_release}), libabsl-dev (<< ${next_absl_release}~), libssl-dev (>= 3.0)")
+set(CPACK_DEBIAN_CLIENT_PACKAGE_RECOMMENDS
+    "libgrpc++-dev (>= 1.51), libprotobuf-dev (>= 3.21), protobuf-compiler, protobuf-compiler-grpc")
+set(CPACK_COMPONENT_CLIENT_DESCRIPTION
+"decision trees under differential privacy, device side
+A device that holds one private row answers a study with one report, which it
+randomizes before anything leaves it. This package has the headers and static
+libraries for such devices: coppice::client, which needs no network library,
+and coppice::collector, which talks to the curator over gRPC (recommended
+packages). CMake and pkg-config find both.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME coppice)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS coppiced)
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION
+"decision trees under differential privacy, command line
+The coppice program creates studies, simulates devices, uploads tables under a
+privacy budget, trains on them and uses the models, all at a curator (package
+coppiced). The coppice-lab program runs the same algorithms in one process on
+CSV files, and says what accuracy to expect.")
+
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME coppiced)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "coppice, openssl")
+set(CPACK_COMPONENT_SERVER_DESCRIPTION
+"decision trees under differential privacy, curator daemon
+The curator opens studies, takes privatized reports of devices, trains on
+tables under a privacy budget whose ledger survives crashes, and answers with
+models, over gRPC with TLS. It runs under systemd as a user that exists only
+while it runs; its store stays when the package is purged.")
+set(debian ${PROJECT_SOURCE_DIR}/deploy/debian/coppiced)
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
+    "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")
+include(CPack)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What programs and archives are made of, as SPDX 2.3 in JSON:
+
+  bill_of_materials.py BUILD_DIR PACKAGE VERSION FILE... > PACKAGE.spdx.json
+
+Each FILE is a program or an archive that was built in BUILD_DIR by Ninja. Its materials are read off the build, not off a
+list of what should be in it: the Debian packages whose shared libraries a program loads (DYNAMIC_LINK), and those
+whose headers were compiled into it or into the archives that it links (STATIC_LINK).
+"""
+
+import datetime
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.parse
+import uuid
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def packages_of(files):
+    """The Debian packages that brought these files. Whatever is of none is an error: it would be missing from the list."""
+    names = {os.path.realpath(file) for file in files}
+    wanted = names | {name.removeprefix("/usr") for name in names}  # dpkg may know /usr/lib as /lib
+    found = {}
+    for path in glob.glob("/var/lib/dpkg/info/*.list"):
+        with open(path, encoding="utf-8") as listed:
+            for line in listed:
+                if line.rstrip("\n") in wanted:
+                    found[line.rstrip("\n")] = os.path.basename(path).removesuffix(".list").split(":")[0]
+    homeless = [name for name in names if name not in found and name.removeprefix("/usr") not in found]
+    if homeless:
+        sys.exit(f"bill_of_materials.py: {homeless[0]} is of no Debian package")
+    return set(found.values())
+
+
+def loaded_libraries(program):
+    return set(re.findall(r"=> (/\S+)", output("ldd", program)))
+
+
+def built(build, file):
+    """Ninja's name of a file that was installed."""
+    name = os.path.basename(file)
+    found = glob.glob(f"{build}/**/{name}", recursive=True) if name.endswith(".a") else [f"{build}/bin/{name}"]
+    return os.path.relpath(found[0], build)
+
+
+def headers_outside(build, files):
+    """Headers that lie in no folder of ours, of every object that these files are linked from."""
+    inputs = output("ninja", "-C", build, "-t", "inputs", *(built(build, file) for file in files))
+    objects = {line for line in inputs.splitlines() if line.endswith(".o")}
+    headers, counted = set(), False
+    for line in output("ninja", "-C", build, "-t", "deps").splitlines():
+        if not line.startswith(" "):
+            counted = line.split(": ")[0] in objects
+        elif counted and line.startswith("    /usr/"):
+            headers.add(line.strip())
+    return headers
+
+
+def spdx_id(name):
+    return "SPDXRef-Package-" + re.sub(r"[^A-Za-z0-9.-]", lambda found: f"-{ord(found[0]):x}-", name)
+
+
+def described(name, version, supplier, **more):
+    return {"SPDXID": spdx_id(name), "name": name, "versionInfo": version, "supplier": supplier,
+            "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION"} | more
+
+
+def described_debian_package(name):
+    version, source, architecture = output(
+        "dpkg-query", "-W", "-f=${Version} ${source:Package} ${Architecture}\n", name).splitlines()[0].split(" ")
+    locator = f"pkg:deb/debian/{urllib.parse.quote(name)}@{urllib.parse.quote(version, safe='')}?arch={architecture}"
+    return described(name, version, "Organization: Debian", sourceInfo=f"Debian source package {source}", externalRefs=[
+        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}])
+
+
+def main():
+    build, package, version, *files = sys.argv[1:]
+    programs = [file for file in files if not file.endswith(".a")]
+    loaded = packages_of(set().union(*map(loaded_libraries, programs)))
+    compiled_in = packages_of(headers_outside(build, files))
+
+    packages = [described(package, version, "NOASSERTION", licenseDeclared="Apache-2.0")]
+    packages += map(described_debian_package, sorted(loaded | compiled_in))
+    links = [("DYNAMIC_LINK", name) for name in sorted(loaded)] + [("STATIC_LINK", name) for name in sorted(compiled_in)]
+    relationships = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
+                      "relatedSpdxElement": spdx_id(package)}]
+    relationships += [{"spdxElementId": spdx_id(package), "relationshipType": kind, "relatedSpdxElement": spdx_id(name)}
+                      for kind, name in links]
+    moment = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
+    content = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([packages, relationships]))
+    json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+               "name": f"{package}-{version}", "documentNamespace": f"urn:uuid:{content}",
+               "creationInfo": {"created": f"{moment:%Y-%m-%dT%H:%M:%SZ}", "creators": ["Tool: coppice-bill-of-materials"]},
+               "packages": packages, "relationships": relationships}, sys.stdout, indent=1)
+    print()
+
+
+main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Adds to the staged files of a package what Debian wants of it: a changelog, manual pages of programs that have none yet,
+# compressed pages, reasons for lintian, and the list of what the programs are made of.
+#
+#   deploy/debian/complete.sh STAGED PACKAGE VERSION MAINTAINER BUILD_DIR
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+staged=$1 package=$2 version=$3 maintainer=$4 build=$5
+umask 022
+documents="$staged/usr/share/doc/$package"
+pages="$staged/usr/share/man/man1"
+mapfile -t programs < <(find "$staged/usr/bin" -type f 2> /dev/null | sort)
+
+gzip -9n > "$documents/changelog.gz" << CHANGELOG
+coppice ($version) bookworm; urgency=medium
+
+  * Release $version; CHANGELOG.md beside this file says what changed.
+
+ -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
+CHANGELOG
+
+for program in "${programs[@]}"; do
+  mkdir -p "$pages"
+  page="$pages/$(basename "$program").1"
+  if [[ ! -e "$page" ]]; then "$here/manual_page.py" "$program" > "$page"; fi
+done
+find "$staged/usr/share/man" -name '*.[1-9]' -exec gzip -9n {} + 2> /dev/null || [[ ${#programs[@]} -eq 0 ]]
+
+if [[ -e "$here/$package/lintian-overrides" ]]; then
+  install -D -m 644 "$here/$package/lintian-overrides" "$staged/usr/share/lintian/overrides/$package"
+fi
+
+if [[ -e "$here/$package/README.Debian" ]]; then
+  install -m 644 "$here/$package/README.Debian" "$documents/README.Debian"
+fi
+
+mapfile -t archives < <(find "$staged" -name '*.a' | sort)
+"$here/bill_of_materials.py" "$build" "$package" "$version" "${programs[@]}" "${archives[@]}" > "$documents/$package.spdx.json"

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Builds the Debian packages libcoppice-dev, coppice and coppiced, and beside each what it is made of (SPDX 2.3).
+#
+#   deploy/packages.sh [--build-dir DIR] OUT_DIR
+#
+#   --build-dir DIR   packages what is built there, and builds nothing; without it build/release is brought up to date
+#
+# The same build makes the same bytes. Its date is $SOURCE_DATE_EPOCH, by default that of the last commit.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+wrong_usage() {
+  echo "packages.sh: $1" >&2
+  sed -n '4,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  exit 2
+}
+build=""
+out=""
+while (($# > 0)); do
+  case "$1" in
+    --help | -h) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --build-dir)
+      [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured"
+      build=$(cd "$2" && pwd); shift 2 ;;
+    -*) wrong_usage "$1: no such flag" ;;
+    *)
+      [[ -z "$out" ]] || wrong_usage "$1: one folder is enough"
+      out=$1; shift ;;
+  esac
+done
+[[ -n "$out" ]] || wrong_usage "where should the packages go?"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+# Sources without a history, as in a container's build, are as old as their change log.
+export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2> /dev/null ||
+                                                 stat -c %Y "$root/CHANGELOG.md")}"
+"$root/deploy/install-packages.sh" "$root/deploy/debian/packages.txt"
+if [[ -z "$build" ]]; then
+  build="$root/build/release"
+  if [[ -f "$build/build.ninja" ]]; then (cd "$root" && cmake --preset release >&2); fi  # reads the date
+  "$root/deploy/build.sh" programs
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cpack --config "$build/CPackConfig.cmake" -B "$work" &> "$work/log" || { cat "$work/log" >&2; exit 1; }
+for package in "$work"/*.deb; do
+  name=$(basename "$package" .deb)
+  cp "$(find "$work/_CPack_Packages" -name "${name%%_*}.spdx.json")" "$out/$name.spdx.json"
+  mv "$package" "$out/"
+  echo "$out/$name.deb"
+done
