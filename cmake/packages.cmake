@@ -9,8 +9,6 @@ set(CPACK_COMPONENTS_ALL ${COPPICE_COMPONENTS})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)  # so that what is installed reads /usr as its prefix, and not a staging folder
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
-    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/complete_packages.cmake)
 set(CPACK_COPPICE_SOURCE_DIR ${PROJECT_SOURCE_DIR})
@@ -41,7 +39,11 @@ libraries for such devices: coppice::client, which needs no network library,
 and coppice::collector, which talks to the curator over gRPC (recommended
 packages). CMake and pkg-config find both.")
 
+# The programs are tested with this one; by itself apt would take the one that starts a thread for each processor.
+set(linear_algebra libopenblas0-serial)
+
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME coppice)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ${linear_algebra})
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS coppiced)
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
 "decision trees under differential privacy, command line
@@ -52,6 +54,7 @@ CSV files, and says what accuracy to expect.")
 
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME coppiced)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "procps, ${linear_algebra}")  # the unit reloads with its kill
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "coppice, openssl")
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
 "decision trees under differential privacy, curator daemon

@@ -42,6 +42,7 @@ if [[ -z "$build" ]]; then
   "$root/deploy/build.sh" programs
 fi
 
+umask 022  # the folders of the packages are for everybody, whoever builds them
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cpack --config "$build/CPackConfig.cmake" -B "$work" &> "$work/log" || { cat "$work/log" >&2; exit 1; }

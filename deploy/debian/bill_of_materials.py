@@ -43,16 +43,13 @@ def loaded_libraries(program):
     return set(re.findall(r"=> (/\S+)", output("ldd", program)))
 
 
-def built(build, file):
-    """Ninja's name of a file that was installed."""
-    name = os.path.basename(file)
-    found = glob.glob(f"{build}/**/{name}", recursive=True) if name.endswith(".a") else [f"{build}/bin/{name}"]
-    return os.path.relpath(found[0], build)
-
-
 def headers_outside(build, files):
     """Headers that lie in no folder of ours, of every object that these files are linked from."""
-    inputs = output("ninja", "-C", build, "-t", "inputs", *(built(build, file) for file in files))
+    names = {os.path.basename(file) for file in files}
+    made = (line.split(": ")[0] for line in output("ninja", "-C", build, "-t", "targets", "all").splitlines()
+            if "_LINKER__" in line)
+    linked = [target for target in made if os.path.basename(target) in names]
+    inputs = output("ninja", "-C", build, "-t", "inputs", *linked)
     objects = {line for line in inputs.splitlines() if line.endswith(".o")}
     headers, counted = set(), False
     for line in output("ninja", "-C", build, "-t", "deps").splitlines():

@@ -6,7 +6,6 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 staged=$1 package=$2 version=$3 maintainer=$4 build=$5
-umask 022
 documents="$staged/usr/share/doc/$package"
 pages="$staged/usr/share/man/man1"
 mapfile -t programs < <(find "$staged/usr/bin" -type f 2> /dev/null | sort)

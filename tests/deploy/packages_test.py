@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""The Debian packages in an empty Debian 12: packages_test.py BUILD_DIR SOURCE_DIR
+
+They are built from BUILD_DIR twice, and of the same bytes; lintian has nothing against them; the main job runs from
+them alone, in a root made by debootstrap; a purge leaves what the daemon wrote; the last stage of the container's
+recipe, executed line by line, starts the daemon. Only root can make such systems: others skip it (exit code 77).
+"""
+
+import atexit
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = map(os.path.abspath, sys.argv[1:3])
+PACKAGES = {"coppice", "coppiced", "libcoppice-dev"}
+WORK = tempfile.mkdtemp(prefix="coppice-packages-")
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+DOWNLOADS = os.path.join(WORK, "downloads")  # what apt fetches for one system is there for the next
+BUILT = {}  # the packages and their bills of materials, by name
+EMPTY = os.path.join(BUILD, "debian12")  # kept: another run saves a minute
+PARTIAL = EMPTY + ".partial"
+
+
+def read(*path, mode="r"):
+    with open(os.path.join(*path), mode) as file:
+        return file.read()
+
+
+def skip(reason):
+    print("packages_test: skipped:", reason, file=sys.stderr)
+    sys.exit(77)
+
+
+def run(*command, **settings):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **settings)
+
+
+def checked(*command, **settings):
+    done = run(*command, **settings)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-6000:]}")
+    return done.stdout
+
+
+def start_empty_system():
+    """debootstrap, beside whatever else is done meanwhile; nothing to do if the system is there."""
+    if os.path.exists(EMPTY):
+        return subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True)
+    shutil.rmtree(PARTIAL, ignore_errors=True)
+    return subprocess.Popen(["debootstrap", "--variant=minbase", "bookworm", PARTIAL],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish_empty_system(process):
+    log = process.communicate()[0]
+    if process.returncode != 0:
+        skip("debootstrap cannot make a Debian here: " + (log.strip().splitlines() or ["no word from it"])[-1])
+    if not os.path.exists(EMPTY):
+        with open(PARTIAL + "/etc/hosts", "w", encoding="utf-8") as hosts:  # Debian's installer writes it
+            hosts.write("127.0.0.1 localhost\n::1 localhost\n")
+        with open(PARTIAL + "/etc/dpkg/dpkg.cfg.d/fast", "w", encoding="utf-8") as settings:
+            settings.write("force-unsafe-io\n")  # nobody minds if a crash of the machine costs these systems
+        os.rename(PARTIAL, EMPTY)
+    System(EMPTY).checked("apt-get update -qq", network=True)
+
+
+class System:
+    """A Debian in a folder. Whatever runs in it ends with its call, and its mounts too."""
+
+    def __init__(self, root):
+        self.root = root
+
+    @classmethod
+    def copied(cls, name):
+        system = cls(os.path.join(WORK, name))
+        checked("cp", "-a", EMPTY, system.root)
+        shutil.copytree(os.path.join(WORK, "debs"), system.path("packages"))
+        return system
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def run(self, script, network=False, user=None):
+        """Without a network, the loopback of a namespace of its own is all there is: no port is anybody else's."""
+        inside = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "HOME=/root"]
+        enter = f'mount -t proc proc "$0/proc"; mount --bind {DOWNLOADS} "$0/var/cache/apt/archives"; '
+        enter += "" if network else "ip link set lo up; "
+        enter += "exec chroot " + (f"--userspec={user} " if user else "") + "\"$0\" \"$@\""
+        return run("unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
+                   "sh", "-euc", enter, self.root, *inside, "sh", "-euc", script)
+
+    def checked(self, script, **settings):
+        done = self.run(script, **settings)
+        if done.returncode != 0:
+            raise AssertionError(f"{script}: exit code {done.returncode}\n{done.stdout[-6000:]}")
+        return done.stdout
+
+    def install(self, arguments):
+        return self.checked(f"apt-get install -y -qq --no-install-recommends {arguments}", network=True)
+
+
+def built_packages(folder, **environment):
+    checked(os.path.join(SOURCE, "deploy", "packages.sh"), "--build-dir", BUILD, folder, env=os.environ | environment)
+    return {name: read(folder, name, mode="rb") for name in os.listdir(folder)}
+
+
+def deb(name):
+    return glob.glob(os.path.join(WORK, "debs", f"{name}_*.deb"))[0]
+
+
+class PackagesTest(unittest.TestCase):
+    def test_lintian_has_nothing_against_them(self):
+        judged = run("lintian", "--allow-root", "--fail-on", "error,warning", *map(deb, PACKAGES))
+        self.assertEqual((judged.returncode, judged.stdout), (0, ""))
+        for overrides in glob.glob(os.path.join(SOURCE, "deploy/debian/*/lintian-overrides")):
+            self.assertTrue(read(overrides).startswith("# "), overrides + " gives no reason")
+
+    def test_a_second_build_under_other_circumstances_makes_the_same_bytes(self):
+        self.addCleanup(os.umask, os.umask(0o077))
+        second = built_packages(os.path.join(WORK, "again"), TZ="Pacific/Auckland", LC_ALL="C.UTF-8")
+        self.assertEqual(sorted(BUILT), sorted(second))
+        for name, content in BUILT.items():
+            self.assertTrue(content == second[name], name)
+
+    def test_no_file_names_the_folder_it_was_built_in(self):
+        for name in PACKAGES:
+            content = os.path.join(WORK, "content-" + name)
+            checked("dpkg-deb", "-R", deb(name), content)
+            self.assertEqual(run("grep", "-rlF", "-e", SOURCE, "-e", BUILD, content).stdout, "")
+
+    def test_the_bills_of_materials_have_spdx_shape_and_name_what_is_linked(self):
+        expected = {"coppice": {"libgrpc++1.51": "DYNAMIC_LINK", "libcli11-dev": "STATIC_LINK"},
+                    "coppiced": {"libssl3": "DYNAMIC_LINK", "librocksdb-dev": "STATIC_LINK"},
+                    "libcoppice-dev": {"libabsl-dev": "STATIC_LINK"}}
+        for name, materials in expected.items():
+            with self.subTest(name):
+                bill = json.loads(read(deb(name).removesuffix(".deb") + ".spdx.json"))
+                self.assertEqual((bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]),
+                                 ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"))
+                self.assertRegex(bill["documentNamespace"], r"^urn:uuid:[0-9a-f-]{36}$")
+                self.assertRegex(bill["creationInfo"]["created"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+                ids = {package["SPDXID"]: package for package in bill["packages"]}
+                self.assertEqual(len(ids), len(bill["packages"]))
+                for spdx_id, package in ids.items():
+                    self.assertRegex(spdx_id, r"^SPDXRef-[A-Za-z0-9.-]+$")
+                    self.assertLessEqual({"name", "versionInfo", "downloadLocation"}, set(package))
+                links = {}
+                for relationship in bill["relationships"]:
+                    self.assertIn(relationship["spdxElementId"], {"SPDXRef-DOCUMENT", *ids})
+                    links[ids[relationship["relatedSpdxElement"]]["name"]] = relationship["relationshipType"]
+                self.assertEqual(links.pop(name), "DESCRIBES")
+                self.assertLessEqual(materials.items(), links.items())
+                self.assertFalse(name == "libcoppice-dev" and "DYNAMIC_LINK" in links.values())
+
+    def test_the_main_job_runs_from_packages_alone_and_a_purge_leaves_its_state(self):
+        system = System.copied("curator")
+        said = system.install("/packages/coppice_*.deb /packages/coppiced_*.deb openssl")
+        self.assertIn("README.Debian has the steps to the first start", said)
+        for program, package in (("coppice", "coppice"), ("coppice-lab", "coppice"), ("coppiced", "coppiced")):
+            version = system.checked(f"dpkg-query -W -f '${{Version}}' {package}")
+            self.assertEqual(system.checked(f"{program} --version"), f"{program} {version}\n")
+
+        shutil.copy(os.path.join(SOURCE, "tests/deploy/packaged_job.sh"), system.path("root"))
+        job = system.checked("sh /root/packaged_job.sh")
+        self.assertGreater(float(re.search(r"accuracy +(0\.\d+)", job).group(1)), 0.6, job)
+
+        state = lambda: system.checked("find /var/lib/coppice* /root/first.journal /etc/coppice/ops.token -type f | sort | xargs sha256sum")
+        before = state()
+        self.assertIn("/var/lib/coppice/", before)
+        purged = system.checked("dpkg --purge coppiced")
+        self.assertIn("kept /var/lib/coppice,", purged)
+        self.assertEqual(state(), before)
+        self.assertFalse(os.path.exists(system.path("usr/bin/coppiced")))
+        self.assertFalse(os.path.exists(system.path("etc/coppice/coppiced.toml")))
+
+    def test_a_device_is_built_from_the_package_without_grpc(self):
+        system = System.copied("device")
+        system.install("/packages/libcoppice-dev_*.deb g++ pkgconf")
+        shutil.copy(os.path.join(SOURCE, "tests/architecture/installed_client/device.cc"), system.path("root"))
+        system.checked("cd /root; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
+        self.assertNotIn("grpc", system.checked("dpkg-query -W -f '${Package}\n'"))
+
+    def test_the_last_stage_of_the_container_runs_step_by_step(self):
+        text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
+        build, final = text.split("FROM debian:12-slim\n")
+        # The stage before it does what made the packages here, from the compilers on.
+        self.assertEqual(build.strip().splitlines()[-1], "RUN deploy/packages.sh /packages")
+        system = System.copied("container")
+        shutil.move(system.path("packages"), system.path("made"))
+        user = None
+        for line in filter(None, final.splitlines()):
+            with self.subTest(line):
+                instruction, arguments = line.split(" ", 1)
+                if instruction == "COPY":
+                    self.assertTrue(arguments.startswith("--from=build "), arguments)
+                    *sources, target = arguments.split()[1:]
+                    system.checked(f"mkdir -p {target}; cp {' '.join('/made' + s.removeprefix('/packages') for s in sources)} {target}")
+                elif instruction == "RUN":
+                    system.checked(arguments, network=True)
+                elif instruction == "USER":
+                    user = arguments
+                elif instruction == "VOLUME":
+                    self.assertEqual(system.checked(f"stat -c %u:%g {arguments}").strip(), user)
+                elif instruction == "CMD":
+                    command = json.loads(arguments)
+                else:
+                    self.assertIn(instruction, ("EXPOSE", "STOPSIGNAL"))
+        # Without a certificate it says which it wants; told to do without one, it serves.
+        refused = system.run(" ".join(command), user=user)
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertIn("--tls-cert /etc/coppice/server.crt: cannot be read", refused.stdout)
+        served = system.checked(
+            "coppiced --data-dir /var/lib/coppice --insecure 2> /tmp/log & "
+            "until coppice health --server localhost:8443 --insecure; do kill -0 $!; sleep 0.1; done; kill -TERM $!; wait $!",
+            user=user)
+        self.assertIn("ready", served)
+
+
+def main():
+    if os.geteuid() != 0:
+        skip("only root can make a system of its own")
+    installed = run(os.path.join(SOURCE, "deploy/install-packages.sh"), os.path.join(SOURCE, "tests/deploy/packages.txt"))
+    if installed.returncode != 0:
+        skip("debootstrap and lintian cannot be installed: " + installed.stdout.strip().splitlines()[-1])
+    if run("unshare", "--mount", "--pid", "--net", "--fork", "true").returncode != 0:
+        skip("no namespaces of mounts, processes and networks here")
+    os.mkdir(DOWNLOADS)
+    empty = start_empty_system()
+    try:
+        BUILT.update(built_packages(os.path.join(WORK, "debs")))
+    except BaseException:
+        empty.kill()
+        raise
+    finish_empty_system(empty)
+    unittest.main(argv=sys.argv[:1])
+
+
+main()
