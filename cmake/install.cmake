@@ -81,10 +81,16 @@ install(FILES docs/operating.md docs/protocol.md docs/storage.md docs/threat-mod
 install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
-# The component tools. What is built from their help is installed if it is there: manual pages in share/man/man1 of the
-# build, completions beside them.
-install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION share COMPONENT tools OPTIONAL
-        PATTERN "coppiced.*" EXCLUDE)
+# The components tools and server: manual pages and completions, where the build made them.
+foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
+  list(GET program_component 0 program)
+  list(GET program_component 1 component)
+  foreach(path man/man1/${program}.1 bash-completion/completions/${program} zsh/site-functions/_${program}
+               fish/vendor_completions.d/${program}.fish)
+    cmake_path(GET path PARENT_PATH folder)
+    install(FILES ${CMAKE_BINARY_DIR}/share/${path} DESTINATION share/${folder} COMPONENT ${component} OPTIONAL)
+  endforeach()
+endforeach()
 
 foreach(component_package "client;libcoppice-dev" "server;coppiced" "tools;coppice")
   list(GET component_package 0 component)

@@ -20,7 +20,7 @@ while (($# > 0)); do
   case "$1" in
     --help | -h) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --build-dir)
-      [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured"
+      [[ -f "${2:-}/CPackConfig.cmake" ]] || wrong_usage "--build-dir wants a folder that CMake configured for a release"
       build=$(cd "$2" && pwd); shift 2 ;;
     -*) wrong_usage "$1: no such flag" ;;
     *)

@@ -23,7 +23,11 @@ for program in "${programs[@]}"; do
   page="$pages/$(basename "$program").1"
   if [[ ! -e "$page" ]]; then "$here/manual_page.py" "$program" > "$page"; fi
 done
-find "$staged/usr/share/man" -name '*.[1-9]' -exec gzip -9n {} + 2> /dev/null || [[ ${#programs[@]} -eq 0 ]]
+if [[ -d "$pages" ]]; then gzip -9n "$pages"/*.1; fi
+
+if [[ -d "$staged/usr/share/zsh" ]]; then  # Debian's zsh looks for what packages bring in another folder
+  mv "$staged/usr/share/zsh/site-functions" "$staged/usr/share/zsh/vendor-completions"
+fi
 
 if [[ -e "$here/$package/lintian-overrides" ]]; then
   install -D -m 644 "$here/$package/lintian-overrides" "$staged/usr/share/lintian/overrides/$package"
