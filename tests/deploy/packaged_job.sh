@@ -1,6 +1,7 @@
 #!/bin/sh
 # The main job in a Debian that has the packages coppice and coppiced and nothing else of ours: README.Debian's commands,
 # the daemon as its unit starts it, and what a new user does next. packages_test.py runs it in an empty system.
+# shellcheck disable=SC2046,SC2091  # the unit's command lines are run word by word
 set -eu
 unit=/usr/lib/systemd/system/coppiced.service
 user=61184  # of those that systemd makes up for DynamicUser
