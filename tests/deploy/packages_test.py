@@ -179,12 +179,19 @@ class PackagesTest(unittest.TestCase):
         self.assertFalse(os.path.exists(system.path("usr/bin/coppiced")))
         self.assertFalse(os.path.exists(system.path("etc/coppice/coppiced.toml")))
 
-    def test_a_device_is_built_from_the_package_without_grpc(self):
+    def test_a_device_is_built_from_the_package_and_with_a_curator_to_talk_to_from_what_it_recommends(self):
         system = System.copied("device")
-        system.install("/packages/libcoppice-dev_*.deb g++ pkgconf")
-        shutil.copy(os.path.join(SOURCE, "tests/architecture/installed_client/device.cc"), system.path("root"))
-        system.checked("cd /root; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
+        system.install("/packages/libcoppice-dev_*.deb cmake g++ make pkgconf")
+        program = os.path.join(SOURCE, "tests/architecture/installed_client")
+        shutil.copytree(program, system.path("root/device"))
+        shutil.copy(os.path.join(SOURCE, "client/examples/device.cc"), system.path("root/example.cc"))
+        system.checked("cd /root/device; c++ -std=c++20 device.cc $(pkg-config --cflags --libs coppice) -o device; ./device")
         self.assertNotIn("grpc", system.checked("dpkg-query -W -f '${Package}\n'"))
+
+        recommended = system.checked("dpkg-query -W -f '${Recommends}' libcoppice-dev")
+        system.install(re.sub(r" \([^)]*\)|,", "", recommended))
+        system.checked("cmake -S /root/device -B /root/build -DEXAMPLE=/root/example.cc; cmake --build /root/build --target example")
+        self.assertIn("usage: ", system.run("/root/build/example").stdout)
 
     def test_the_last_stage_of_the_container_runs_step_by_step(self):
         text = read(SOURCE, "deploy/container/Dockerfile").replace("\\\n", " ")
