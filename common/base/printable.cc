@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace coppice {
 namespace {
@@ -42,6 +43,13 @@ std::string Printable(absl::string_view text) {
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
+}
+
+std::string ListOf(absl::Span<const std::string> names) {
+  constexpr size_t kMaxListed = 12;
+  if (names.size() <= kMaxListed + 1) return absl::StrJoin(names, ", ");
+  return absl::StrCat(absl::StrJoin(names.subspan(0, kMaxListed), ", "), " and ",
+                      names.size() - kMaxListed, " more");
 }
 
 }  // namespace coppice

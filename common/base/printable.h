@@ -6,12 +6,17 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace coppice {
 
 // `text` as valid UTF-8 without control characters, so that it cannot steer a terminal: each
 // offending byte becomes U+FFFD.
 std::string Printable(absl::string_view text);
+
+// Names for the end of a message: "age, job, zip", and if there are many the first of them "and 7
+// more".
+std::string ListOf(absl::Span<const std::string> names);
 
 }  // namespace coppice
 

@@ -43,13 +43,14 @@ absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<con
   return Read(path, RowEncoder(std::move(schema), options), options);
 }
 
-absl::Status CheckTableStructure(const std::string& path, const std::string& id_column) {
+absl::Status CheckTableStructure(const std::string& path, const std::string& id_column,
+                                 const TableFormat& format) {
   // Any schema will do: to a total reader all but the structure fits all of them.
   Feature feature;
   feature.name = "x";
   COPPICE_ASSIGN_OR_RETURN(Schema any, Schema::Create({feature}, "y", {"a", "b"}));
   return ReadTableInBlocks(path, std::make_shared<const Schema>(std::move(any)),
-                           {.total = true, .id_column = id_column},
+                           {.total = true, .id_column = id_column, .format = format},
                            /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
       .status();
 }

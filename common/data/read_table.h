@@ -1,11 +1,12 @@
-// Table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM, and the JSON schema.
+// Table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM.
 //
-// An empty field is a missing value. A number outside its public bounds is clamped and an unknown
-// category becomes "other"; both are counted. With `strict` either is an error instead. A ragged
-// row, a numeric field that is no finite number ("nan", "inf", "1e999", "12x"), an unknown class, a
-// missing or repeated column, an empty file or a NUL byte is always InvalidArgument, with file,
-// line and column; a missing file is NotFound. Errors never quote a value (it may be private).
-// Columns may come in any order; columns that the schema does not name are ignored.
+// An empty field is a missing value, and so is one of the texts that its format declares for it. A
+// number outside its public bounds is clamped and an unknown category becomes "other"; both are
+// counted. With `strict` either is an error instead. A ragged row, a numeric field that is no
+// finite number ("nan", "inf", "1e999", "12x"), an unknown class, a missing or repeated column, an
+// empty file or a NUL byte is always InvalidArgument, with file, line and column; a missing file is
+// NotFound. Errors never quote a value (it may be private). Columns may come in any order; columns
+// that the schema does not name are ignored.
 
 #ifndef COPPICE_COMMON_DATA_READ_TABLE_H_
 #define COPPICE_COMMON_DATA_READ_TABLE_H_
@@ -24,6 +25,17 @@
 
 namespace coppice {
 
+inline constexpr char kFindDelimiter = '\0';
+
+// How a table's file is written. A schema file may say it beside the schema (schema_file.h); it is
+// no part of what a study or a dataset is.
+struct TableFormat {
+  char delimiter = kFindDelimiter;        // comma, semicolon, tab, or whichever the header has most
+  std::vector<std::string> missing = {};  // texts that stand for a missing value, as "NA" or "?"
+
+  friend bool operator==(const TableFormat&, const TableFormat&) = default;
+};
+
 struct ReadOptions {
   bool strict = false;
   // For rows of devices, by a schema of others: a field that cannot be read, or a column that is
@@ -35,6 +47,7 @@ struct ReadOptions {
                                   // at; what the table has for labels means nothing
   // CSV only: the column that says whose row it is. InvalidArgument where it is empty or repeats.
   std::string id_column = {};
+  TableFormat format = {};
   uint64_t max_rows = uint64_t{1} << 26;   // ResourceExhausted above
   uint64_t max_bytes = uint64_t{4} << 30;  // ResourceExhausted above
 };
@@ -59,15 +72,8 @@ struct TableFile {
 };
 
 // What a total ReadTable() of the same file refuses, whatever the schema is.
-absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "");
-
-// Reads schema JSON: `features` (name, type numeric with min/max or categorical with values),
-// `label` (the name of the column that is to be predicted) and `classes`; for regression
-// `target_min` and `target_max` instead of classes. Other members are ignored.
-absl::StatusOr<std::shared_ptr<const Schema>> ReadSchema(const std::string& path);
-absl::StatusOr<std::shared_ptr<const Schema>> ParseSchema(absl::string_view json);
-// For studies: InvalidArgument also if a number is to be predicted.
-absl::StatusOr<std::shared_ptr<const Schema>> ReadClassSchema(const std::string& path);
+absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "",
+                                 const TableFormat& format = {});
 
 // By the name: ".svm" and ".libsvm" are LIBSVM, anything else CSV.
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,

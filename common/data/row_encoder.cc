@@ -1,8 +1,10 @@
 #include "common/data/row_encoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/schema/number.h"
 
@@ -17,12 +19,30 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
       row_(table_.schema().num_features(), kMissingValue),
       target_(table_.schema().target() ? table_.schema().target()->min : 0) {}
 
+namespace {
+
+absl::Status WithMissingHint(const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(status.message(),
+                                                  "; declare texts for missing values (\"missing\" "
+                                                  "in the schema file, or --missing)"));
+}
+
+}  // namespace
+
+absl::string_view RowEncoder::EmptyIfMissing(absl::string_view text) const {
+  const std::vector<std::string>& missing = options_.format.missing;
+  return std::find(missing.begin(), missing.end(), text) == missing.end() ? text : "";
+}
+
 absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
+  text = EmptyIfMissing(text);
   EncodedField field;
   if (options_.total) {
     field = schema().EncodeOrMissing(feature, text);
   } else {
-    COPPICE_ASSIGN_OR_RETURN(field, schema().Encode(feature, text));
+    absl::StatusOr<EncodedField> encoded = schema().Encode(feature, text);
+    if (!encoded.ok()) return WithMissingHint(encoded.status());
+    field = *encoded;
   }
   const Feature& f = schema().features()[feature];
   row_[feature] = field.value;
@@ -44,9 +64,9 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
     case FieldNote::kUnknownCategory:
       ++notes_.unknown_categories;
       if (!options_.strict) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("column \"", f.name, "\" must be one of the schema's ", f.values.size(),
-                       " values; without strict it would become \"other\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "column \"", f.name, "\" must be one of the schema's ", f.values.size(), " values (",
+          ListOf(f.values), "); without strict it would become \"other\""));
   }
   return absl::InternalError("unknown field note");
 }
@@ -64,6 +84,7 @@ absl::Status RowEncoder::SetTarget(absl::string_view text) {
 }
 
 absl::Status RowEncoder::SetLabel(absl::string_view text) {
+  text = EmptyIfMissing(text);
   if (schema().target()) return SetTarget(text);
   if (text.empty() && options_.allow_unlabelled) {
     label_ = kUnlabelled;

@@ -45,6 +45,7 @@ class RowEncoder {
 
  private:
   absl::Status SetTarget(absl::string_view text);
+  absl::string_view EmptyIfMissing(absl::string_view text) const;
 
   ReadOptions options_;
   size_t block_rows_;

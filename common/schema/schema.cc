@@ -193,7 +193,8 @@ absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {
   const auto found = std::find(classes_.begin(), classes_.end(), text);
   if (found == classes_.end()) {
     return absl::InvalidArgumentError(absl::StrCat("label \"", label_, "\" must be one of the ",
-                                                   classes_.size(), " classes of the schema"));
+                                                   classes_.size(),
+                                                   " classes of the schema: ", ListOf(classes_)));
   }
   return static_cast<uint32_t>(found - classes_.begin());
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/privacy/delta.h"
 #include "common/tree/votes.h"
 #include "server/curator/partition/public_random.h"
@@ -49,18 +50,19 @@ absl::StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>&
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> ReadRows(const std::string& path,
-                                                      const std::shared_ptr<const Schema>& schema,
+                                                      const SchemaFile& schema,
                                                       const CentralFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(
-      TableFile file,
-      ReadTable(path, schema, {.strict = flags.strict, .allow_unlabelled = flags.unlabelled}));
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema,
+                                                     {.strict = flags.strict,
+                                                      .allow_unlabelled = flags.unlabelled,
+                                                      .format = schema.format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) std::cerr << path << ": " << notes << "\n";
   return std::make_shared<const Table>(std::move(file.table));
 }
 
 absl::StatusOr<RowSource> ResolveRows(const CentralFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const auto rows, ReadRows(flags.data_file, schema, flags));
   if (flags.test_file.empty()) return HoldOut(nullptr, rows, flags.holdout);
   COPPICE_ASSIGN_OR_RETURN(const auto test, ReadRows(flags.test_file, schema, flags));
@@ -253,14 +255,15 @@ absl::Status RunCentral(const CentralFlags& flags) {
         "--delta: ", flags.algorithm, " is of pure epsilon-DP and takes none; leave it out"));
   }
   COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
-  COPPICE_RETURN_IF_ERROR(trainer->Plan(*schema, options).status());
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.schema_file));
+  const Schema& schema = *file.schema;
+  COPPICE_RETURN_IF_ERROR(trainer->Plan(schema, options).status());
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
-                           trainer->Warnings(*schema, options));
+                           trainer->Warnings(schema, options));
   for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const Scores scores, TrainAndScore(*trainer, options, rows, flags));
-  nlohmann::ordered_json report = ReportOf(flags, *schema, scores);
+  nlohmann::ordered_json report = ReportOf(flags, schema, scores);
   if (flags.votes && flags.json) report["votes"] = scores.votes;
   if (flags.votes && !flags.json) std::cout << scores.votes << "\n";
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
@@ -126,9 +127,10 @@ absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const L
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
-    const std::string& path, const std::shared_ptr<const Schema>& schema,
-    const ReadOptions& options, const std::function<void(const std::string&)>& warn) {
-  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema, options));
+    const std::string& path, const SchemaFile& schema, ReadOptions options,
+    const std::function<void(const std::string&)>& warn) {
+  options.format = schema.format;
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema, options));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) warn(absl::StrCat(path, ": ", notes));
   if (file.table.num_rows() == 0) {
@@ -144,8 +146,7 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
                              SyntheticOptions::Parse(flags.synthetic));
     return SyntheticRows(options);
   }
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
-                           ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema_file));
   const auto read = [&](const std::string& path) {
     return ReadRows(path, schema, {.strict = flags.strict}, warn);
   };
@@ -162,7 +163,7 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
   }
   LabRows rows{.public_rows = nullptr, .private_rows = nullptr, .test_rows = std::move(test_rows)};
   if (WithoutRows(flags)) {
-    COPPICE_ASSIGN_OR_RETURN(Table standing, curator::RowsFromSchema(schema, flags.seed));
+    COPPICE_ASSIGN_OR_RETURN(Table standing, curator::RowsFromSchema(schema.schema, flags.seed));
     rows.public_rows = std::make_shared<const Table>(std::move(standing));
   } else {
     COPPICE_ASSIGN_OR_RETURN(

@@ -23,6 +23,7 @@
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
@@ -298,12 +299,12 @@ bool WithoutLabels(const PlanFlags& flags) {
   return flags.public_file == kNone || flags.public_labels == kNone;
 }
 
-absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags,
-                                     const std::shared_ptr<const Schema>& schema) {
-  if (flags.public_file == kNone) return curator::RowsFromSchema(schema, flags.seed);
-  COPPICE_ASSIGN_OR_RETURN(
-      TableFile file, ReadTable(flags.public_file, schema,
-                                {.strict = flags.strict, .ignore_labels = WithoutLabels(flags)}));
+absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags, const SchemaFile& schema) {
+  if (flags.public_file == kNone) return curator::RowsFromSchema(schema.schema, flags.seed);
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(flags.public_file, schema.schema,
+                                                     {.strict = flags.strict,
+                                                      .ignore_labels = WithoutLabels(flags),
+                                                      .format = schema.format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) std::cerr << flags.public_file << ": " << notes << "\n";
   return std::move(file.table);
@@ -359,8 +360,7 @@ absl::Status CheckPlanFlags(const PlanFlags& flags) {
 }
 
 absl::Status RunPlan(const PlanFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> schema,
-                           ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema_file));
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
   curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,

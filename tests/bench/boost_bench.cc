@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/privacy/openssl_random.h"
 #include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/core/trainer.h"
@@ -49,7 +50,7 @@ absl::StatusOr<Table> RowsOf(const Flags& flags) {
   if (flags.data.empty()) return MakeRows(flags.features, flags.rows);
   const auto schema = ReadSchema(flags.schema);
   if (!schema.ok()) return schema.status();
-  auto file = ReadTable(flags.data, *schema, {});
+  auto file = ReadTable(flags.data, schema->schema, {});
   if (!file.ok()) return file.status();
   return std::move(file->table);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/privacy/openssl_random.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/forest_size.h"
@@ -23,7 +24,7 @@ constexpr uint64_t kReports = 1'000'000;
 
 Table PublicRows(size_t count) {
   const std::string folder = testing::DataSet("adult");
-  const auto schema = *ReadSchema(folder + "/schema.json");
+  const auto schema = ReadSchema(folder + "/schema.json")->schema;
   const TableFile file = *ReadTable(folder + "/adult_train.csv", schema, {});
   std::vector<size_t> first(count);
   std::iota(first.begin(), first.end(), size_t{0});

@@ -15,6 +15,7 @@
 
 #include "absl/time/clock.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
 #include "server/rpc/services.h"
@@ -165,8 +166,8 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   const auto schema = ReadSchema(flags.schema);
-  const auto file =
-      schema.ok() ? ReadTable(flags.data, *schema) : absl::StatusOr<TableFile>(schema.status());
+  const auto file = schema.ok() ? ReadTable(flags.data, schema->schema)
+                                : absl::StatusOr<TableFile>(schema.status());
   absl::Status status = file.status();
   Curator curator;
   for (const size_t rows : flags.public_rows) {

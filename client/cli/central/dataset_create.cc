@@ -13,6 +13,7 @@
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/dataset.pb.h"
 
@@ -34,10 +35,12 @@ void AddFileFlags(const Command& verb, FileFlags& flags) {
                  "Take rows whose class is empty; they count where no class is needed");
 }
 
-absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema) {
+absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
+                               const TableFormat& format) {
   COPPICE_ASSIGN_OR_RETURN(
-      TableFile file, ReadTable(flags.data_file, std::move(schema),
-                                {.strict = flags.strict, .allow_unlabelled = flags.unlabelled}));
+      TableFile file,
+      ReadTable(flags.data_file, std::move(schema),
+                {.strict = flags.strict, .allow_unlabelled = flags.unlabelled, .format = format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   return std::move(file.table);
@@ -79,12 +82,12 @@ struct CreateFlags : FileFlags {
 };
 
 absl::Status Create(const CreateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadSchema(flags.schema_file));
-  COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, schema));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const Table table, ReadRows(flags, file.schema, file.format));
   v1::CreateDatasetRequest request;
   COPPICE_ASSIGN_OR_RETURN(*request.mutable_request_id(), RandomHex(16));
   request.set_dataset_id(flags.dataset);
-  *request.mutable_schema() = ToProto(*schema);
+  *request.mutable_schema() = ToProto(*file.schema);
   v1::BudgetCap& cap = *request.mutable_cap();
   cap.set_epsilon_nanos(EpsilonOf(flags.epsilon).nanos());
   cap.set_delta_atto(DeltaOf(flags.delta));
@@ -104,10 +107,11 @@ struct UploadFlags : FileFlags {
   std::string dataset, schema_file;
 };
 
-absl::Status CheckSameSchema(const std::string& schema_file, const Schema& schema) {
-  if (schema_file.empty()) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const auto given, ReadSchema(schema_file));
-  if (*given == schema) return absl::OkStatus();
+// How the file of rows is written, as --schema says, which must be `schema`.
+absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
+  if (schema_file.empty()) return TableFormat();
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile given, ReadSchema(schema_file));
+  if (*given.schema == schema) return given.format;
   return absl::InvalidArgumentError(absl::StrCat(
       schema_file, " is not the schema that the dataset was created with; leave --schema out"));
 }
@@ -117,9 +121,10 @@ absl::Status Upload(const UploadFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(v1::Dataset dataset,
                            GetDataset(remote, MakeName("datasets", flags.dataset)));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
-  COPPICE_RETURN_IF_ERROR(CheckSameSchema(flags.schema_file, schema));
-  COPPICE_ASSIGN_OR_RETURN(const Table table,
-                           ReadRows(flags, std::make_shared<const Schema>(std::move(schema))));
+  COPPICE_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags.schema_file, schema));
+  COPPICE_ASSIGN_OR_RETURN(
+      const Table table,
+      ReadRows(flags, std::make_shared<const Schema>(std::move(schema)), format));
   COPPICE_RETURN_IF_ERROR(CheckResumable(dataset, table));
   return UploadAndPrint(remote, flags, table, flags.output.json, std::move(dataset));
 }

@@ -28,6 +28,7 @@ struct ExplainFlags : SourceFlags {
   std::string data_file;
   uint32_t row = 0;  // from 1; 0: all
   uint32_t trees = 10;
+  std::vector<std::string> missing;
   bool strict = false;
 };
 
@@ -156,19 +157,20 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
   uint64_t row = 0;
   COPPICE_ASSIGN_OR_RETURN(
       const ReadNotes notes,
-      ReadTableInBlocks(flags.data_file, source.schema(),
-                        {.strict = flags.strict, .ignore_labels = true}, 1,
-                        [&](const Table& block) {
-                          ++row;
-                          if (flags.row == 0 || flags.row == row) {
-                            *request.add_rows() = ToProto(RowView(block.row(0)));
-                          }
-                          return request.rows_size() <= kMaxExplainedRows
-                                     ? absl::OkStatus()
-                                     : absl::InvalidArgumentError(absl::StrCat(
-                                           "--data has more than ", kMaxExplainedRows,
-                                           " rows: say which one to explain with --row"));
-                        }));
+      ReadTableInBlocks(
+          flags.data_file, source.schema(),
+          {.strict = flags.strict, .ignore_labels = true, .format = {.missing = flags.missing}}, 1,
+          [&](const Table& block) {
+            ++row;
+            if (flags.row == 0 || flags.row == row) {
+              *request.add_rows() = ToProto(RowView(block.row(0)));
+            }
+            return request.rows_size() <= kMaxExplainedRows
+                       ? absl::OkStatus()
+                       : absl::InvalidArgumentError(
+                             absl::StrCat("--data has more than ", kMaxExplainedRows,
+                                          " rows: say which one to explain with --row"));
+          }));
   if (!notes.Summary().empty()) Note(notes.Summary());
   if (request.rows_size() > 0) return request;
   return absl::InvalidArgumentError(
@@ -217,6 +219,9 @@ void AddExplain(const Command& noun) {
   verb.Add("--trees", flags->trees,
            "Of a forest: at most so many trees, those that contribute most; 0: all")
       .ShowDefault();
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value besides the empty one, by commas: NA,?")
+      .SplitAt(',');
   verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   AddOutputFlags(verb, flags->output);

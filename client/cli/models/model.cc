@@ -201,6 +201,7 @@ void AddShow(const Command& noun) {
 struct RowsFlags : SourceFlags {
   OutputFlags output;
   std::string data_file;
+  std::vector<std::string> missing;
   bool strict = false;
   double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
 };
@@ -211,7 +212,8 @@ absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& 
   constexpr size_t kShowEvery = 1000;
   UpdatingLine progress;
   const absl::StatusOr<ReadNotes> notes = PredictFile(
-      flags.data_file, {.strict = flags.strict, .ignore_labels = !with_labels},
+      flags.data_file,
+      {.strict = flags.strict, .ignore_labels = !with_labels, .format = {.missing = flags.missing}},
       MakeName(kModels, source.id()), source.schema(),
       [&](const auto& request, auto& response) { return source.Predict(request, response); },
       [&](size_t row, const Table& block, size_t in_block, const v1::Prediction& prediction) {
@@ -281,6 +283,9 @@ void AddRowsVerb(const Command& noun, const std::string& name, const std::string
   const Command verb = noun.AddCommand(name, description,
                                        "coppice model " + name + " --model m-91c0 --data test.csv");
   verb.Add("--data", flags->data_file, data).Required();
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value besides the empty one, by commas: NA,?")
+      .SplitAt(',');
   verb.AddSwitch("--strict", flags->strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
   verb.Add("--abstain-below", flags->abstain_below,

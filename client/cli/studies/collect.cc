@@ -18,6 +18,7 @@
 #include "client/trust.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 
 namespace coppice::cli {
 namespace {
@@ -156,20 +157,22 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
 
 // What speaks against the file without regard to any study, so that it can be said before a curator
 // is asked: from then on every row is answered.
-absl::StatusOr<std::shared_ptr<const Schema>> CheckOwnRows(const SimulateFlags& flags) {
-  COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column));
-  if (flags.schema_file.empty()) return nullptr;
-  COPPICE_ASSIGN_OR_RETURN(auto own, ReadClassSchema(flags.schema_file));
+absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
+  SchemaFile own;
+  if (!flags.schema_file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(own, ReadClassSchema(flags.schema_file));
+  }
+  COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column, own.format));
   if (!flags.strict) return own;
-  COPPICE_RETURN_IF_ERROR(ReadTableInBlocks(flags.data_file, own, {.strict = true},
-                                            /*block_rows=*/1000,
-                                            [](const Table&) { return absl::OkStatus(); })
-                              .status());
+  COPPICE_RETURN_IF_ERROR(
+      ReadTableInBlocks(flags.data_file, own.schema, {.strict = true, .format = own.format},
+                        /*block_rows=*/1000, [](const Table&) { return absl::OkStatus(); })
+          .status());
   return own;
 }
 
 absl::Status Simulate(const SimulateFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const auto own_schema, CheckOwnRows(flags));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
   std::string journal_file = flags.journal_file;
@@ -184,11 +187,12 @@ absl::Status Simulate(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
-  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own_schema};
+  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
   COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
-                           ReadTable(flags.data_file, privatizer.terms().schema,
-                                     {.total = true, .id_column = flags.id_column}));
+  COPPICE_ASSIGN_OR_RETURN(
+      const TableFile file,
+      ReadTable(flags.data_file, privatizer.terms().schema,
+                {.total = true, .id_column = flags.id_column, .format = own.format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   COPPICE_ASSIGN_OR_RETURN(

@@ -3,6 +3,7 @@
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "common/wire/convert.h"
 
 namespace coppice::cli {
@@ -26,15 +27,15 @@ void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
 }
 
 absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const auto schema, ReadClassSchema(flags.schema));
-  *request.mutable_schema() = ToProto(*schema);
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema));
+  *request.mutable_schema() = ToProto(*schema.schema);
   request.mutable_partition()->set_ignore_labels(flags.without_labels());
   request.mutable_partition()->set_from_schema(flags.without_rows());
   if (flags.without_rows()) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(
-      const TableFile file,
-      ReadTable(flags.file, schema,
-                {.strict = flags.strict, .ignore_labels = flags.without_labels()}));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(flags.file, schema.schema,
+                                                           {.strict = flags.strict,
+                                                            .ignore_labels = flags.without_labels(),
+                                                            .format = schema.format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   for (size_t i = 0; i < file.table.num_rows(); ++i) {

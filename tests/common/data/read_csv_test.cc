@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "tests/common/data/is_refused.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"
@@ -132,6 +133,57 @@ TEST(ReadCsvTest, CrlfByteOrderMarkEmptyLinesAndAnOpenEndChangeNothing) {
   EXPECT_EQ(other.table.labels(), plain.table.labels());
 }
 
+TEST(ReadCsvTest, FindsTheDelimiterInTheHeader) {
+  for (const char* text : {"age;job;income\n30;a,b;low\n", "age\tjob\tincome\n30\ta,b\tlow\n",
+                           "\"age\";\"job\";\"income\"\r\n30;\"a,b\";low\r\n"}) {
+    ASSERT_OK_AND_ASSIGN(const TableFile file, Read(text));
+    EXPECT_THAT(file.table.row(0), ElementsAre(30, 1)) << text;
+  }
+  ASSERT_OK_AND_ASSIGN(const TableFile empty, Read("age\tjob\tincome\n\t\tlow\n"));
+  EXPECT_EQ(empty.notes.missing, 2u);
+}
+
+TEST(ReadCsvTest, ADeclaredDelimiterIsTaken) {
+  const ReadOptions comma{.format = {.delimiter = ','}};
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       Read("age,job,income,a;b;c;d;e\n30,clerk,low,\n", comma));
+  EXPECT_THAT(file.table.row(0), ElementsAre(30, 0));
+  EXPECT_THAT(Read("age|job|income\n30|clerk|low\n"),
+              IsRefused("its one column: age|job|income (a comma, semicolon or tab"));
+}
+
+TEST(ReadCsvTest, DeclaredTextsAreMissingValues) {
+  const ReadOptions options{
+      .strict = true, .allow_unlabelled = true, .format = {.missing = {"NA", "?", "-99"}}};
+  ASSERT_OK_AND_ASSIGN(const TableFile file,
+                       ReadBody("NA,?,low\n-99,clerk,NA\n\"?\", NA ,high\n", options));
+  EXPECT_EQ(file.notes.missing, 5u);
+  EXPECT_EQ(file.notes.unknown_categories, 0u);
+  EXPECT_EQ(file.table.label(1), kUnlabelled);
+  EXPECT_THAT(ReadBody("NA,clerk,low\n"), IsRefused("\"missing\" in the schema file"));
+}
+
+TEST(ReadCsvTest, OtherEncodingsAreRefusedByName) {
+  EXPECT_THAT(ReadBody("30,clerk,low\n31,caf\xE9,low\n"),
+              AllOf(IsRefused(".csv:3: a character that is no UTF-8 at byte 7 of the line"),
+                    IsRefused("Latin-1, convert it with `iconv -f LATIN1 -t UTF-8 ")));
+  EXPECT_THAT(ReadBody("30,clerk,low\n31,clerk,h\xC3"), IsRefused(".csv:3: the end of the file"));
+  EXPECT_THAT(Read(absl::string_view("\xFF\xFE"
+                                     "a\0g\0e\0",
+                                     8)),
+              IsRefused("iconv -f UTF-16"));
+  EXPECT_THAT(ReadBody(absl::string_view("3\0000\0\n", 5)), IsRefused("iconv -f UTF-16"));
+  // Well-formed, and cut by the reader's buffer at every byte of a character.
+  for (int shift = 0; shift < 4; ++shift) {
+    std::string note(static_cast<size_t>(65'500 + shift), 'n');
+    for (int i = 0; i < 40; ++i) note += "\xF0\x9F\x8C\xB3\xE2\x82\xAC\xC3\xA9";
+    EXPECT_OK(Read(absl::StrCat("age,job,income,note\n30,clerk,low,", note, "\n")));
+  }
+  for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xE2\x82"}) {
+    EXPECT_THAT(ReadBody(absl::StrCat("30,", bad, ",low\n")), IsRefused("no UTF-8 at byte 4"));
+  }
+}
+
 TEST(ReadCsvTest, CountsWhatItChanged) {
   ASSERT_OK_AND_ASSIGN(const TableFile file,
                        ReadBody("5,clerk,low\n99,smith,low\n,,high\n30,\"\",high\n"));
@@ -164,8 +216,11 @@ TEST(ReadCsvTest, RefusesFieldsThatAreNoFiniteNumberWithoutQuotingThem) {
 
 TEST(ReadCsvTest, RefusesUnknownAndMissingClasses) {
   for (const char* label : {"medium", "", "LOW"}) {
-    EXPECT_THAT(ReadBody(absl::StrCat("30,clerk,", label, "\n")),
-                AllOf(IsRefused(".csv:2: label \"income\""), Not(IsRefused("medium"))));
+    EXPECT_THAT(
+        ReadBody(absl::StrCat("30,clerk,", label, "\n")),
+        AllOf(IsRefused(".csv:2: label \"income\" must be one of the 2 classes of the schema: low, "
+                        "high"),
+              Not(IsRefused("medium"))));
   }
 }
 
@@ -178,6 +233,7 @@ TEST(ReadCsvTest, RefusesRaggedRows) {
 TEST(ReadCsvTest, RefusesMissingAndRepeatedColumns) {
   EXPECT_THAT(Read("age,income\n30,low\n"), IsRefused(".csv:1: column \"job\" of the schema is"));
   EXPECT_THAT(Read("age,job\n30,clerk\n"), IsRefused("column \"income\" of the schema is missing"));
+  EXPECT_THAT(Read("age,Job,income\n30,clerk,low\n"), IsRefused("its columns: age, Job, income"));
   EXPECT_THAT(Read("age,job,age,income\n1,2,3,4\n"),
               IsRefused(".csv:1: column \"age\" appears tw"));
 }
@@ -199,6 +255,29 @@ TEST(ReadCsvTest, RefusesQuotesOutOfPlace) {
   EXPECT_THAT(ReadBody("30,\"clerk\"x,low\n"), IsRefused(".csv:2: a quote inside a field"));
   EXPECT_THAT(ReadBody("30,clerk,low\n31,\"clerk,low\n32,clerk,low\n"),
               IsRefused(".csv:3: a quoted field that starts here is never closed"));
+}
+
+// Line 5 of 905, whatever comes behind it.
+TEST(ReadCsvTest, AnOpenQuoteIsReportedWhereItIs) {
+  std::string rows;
+  for (int i = 0; i < 900; ++i) rows += "31,clerk,low\n";
+  const std::string before = "30,clerk,low\n30,clerk,low\n30,clerk,low\n";
+  for (const char* open : {"\"31,clerk,low\n", "31,\"clerk,low\n", "31,clerk,\"low\n"}) {
+    const auto file = ReadBody(absl::StrCat(before, open, rows));
+    EXPECT_THAT(file, IsRefused(".csv:5: a quoted field that starts here is never closed")) << open;
+    const auto closed = ReadBody(absl::StrCat(before, open, rows, "31,\"clerk\",low\n"));
+    EXPECT_THAT(closed, IsRefused(".csv:5: a quoted field that starts here goes on to a quote on "
+                                  "line 906 that does not end it"))
+        << open;
+  }
+  EXPECT_THAT(ReadBody(absl::StrCat(before, "31,\"clerk,low\n", rows)),
+              IsRefused("close the quote of column \"job\""));
+  // A field of several lines before it, in the same row.
+  EXPECT_THAT(ReadBody("30,\"two\nlines\",\"low\n31,clerk,low\n"), IsRefused(".csv:3: a quoted"));
+  // Closed in a row that lacks fields then.
+  EXPECT_THAT(
+      ReadBody("30,\"clerk,low\n31,clerk,low\"\n"),
+      IsRefused(".csv:2: the row has 2 fields, the header 3 columns; it goes on to line 3"));
 }
 
 TEST(ReadCsvTest, AnOpenQuoteDoesNotReadTheFileIntoMemory) {
@@ -230,20 +309,20 @@ TEST(ReadCsvTest, MissingFilesAndFoldersAreNotRead) {
 
 TEST(ReadCsvTest, ReadsTheCensusPublicRows) {
   COPPICE_NEEDS_DATA_SET(folder, "census");
-  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile schema, ReadSchema(folder + "/schema.json"));
   ASSERT_OK_AND_ASSIGN(const TableFile file,
-                       ReadTable(folder + "/census_pub.csv", schema, {.strict = true}));
+                       ReadTable(folder + "/census_pub.csv", schema.schema, {.strict = true}));
   EXPECT_EQ(file.table.num_rows(), 41'292u);
   EXPECT_EQ(file.notes.Summary(), "");
   for (size_t row = 0; row < file.table.num_rows(); row += 1000) {
-    EXPECT_OK(schema->Validate(file.table.row(row)));
+    EXPECT_OK(schema.schema->Validate(file.table.row(row)));
   }
 }
 
 TEST(ReadCsvTest, ReadsMushroomsWithTheirMissingValues) {
   COPPICE_NEEDS_DATA_SET(folder, "mushroom");
-  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
-  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/mushroom.csv", schema));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/mushroom.csv", schema.schema));
   EXPECT_EQ(file.table.num_rows(), 8124u);
   EXPECT_EQ(file.notes.missing, 2480u);
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "common/data/read_table.h"
+#include "common/data/schema_file.h"
 #include "server/curator/partition/public_random.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/schemas.h"
@@ -144,8 +145,8 @@ double Purity(const Tree& tree, const Table& table) {
 
 TEST(PartitionTest, CartSeparatesMushroomsByCategoriesAlone) {
   COPPICE_NEEDS_DATA_SET(folder, "mushroom");
-  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
-  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/mushroom.csv", schema));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/mushroom.csv", schema.schema));
   ASSERT_OK_AND_ASSIGN(const Forest cart,
                        GrowPartition(file.table, {.rule = SplitRule::kCart, .max_depth = 8}));
   EXPECT_GT(Purity(cart[0], file.table), 0.999);
@@ -158,8 +159,8 @@ TEST(PartitionTest, CartSeparatesMushroomsByCategoriesAlone) {
 
 TEST(PartitionTest, CartLearnsTheCensus) {
   COPPICE_NEEDS_DATA_SET(folder, "census");
-  ASSERT_OK_AND_ASSIGN(const auto schema, ReadSchema(folder + "/schema.json"));
-  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/census_pub.csv", schema));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile schema, ReadSchema(folder + "/schema.json"));
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadTable(folder + "/census_pub.csv", schema.schema));
   ASSERT_OK_AND_ASSIGN(
       const Forest forest,
       GrowPartition(file.table, {.rule = SplitRule::kCart, .max_depth = 8, .min_leaf = 20}));

@@ -1,0 +1,400 @@
+#include "common/data/schema_file.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/data/text_file.h"
+#include "nlohmann/json.hpp"
+
+namespace coppice {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kMaxSchemaBytes = uint64_t{1} << 24;
+constexpr size_t kMaxMissingTexts = 100;
+constexpr char kDeclared[] = "declared";
+constexpr char kFromRows[] = "from these rows";
+
+using Names = std::vector<std::string>;
+
+const Names& RootMembers() {
+  static const Names names = {"label",     "classes", "target_min", "target_max", "features",
+                              "delimiter", "missing", "integer",    "unit",       "bounds"};
+  return names;
+}
+
+const Names& FeatureMembers() {
+  static const Names names = {"name", "type", "min", "max", "values", "integer", "unit", "bounds"};
+  return names;
+}
+
+// Whether one letter too many, too few or another, or two letters in the wrong order, make `name`
+// of `meant`. Capitals do not count.
+bool IsMisspelling(absl::string_view name, absl::string_view meant) {
+  const std::string small = absl::AsciiStrToLower(name);
+  absl::string_view a = small, b = meant;
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
+  const bool swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+  return swapped || (a.size() <= 1 && b.size() <= 1);
+}
+
+// Reads a schema file to its end, whatever is wrong with it.
+class SchemaParser {
+ public:
+  absl::StatusOr<SchemaFile> Parse(absl::string_view text);
+  const Names& errors() const { return errors_; }
+
+ private:
+  void Add(std::string error) {
+    constexpr size_t kMaxErrors = 100;
+    ++count_;
+    if (errors_.size() < kMaxErrors) errors_.push_back(std::move(error));
+  }
+  void Add(const absl::Status& status) {
+    if (!status.ok()) Add(std::string(status.message()));
+  }
+  absl::Status Error() const;
+
+  // `where` begins the message: "the schema", "feature 3".
+  void CheckMembers(const json& object, const Names& known, absl::string_view where);
+  std::string Text(const json& object, const char* name, absl::string_view where);
+  double Number(const json& object, const char* name, absl::string_view where);
+  Names Texts(const json& object, const char* name, absl::string_view where);
+
+  ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
+  TableFormat Format(const json& root);
+  void CheckMissing(const Names& missing, const Names& values, absl::string_view where);
+  void TakeFeature(const json& object);
+  void TakeFeatures(const json& root);
+  void TakeAnswers(const json& root);
+  SchemaFile Finish();
+
+  Names errors_;
+  size_t count_ = 0;
+  std::string label_;
+  Names classes_;
+  std::optional<Target> target_;
+  std::vector<Feature> features_;
+  SchemaFile file_;
+};
+
+absl::Status SchemaParser::Error() const {
+  if (count_ == 1) return absl::InvalidArgumentError(errors_[0]);
+  return absl::InvalidArgumentError(absl::StrCat(
+      errors_[0], " (", count_ - 1, " more: `coppice schema check --schema FILE` lists them)"));
+}
+
+void SchemaParser::CheckMembers(const json& object, const Names& known, absl::string_view where) {
+  for (const auto& member : object.items()) {
+    const std::string& name = member.key();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& candidate) {
+      return IsMisspelling(name, candidate);
+    });
+    if (meant == known.end()) continue;
+    Add(absl::StrCat(where, " has the member \"", name, "\"; did you mean \"", *meant,
+                     "\"? There are: ", ListOf(known)));
+  }
+}
+
+std::string SchemaParser::Text(const json& object, const char* name, absl::string_view where) {
+  const auto found = object.find(name);
+  if (found != object.end() && found->is_string()) return found->get<std::string>();
+  Add(absl::StrCat(where, " needs the text member \"", name, "\""));
+  return "";
+}
+
+double SchemaParser::Number(const json& object, const char* name, absl::string_view where) {
+  const auto found = object.find(name);
+  if (found != object.end() && found->is_number()) return found->get<double>();
+  Add(absl::StrCat(where, " needs the number member \"", name, "\""));
+  return 0;
+}
+
+Names SchemaParser::Texts(const json& object, const char* name, absl::string_view where) {
+  Names texts;
+  const auto found = object.find(name);
+  bool good = found != object.end() && found->is_array();
+  for (size_t i = 0; good && i < found->size(); ++i) {
+    good = (*found)[i].is_string();
+    if (good) texts.push_back((*found)[i].get<std::string>());
+  }
+  if (!good) Add(absl::StrCat(where, " needs the member \"", name, "\", a list of texts"));
+  return texts;
+}
+
+ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_view where) {
+  ColumnNotes notes;
+  for (const char* name : {"integer", "unit"}) {
+    if (object.contains(name) && !numeric) {
+      Add(absl::StrCat(where, " has the member \"", name, "\", which is for numbers alone"));
+    }
+  }
+  if (const auto found = object.find("integer"); found != object.end()) {
+    notes.integer = *found == true;
+    if (!found->is_boolean()) Add(absl::StrCat(where, ": \"integer\" must be true or false"));
+  }
+  if (object.contains("unit")) notes.unit = Text(object, "unit", where);
+  if (const auto found = object.find("bounds"); found != object.end()) {
+    notes.from_rows = *found == kFromRows;
+    if (*found != kDeclared && !notes.from_rows) {
+      Add(absl::StrCat(where, ": \"bounds\" must be \"", kDeclared, "\" or \"", kFromRows, "\""));
+    }
+  }
+  return notes;
+}
+
+void SchemaParser::CheckMissing(const Names& missing, const Names& values,
+                                absl::string_view where) {
+  for (const std::string& text : missing) {
+    if (std::find(values.begin(), values.end(), text) == values.end()) continue;
+    Add(absl::StrCat("\"missing\" lists \"", text, "\", which ", where,
+                     " lists too: it can be missing or a value, not both"));
+  }
+}
+
+TableFormat SchemaParser::Format(const json& root) {
+  TableFormat format;
+  if (const auto found = root.find("delimiter"); found != root.end()) {
+    if (*found == "," || *found == ";" || *found == "\t") {
+      format.delimiter = found->get<std::string>()[0];
+    } else {
+      Add(R"(the schema: "delimiter" must be "," or ";" or "\t" (a tab))");
+    }
+  }
+  if (!root.contains("missing")) return format;
+  format.missing = Texts(root, "missing", "the schema");
+  if (format.missing.size() > kMaxMissingTexts) {
+    Add(absl::StrCat("\"missing\" lists ", format.missing.size(), " texts; ", kMaxMissingTexts,
+                     " are the most"));
+    format.missing.resize(kMaxMissingTexts);
+  }
+  for (auto text = format.missing.begin(); text != format.missing.end(); ++text) {
+    if (text->empty())
+      Add("\"missing\" lists the empty text, which is always missing: leave it out");
+    if (std::find(format.missing.begin(), text, *text) != text) {
+      Add(absl::StrCat("\"missing\" lists \"", *text, "\" twice"));
+    }
+  }
+  return format;
+}
+
+void SchemaParser::TakeFeature(const json& object) {
+  std::string where = absl::StrCat("feature ", features_.size() + 1);
+  Feature feature;
+  features_.push_back(feature);
+  file_.features.emplace_back();
+  if (!object.is_object()) return Add(where + " must be a JSON object");
+  const size_t errors_before = count_;
+  feature.name = Text(object, "name", where);
+  if (!feature.name.empty()) where = absl::StrCat("feature \"", feature.name, "\"");
+  CheckMembers(object, FeatureMembers(), where);
+  if (object.contains("missing") && !object["missing"].is_number()) {
+    Add(where + ": \"missing\" is declared once for all features, beside \"features\"");
+  }
+  const std::string type = Text(object, "type", where);
+  if (type == "numeric") {
+    feature.min = Number(object, "min", where);
+    feature.max = Number(object, "max", where);
+  } else if (type == "categorical") {
+    feature.type = FeatureType::kCategorical;
+    feature.values = Texts(object, "values", where);
+    CheckMissing(file_.format.missing, feature.values, where);
+  } else if (!type.empty()) {
+    Add(absl::StrCat(where, ": type must be \"numeric\" or \"categorical\", not \"", type, "\""));
+  }
+  file_.features.back() = Notes(object, type != "categorical", where);
+  features_.back() = feature;
+  if (count_ > errors_before) return;
+  // Its own rules, in a schema of its own.
+  Add(Schema::Create({feature}, feature.name + " label", {"a", "b"}).status());
+}
+
+void SchemaParser::TakeFeatures(const json& root) {
+  const auto list = root.find("features");
+  if (list == root.end() || !list->is_array()) {
+    return Add("the schema needs the member \"features\", a list");
+  }
+  for (const json& element : *list) {
+    if (features_.size() <= kMaxFeatures) TakeFeature(element);  // one more is refused
+  }
+}
+
+// What is to be predicted: classes, or a number where there are none.
+void SchemaParser::TakeAnswers(const json& root) {
+  const size_t errors_before = count_;
+  label_ = Text(root, "label", "the schema");
+  const bool has_target = root.contains("target_min") || root.contains("target_max");
+  file_.label = Notes(root, has_target, "the schema");
+  if (has_target && root.contains("classes")) {
+    return Add("the schema needs \"classes\", or \"target_min\" and \"target_max\", not both");
+  }
+  const Feature any{.name = label_ + " feature", .values = {}};
+  if (has_target) {
+    Target& target = target_.emplace();
+    target.min = Number(root, "target_min", "the schema");
+    target.max = Number(root, "target_max", "the schema");
+    if (count_ == errors_before) Add(Schema::CreateRegression({any}, label_, target).status());
+    return;
+  }
+  classes_ = Texts(root, "classes", "the schema");
+  CheckMissing(file_.format.missing, classes_, "\"classes\"");
+  if (count_ == errors_before) Add(Schema::Create({any}, label_, classes_).status());
+}
+
+SchemaFile SchemaParser::Finish() {
+  absl::StatusOr<Schema> schema =
+      target_ ? Schema::CreateRegression(std::move(features_), std::move(label_), *target_)
+              : Schema::Create(std::move(features_), std::move(label_), std::move(classes_));
+  Add(schema.status());
+  if (schema.ok()) file_.schema = std::make_shared<const Schema>(*std::move(schema));
+  return std::move(file_);
+}
+
+// Where, and in which words, the parser stumbles.
+std::string JsonError(absl::string_view text) {
+  constexpr absl::string_view kWhat = "the schema is not valid JSON";
+  try {
+    const json unused = json::parse(text.begin(), text.end());
+  } catch (const json::parse_error& error) {
+    const absl::string_view read = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    const auto line = std::count(read.begin(), read.end(), '\n') + 1;
+    const size_t column = read.size() - (read.rfind('\n') + 1) + 1;
+    const absl::string_view what = error.what();
+    const size_t reason = what.rfind("; ");
+    return absl::StrCat(kWhat, " at line ", line, ", column ", column,
+                        reason == absl::string_view::npos ? "" : what.substr(reason, 100));
+  } catch (const json::exception&) {
+    return absl::StrCat(kWhat, ": a number in it is too large");
+  }
+  return std::string(kWhat);
+}
+
+absl::StatusOr<SchemaFile> SchemaParser::Parse(absl::string_view text) {
+  const json root = json::parse(text.begin(), text.end(), /*cb=*/nullptr,
+                                /*allow_exceptions=*/false);
+  if (root.is_discarded()) {
+    Add(JsonError(text));
+    return Error();
+  }
+  if (!root.is_object()) {
+    Add("the schema must be a JSON object");
+    return Error();
+  }
+  CheckMembers(root, RootMembers(), "the schema");
+  file_.format = Format(root);
+  TakeAnswers(root);
+  TakeFeatures(root);
+  if (count_ > 0) return Error();
+  SchemaFile file = Finish();
+  if (count_ > 0) return Error();
+  return file;
+}
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, kMaxSchemaBytes));
+  std::string text;
+  while (true) {
+    COPPICE_ASSIGN_OR_RETURN(const absl::string_view piece, file.Next());
+    if (piece.empty()) return text;
+    absl::StrAppend(&text, piece);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SchemaFile> ParseSchema(absl::string_view text) {
+  return SchemaParser().Parse(text);
+}
+
+absl::StatusOr<SchemaFile> ReadSchema(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  absl::StatusOr<SchemaFile> file = ParseSchema(text);
+  if (file.ok()) return file;
+  return absl::Status(file.status().code(), absl::StrCat(path, ": ", file.status().message()));
+}
+
+absl::StatusOr<SchemaFile> ReadClassSchema(const std::string& path) {
+  absl::StatusOr<SchemaFile> file = ReadSchema(path);
+  if (!file.ok() || !file->schema->target()) return file;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": a study needs \"classes\"; a number is predicted from a dataset (train submit)"));
+}
+
+absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  SchemaParser parser;
+  (void)parser.Parse(text);
+  return parser.errors();
+}
+
+// ---- Writing
+
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+void AddNotes(const ColumnNotes& notes, OrderedJson& object) {
+  if (notes.integer) object["integer"] = true;
+  if (!notes.unit.empty()) object["unit"] = notes.unit;
+  object["bounds"] = notes.from_rows ? kFromRows : kDeclared;
+}
+
+// A bound that is a whole number as one: 4, not 4.0.
+OrderedJson BoundToJson(double bound) {
+  constexpr double kExact = 9e15;
+  if (bound == std::floor(bound) && std::abs(bound) < kExact) return static_cast<int64_t>(bound);
+  return bound;
+}
+
+OrderedJson ToJson(const Feature& feature, const ColumnNotes& notes) {
+  OrderedJson object = {{"name", feature.name}};
+  if (feature.type == FeatureType::kNumeric) {
+    object["type"] = "numeric";
+    object["min"] = BoundToJson(feature.min);
+    object["max"] = BoundToJson(feature.max);
+  } else {
+    object["type"] = "categorical";
+    object["values"] = feature.values;
+  }
+  AddNotes(notes, object);
+  return object;
+}
+
+}  // namespace
+
+std::string ToText(const SchemaFile& file) {
+  const Schema& schema = *file.schema;
+  OrderedJson root = {{"label", schema.label()}};
+  if (schema.target()) {
+    root["target_min"] = BoundToJson(schema.target()->min);
+    root["target_max"] = BoundToJson(schema.target()->max);
+  } else {
+    root["classes"] = schema.classes();
+  }
+  AddNotes(file.label, root);
+  const char delimiter = file.format.delimiter;
+  if (delimiter != kFindDelimiter) root["delimiter"] = std::string(1, delimiter);
+  if (!file.format.missing.empty()) root["missing"] = file.format.missing;
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : root.items()) {
+    lines.push_back(absl::StrCat("  ", OrderedJson(name).dump(), ": ", value.dump()));
+  }
+  std::vector<std::string> features;
+  for (size_t f = 0; f < schema.num_features(); ++f) {
+    features.push_back("    " + ToJson(schema.features()[f], file.features[f]).dump());
+  }
+  lines.push_back(absl::StrCat("  \"features\": [\n", absl::StrJoin(features, ",\n"), "\n  ]"));
+  return absl::StrCat("{\n", absl::StrJoin(lines, ",\n"), "\n}\n");
+}
+
+}  // namespace coppice
