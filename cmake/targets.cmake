@@ -29,12 +29,12 @@ set(COPPICE_COLLECTOR_ROOMS proto wire collector)
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
-  privacy ldp/payload ldp tree data study wire lab lab/audit
+  privacy ldp/payload ldp tree data tables study wire lab lab/audit
   curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 
 # Rooms of command lines, which wait for people: that saves a good part of their compilation.
-set(COPPICE_WAITING_ROOMS command_line cli/terminal cli/studies cli/models cli/central cli)
+set(COPPICE_WAITING_ROOMS command_line cli/terminal cli/studies cli/models cli/central cli/tables cli)
 
 # Rooms whose sources use little but their own: each compiled by itself. The sources of other rooms are compiled together
 # under a sanitizer and with COPPICE_UNITY: most of the time would go into reading the same headers again. The release
@@ -49,7 +49,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang AND COPPICE_SANITIZER MATCHES address)
   set(COPPICE_FUZZES ON)
 endif()
 set(COPPICE_PARSING_ROOMS
-  ldp/payload ldp schema tree study data wire client access ledger models central
+  ldp/payload ldp schema tree study data tables wire client access ledger models central
   curator/keys curator/study curator/studies daemon/config daemon/commands)
 
 # Reads cmake/layers.txt: COPPICE_NEEDS_<room> are the targets of its rooms, COPPICE_USES_<room> the outside

@@ -52,9 +52,8 @@ class Reader {
 
   void SetDelimiter(absl::string_view piece) {
     has_delimiter_ = !absl::StripAsciiWhitespace(piece).empty();
-    const bool declared = options_.delimiter != kFindDelimiter;
-    csv_set_delim(&parser_,
-                  static_cast<unsigned char>(declared ? options_.delimiter : FindDelimiter(piece)));
+    delimiter_ = options_.delimiter == kFindDelimiter ? FindDelimiter(piece) : options_.delimiter;
+    csv_set_delim(&parser_, static_cast<unsigned char>(delimiter_));
   }
 
   absl::Status Parse(absl::string_view piece) {
@@ -114,7 +113,7 @@ class Reader {
   void EndRow() {
     // libcsv also reports the ends of empty lines, and "\r\n" as two ends.
     if (!status_.ok() || column_ == 0) return;
-    const CsvRow row{column_, row_line_, file_.line(), RowBytes()};
+    const CsvRow row{column_, row_line_, file_.line(), delimiter_, RowBytes()};
     if (options_.keep_bytes && ++ended_in_piece_ > 1) {
       status_ = Error("rows that end in CR alone cannot be told apart; make them lines with tr");
     } else {
@@ -159,6 +158,7 @@ class Reader {
   CsvSink& sink_;
   csv_parser parser_;
   bool has_delimiter_ = false;
+  char delimiter_ = ',';
   std::vector<std::string> header_;
   bool in_header_ = true;
   size_t column_ = 0;           // fields of the row so far
@@ -180,6 +180,8 @@ absl::Status CsvRow::CheckFields(size_t columns) const {
       absl::StrCat("the row has ", fields, " fields, the header ", columns, " columns");
   if (last_line > line) {
     absl::StrAppend(&message, "; it goes on to line ", last_line, ": is a quote left open?");
+  } else if (fields > columns) {
+    absl::StrAppend(&message, "; a field that holds the delimiter must be quoted");
   }
   return Error(message);
 }

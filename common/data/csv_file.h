@@ -16,8 +16,9 @@ namespace coppice {
 
 struct CsvRow {
   size_t fields = 0;
-  uint64_t line = 0;             // where it starts, from 1
-  uint64_t last_line = 0;        // a quoted field may hold line feeds
+  uint64_t line = 0;       // where it starts, from 1
+  uint64_t last_line = 0;  // a quoted field may hold line feeds
+  char delimiter = ',';
   absl::string_view bytes = {};  // as in the file, with the line's end; with `keep_bytes` only
 
   // InvalidArgument, unless it has as many fields as the header.

@@ -18,7 +18,8 @@ namespace {
 std::string WhatTheHeaderHas(const std::vector<std::string>& header) {
   if (header.size() > 1) return absl::StrCat("; its columns: ", ListOf(header));
   return absl::StrCat("; its one column: ", header[0],
-                      " (a comma, semicolon or tab must stand between fields)");
+                      " (a comma, semicolon or tab must stand between fields, the schema's "
+                      "\"delimiter\" if it has one)");
 }
 
 // Gives the fields of a CSV file to the encoder.
@@ -42,16 +43,14 @@ class EncodingSink : public CsvSink {
   }
 
   absl::Status OnField(size_t column, absl::string_view text) override {
-    if (column >= targets_.size()) return absl::OkStatus();  // OnRow() complains.
-    const Target& target = targets_[column];
-    if (target.is_id) COPPICE_RETURN_IF_ERROR(encoder_.SetId(text));
-    if (target.kind == Target::kLabel) return encoder_.SetLabel(text);
-    if (target.kind == Target::kFeature) return encoder_.SetFeature(target.feature, text);
+    if (column < targets_.size() && field_.ok()) field_ = Encode(targets_[column], text);
     return absl::OkStatus();
   }
 
   absl::Status OnRow(const CsvRow& row) override {
+    // First: a delimiter too many also puts fields into columns where they do not fit.
     COPPICE_RETURN_IF_ERROR(row.CheckFields(targets_.size()));
+    COPPICE_RETURN_IF_ERROR(field_);
     return encoder_.FinishRow();
   }
 
@@ -95,12 +94,20 @@ class EncodingSink : public CsvSink {
     return absl::OkStatus();
   }
 
+  absl::Status Encode(const Target& target, absl::string_view text) {
+    if (target.is_id) COPPICE_RETURN_IF_ERROR(encoder_.SetId(text));
+    if (target.kind == Target::kLabel) return encoder_.SetLabel(text);
+    if (target.kind == Target::kFeature) return encoder_.SetFeature(target.feature, text);
+    return absl::OkStatus();
+  }
+
   RowEncoder encoder_;
   const bool has_labels_;
   const bool total_;  // the first of several columns of one name counts, and none need be there
   const std::string id_column_;
   std::vector<std::string> header_;
   std::vector<Target> targets_;
+  absl::Status field_;  // the first of the row that cannot be
 };
 
 }  // namespace

@@ -64,7 +64,10 @@ TextFile::TextFile(std::string path, std::unique_ptr<std::FILE, Close> file, uin
 
 absl::StatusOr<TextFile> TextFile::Open(const std::string& path, uint64_t max_bytes) {
   std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  if (file == nullptr) {
+    const absl::Status status = absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+    return absl::Status(status.code(), absl::StrCat(status.message(), "; check the path"));
+  }
   TextFile text(path, std::move(file), max_bytes);
   COPPICE_RETURN_IF_ERROR(text.Fill());
   for (const absl::string_view mark : {"\xFF\xFE", "\xFE\xFF"}) {

@@ -37,7 +37,7 @@ TEST_F(AppTest, HelpAndVersionSucceedOnStdout) {
 
 TEST_F(AppTest, ANounsHelpShowsAVerbOfItsOwn) {
   for (const std::string noun :
-       {"study", "collect", "model", "endpoint", "dataset", "train", "admin"}) {
+       {"schema", "data", "study", "collect", "model", "endpoint", "dataset", "train", "admin"}) {
     const Outcome help = RunCoppice({noun, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr("Example:\n  coppice " + noun + " ")) << noun;

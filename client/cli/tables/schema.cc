@@ -1,0 +1,264 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "client/cli/tables/commands.h"
+#include "client/cli/terminal/flags.h"
+#include "client/cli/terminal/output.h"
+#include "common/base/status_macros.h"
+#include "common/data/schema_file.h"
+#include "common/schema/number.h"
+#include "common/tables/tables.h"
+
+namespace coppice::cli {
+namespace {
+
+// ---- infer
+
+struct InferFlags {
+  OutputFlags output;
+  std::string data_file, output_file;
+  std::vector<std::string> missing, bounds;
+  uint32_t max_categories = 100;
+  bool force = false;
+  InferOptions options;
+};
+
+// "age=0:120".
+absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  const std::pair<std::string, std::string> ends = absl::StrSplit(
+      text.substr(equals == std::string::npos ? text.size() : equals + 1), absl::MaxSplits(':', 1));
+  const absl::optional<double> min = ParseFinite(ends.first), max = ParseFinite(ends.second);
+  if (equals == std::string::npos || equals == 0 || !min || !max || !(*min < *max)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "wants NAME=MIN:MAX with MIN below MAX, such as age=0:120, not \"", text, "\""));
+  }
+  return std::pair(text.substr(0, equals), Target{*min, *max});
+}
+
+absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
+  InferOptions options = flags.options;
+  options.max_categories = flags.max_categories;
+  if (!flags.missing.empty()) options.missing = flags.missing;
+  for (const std::string& text : flags.bounds) {
+    COPPICE_ASSIGN_OR_RETURN(auto bounds, ParseBounds(text));
+    if (!options.declared_bounds.insert(std::move(bounds)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--bounds ", text, ": the column is named twice"));
+    }
+  }
+  return options;
+}
+
+// What the schema is, in a line or two.
+Json Summary(const InferredSchema& inferred, const std::string& output_file) {
+  const Schema& schema = *inferred.file.schema;
+  uint64_t numeric = 0;
+  for (const Feature& feature : schema.features()) {
+    numeric += feature.type == FeatureType::kNumeric ? 1 : 0;
+  }
+  Json json = {{"output", output_file},
+               {"rows", inferred.rows},
+               {"numeric", numeric},
+               {"categorical", schema.num_features() - numeric},
+               {"left_out", inferred.left_out},
+               {"label", schema.label()}};
+  if (schema.target()) {
+    json["target_min"] = schema.target()->min;
+    json["target_max"] = schema.target()->max;
+  } else {
+    json["classes"] = schema.classes();
+  }
+  return json;
+}
+
+absl::Status Infer(const InferFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const InferOptions options, OptionsOf(flags));
+  COPPICE_ASSIGN_OR_RETURN(const InferredSchema inferred, InferSchema(flags.data_file, options));
+  const std::string text = ToText(inferred.file);
+  if (!flags.output_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
+  }
+  for (const std::string& warning : inferred.warnings) Note(absl::StrCat("warning: ", warning));
+  Note(
+      absl::StrCat("warning: a schema is public, and what it marks \"from these rows\" was read "
+                   "off the rows of ",
+                   flags.data_file,
+                   ". If these are private, that leaks: write what is known without looking at "
+                   "them, and mark it "
+                   "\"declared\"."));
+  if (flags.output.json) {
+    PrintObject({{"schema", Json::parse(text)},
+                 {"output", flags.output_file.empty() ? Json() : Json(flags.output_file)},
+                 {"rows", inferred.rows},
+                 {"left_out", inferred.left_out},
+                 {"warnings", inferred.warnings}},
+                /*json=*/true);
+  } else if (flags.output_file.empty()) {
+    PrintText(text);
+  } else {
+    PrintObject(Summary(inferred, flags.output_file), /*json=*/false);
+  }
+  return absl::OkStatus();
+}
+
+void AddInfer(const Command& noun) {
+  const auto flags = std::make_shared<InferFlags>();
+  const Command verb =
+      noun.AddCommand("infer", "Write the schema that suits the rows of a CSV file",
+                      "coppice schema infer --data public.csv --label income --output schema.json");
+  InferOptions& options = flags->options;
+  verb.Add("--data", flags->data_file, "Table, CSV with a header line").Required().Takes("FILE");
+  const Flag label =
+      verb.Add("--label", options.label, "The column of the classes that are to be predicted")
+          .Takes("NAME");
+  verb.Add("--target", options.target, "The column of the number that is to be predicted")
+      .Takes("NAME")
+      .Excludes(label);
+  verb.Add("--output", flags->output_file, "File to write to (default: stdout)").Takes("FILE");
+  verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
+  verb.Add("--bounds", flags->bounds,
+           "Bounds that are known without looking at the rows, NAME=MIN:MAX; may be repeated")
+      .Check(
+          [](const std::string& text) { return std::string(ParseBounds(text).status().message()); },
+          "NAME=MIN:MAX");
+  verb.Add("--categorical", options.categorical,
+           "Columns whose numbers are codes of categories, by commas")
+      .SplitAt(',')
+      .Takes("NAMES");
+  verb.Add("--leave-out", options.leave_out, "Columns that are no features, such as ids, by commas")
+      .SplitAt(',')
+      .Takes("NAMES");
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value, by commas (default: NA, ?, null and the like "
+           "where they occur)")
+      .SplitAt(',')
+      .Takes("TEXTS");
+  verb.Add("--max-categories", flags->max_categories,
+           "A column with more different texts is left out")
+      .InRange(uint32_t{1}, uint32_t{4096})
+      .ShowDefault();
+  AddOutputFlags(verb, flags->output);
+  SetAction(verb, flags, Infer);
+}
+
+// ---- check
+
+struct CheckFlags {
+  OutputFlags output;
+  std::string schema_file, data_file;
+  uint64_t max_problems = 20;
+  CheckOptions options;
+};
+
+// One line a problem: "rows.csv:7: column "age" is outside [0, 120]; readers clamp it".
+std::string Describe(const TableProblem& problem, const std::string& path) {
+  if (problem.line == 0) return problem.what;
+  return absl::StrCat(
+      path, ":", problem.line, ": ",
+      problem.column.empty() ? "" : absl::StrCat("column \"", problem.column, "\" "), problem.what);
+}
+
+Json Describe(const ColumnCounts& column, uint64_t rows) {
+  const uint64_t outside = column.clamped + column.unknown + column.unreadable;
+  const double share = rows == 0 ? 0 : static_cast<double>(outside) / static_cast<double>(rows);
+  return {{"column", column.name},           {"missing", column.missing},
+          {"clamped", column.clamped},       {"unknown", column.unknown},
+          {"unreadable", column.unreadable}, {"share", share}};
+}
+
+Json Describe(const TableCheck& check) {
+  Json problems = Json::array(), columns = Json::array();
+  for (const TableProblem& problem : check.problems) {
+    problems.push_back({{"line", problem.line == 0 ? Json() : Json(problem.line)},
+                        {"column", problem.column.empty() ? Json() : Json(problem.column)},
+                        {"problem", problem.what}});
+  }
+  for (const ColumnCounts& column : check.columns) columns.push_back(Describe(column, check.rows));
+  return {{"rows", check.rows},
+          {"wrong", check.num_problems},
+          {"problems", problems},
+          {"columns", columns},
+          {"warnings", check.warnings}};
+}
+
+void PrintCheck(const TableCheck& check, const CheckFlags& flags) {
+  if (flags.output.json) return PrintObject(Describe(check), /*json=*/true);
+  for (const TableProblem& problem : check.problems) {
+    PrintText(Describe(problem, flags.data_file) + "\n");
+  }
+  if (check.num_problems > check.problems.size()) {
+    PrintText(absl::StrCat("and ", check.num_problems - check.problems.size(), " more\n"));
+  }
+  std::vector<Json> rows;
+  for (const ColumnCounts& column : check.columns) rows.push_back(Describe(column, check.rows));
+  if (check.rows > 0) PrintRows(rows, /*json=*/false);
+}
+
+// What is wrong with the schema itself; the rows are not looked at then.
+absl::Status ReportSchemaErrors(const std::vector<std::string>& errors, const CheckFlags& flags) {
+  Json problems = Json::array();
+  for (const std::string& error : errors) {
+    problems.push_back({{"line", nullptr}, {"column", nullptr}, {"problem", error}});
+    if (!flags.output.json) PrintText(absl::StrCat(flags.schema_file, ": ", error, "\n"));
+  }
+  if (flags.output.json) {
+    PrintObject({{"wrong", errors.size()}, {"problems", problems}}, /*json=*/true);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(flags.schema_file, ": ", errors.size(),
+                                                 errors.size() == 1 ? " thing is" : " things are",
+                                                 " wrong with the schema"));
+}
+
+absl::Status Check(const CheckFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> errors,
+                           FindSchemaErrors(flags.schema_file));
+  if (!errors.empty()) return ReportSchemaErrors(errors, flags);
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
+  if (flags.data_file.empty()) {
+    PrintObject({{"features", schema.schema->num_features()}, {"wrong", 0}}, flags.output.json);
+    return absl::OkStatus();
+  }
+  CheckOptions options = flags.options;
+  options.max_problems = flags.max_problems;
+  COPPICE_ASSIGN_OR_RETURN(const TableCheck check, CheckTable(flags.data_file, schema, options));
+  PrintCheck(check, flags);
+  for (const std::string& warning : check.warnings) Note(absl::StrCat("warning: ", warning));
+  if (check.num_problems == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      flags.data_file, ": ", check.num_problems,
+      check.num_problems == 1 ? " thing is" : " things are", " wrong under ", flags.schema_file));
+}
+
+void AddCheck(const Command& noun) {
+  const auto flags = std::make_shared<CheckFlags>();
+  const Command verb = noun.AddCommand(
+      "check", "Say everything that is wrong with a schema, and with a CSV file under it",
+      "coppice schema check --schema schema.json --data private.csv");
+  verb.Add("--schema", flags->schema_file, "Schema, JSON").Required().Takes("FILE");
+  verb.Add("--data", flags->data_file, "Table, CSV with a header line").Takes("FILE");
+  verb.AddSwitch("--lenient", flags->options.lenient,
+                 "Values that readers clamp or take as \"other\" are counted, and not wrong");
+  verb.AddSwitch("--unlabelled", flags->options.unlabelled, "An empty label is not wrong");
+  verb.Add("--max-problems", flags->max_problems, "Most things that are listed; all are counted")
+      .InRange(uint64_t{1}, uint64_t{100'000})
+      .ShowDefault();
+  AddOutputFlags(verb, flags->output);
+  SetAction(verb, flags, Check);
+}
+
+}  // namespace
+
+void AddSchemaCommands(CommandLine& line) {
+  const Command noun =
+      line.AddGroup("schema", "What rows look like: made from a table, and checked");
+  AddInfer(noun);
+  AddCheck(noun);
+}
+
+}  // namespace coppice::cli

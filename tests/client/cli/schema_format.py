@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""docs/schema.schema.json and `coppice schema check` agree on what a schema file is.
+
+    schema_format.py COPPICE SOURCE_DIR [DATA_DIR]
+
+Both take the real schemas (of DATA_DIR, if it is there, and of tests/upgrade), the examples of
+docs/schema.md and what `coppice schema infer` writes, and both refuse each way to be wrong.
+"""
+
+import copy
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+COPPICE = sys.argv[1]
+SOURCE = pathlib.Path(sys.argv[2])
+DATA = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else SOURCE / ".." / "shared" / "data"
+FORMAT = json.loads((SOURCE / "docs/schema.schema.json").read_text(encoding="utf-8"))
+
+
+def documented():
+    text = (SOURCE / "docs/schema.md").read_text(encoding="utf-8")
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+
+
+def suits(schema):
+    return jsonschema.Draft7Validator(FORMAT).is_valid(schema)
+
+
+class SchemaFormat(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def is_taken(self, schema):
+        path = self.write("schema.json", json.dumps(schema))
+        run = subprocess.run([COPPICE, "schema", "check", "--schema", path],
+                             capture_output=True, text=True, check=False)
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        return run.returncode == 0
+
+    def test_the_format_is_itself_sound(self):
+        jsonschema.Draft7Validator.check_schema(FORMAT)
+
+    def test_real_schemas_and_the_examples_suit_both(self):
+        paths = [SOURCE / "tests/upgrade/0.1/schema.json", *sorted(DATA.glob("*/schema.json"))]
+        schemas = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        examples = documented()
+        self.assertEqual(len(examples), 2)
+        for schema in schemas + examples:
+            self.assertTrue(suits(schema), schema)
+            self.assertTrue(self.is_taken(schema), schema)
+
+    def test_what_infer_writes_suits_both(self):
+        rows = "age;when;job;y\n" + "".join(f"{i};2020-01-{i};{'NA' if i % 3 else 'clerk'};{i % 2}\n"
+                                           for i in range(10, 28)) + "30;2020-01-30;smith;1\n"
+        data = self.write("rows.csv", rows)
+        for answer in ("--label", "--target"):
+            run = subprocess.run([COPPICE, "schema", "infer", "--data", data, answer, "y"],
+                                 capture_output=True, text=True, check=True)
+            schema = json.loads(run.stdout)
+            self.assertTrue(suits(schema), schema)
+            self.assertTrue(self.is_taken(schema), schema)
+            self.assertEqual(schema["missing"], ["NA"])
+            self.assertEqual(schema["delimiter"], ";")
+            self.assertEqual([f["bounds"] for f in schema["features"]], ["from these rows"] * 2)
+
+    def test_each_way_to_be_wrong_is_refused_by_both(self):
+        classes, number = documented()
+        wrong = []
+
+        def variant(base, change):
+            schema = copy.deepcopy(base)
+            change(schema)
+            wrong.append(schema)
+
+        for member in ("label", "classes", "features"):
+            variant(classes, lambda s, m=member: s.pop(m))
+        for member, value in (("label", 3), ("classes", ["one"]), ("classes", ["a", "a"]),
+                              ("classes", ["a", 1]), ("features", []), ("features", {}),
+                              ("delimiter", "|"), ("missing", "NA"), ("missing", [""]),
+                              ("missing", ["NA", "NA"]), ("bounds", "guessed"), ("target_min", 0),
+                              ("integer", True)):
+            variant(classes, lambda s, m=member, v=value: s.update({m: v}))
+        for member, value in (("type", "date"), ("min", "0"), ("integer", 1), ("unit", 3),
+                              ("bounds", True), ("missing", ["NA"]), ("name", 1)):
+            variant(classes, lambda s, m=member, v=value: s["features"][0].update({m: v}))
+        for member in ("name", "type", "min", "max"):
+            variant(classes, lambda s, m=member: s["features"][0].pop(m))
+        for member, value in (("values", []), ("values", ["a", "a"]), ("integer", True)):
+            variant(classes, lambda s, m=member, v=value: s["features"][1].update({m: v}))
+        variant(number, lambda s: s.pop("target_max"))
+        variant(number, lambda s: s.update({"target_min": "1"}))
+        for schema in wrong:
+            self.assertFalse(suits(schema), schema)
+            self.assertFalse(self.is_taken(schema), schema)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

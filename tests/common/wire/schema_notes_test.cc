@@ -1,0 +1,48 @@
+// What a schema file says of files is no part of what is signed, stored or sent.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/data/schema_file.h"
+#include "common/wire/convert.h"
+#include "tests/common/wire/wire_fixtures.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice {
+namespace {
+
+constexpr char kPlain[] = R"({"label": "edible", "classes": ["no", "yes"], "features": [
+  {"name": "age", "type": "numeric", "min": 0, "max": 100},
+  {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
+
+constexpr char kNoted[] = R"({"label": "edible", "classes": ["no", "yes"],
+  "bounds": "from these rows", "missing": ["NA"], "delimiter": ";", "source": "a forest",
+  "features": [
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true, "unit": "years",
+   "bounds": "from these rows"},
+  {"name": "odor", "type": "categorical", "values": ["almond", "none"], "bounds": "declared"}]})";
+
+std::string TermsOf(const char* schema) {
+  Terms terms = testing::MakeTerms();
+  terms.schema = ParseSchema(schema)->schema;
+  return SerializeTerms(terms);
+}
+
+// Recorded before there were notes.
+constexpr char kFingerprint[] = "8634269008eff33034ebdb53b298ee50f7c9465efbea1a5d7a884e3d0ecee32a";
+
+TEST(SchemaNotesTest, TheTermsAndTheirFingerprintStayAsTheyWere) {
+  EXPECT_EQ(TermsOf(kNoted), TermsOf(kPlain));
+  EXPECT_EQ(ToHex(FingerprintOf(TermsOf(kNoted))), kFingerprint);
+}
+
+TEST(SchemaNotesTest, MessagesOfDatasetsAndModelsDoNotHoldThem) {
+  ASSERT_OK_AND_ASSIGN(const SchemaFile plain, ParseSchema(kPlain));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile noted, ParseSchema(kNoted));
+  EXPECT_NE(noted.features, plain.features);
+  EXPECT_EQ(ToProto(*noted.schema).SerializeAsString(), ToProto(*plain.schema).SerializeAsString());
+}
+
+}  // namespace
+}  // namespace coppice
