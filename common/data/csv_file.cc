@@ -105,7 +105,7 @@ class Reader {
     if (in_header_) {
       header_.emplace_back(text);
     } else {
-      status_ = sink_.OnField(column_, text);
+      sink_.OnField(column_, text);
     }
     ++column_;
   }

@@ -33,8 +33,8 @@ class CsvSink {
   // The first row, before all others.
   virtual absl::Status OnHeader(const std::vector<std::string>& names, const CsvRow& row) = 0;
   // `column` counts from 0, and beyond the header's in a row with too many fields.
-  virtual absl::Status OnField(size_t column, absl::string_view text) = 0;
-  // The row whose fields were given.
+  virtual void OnField(size_t column, absl::string_view text) = 0;
+  // The row whose fields were given: the time to say what is wrong with them.
   virtual absl::Status OnRow(const CsvRow& row) = 0;
 };
 

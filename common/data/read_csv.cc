@@ -42,9 +42,12 @@ class EncodingSink : public CsvSink {
     return id_column_.empty() ? absl::OkStatus() : MapIdColumn();
   }
 
-  absl::Status OnField(size_t column, absl::string_view text) override {
-    if (column < targets_.size() && field_.ok()) field_ = Encode(targets_[column], text);
-    return absl::OkStatus();
+  void OnField(size_t column, absl::string_view text) override {
+    if (column >= targets_.size() || !field_.ok()) return;
+    const Target& target = targets_[column];
+    if (target.kind == Target::kFeature) field_ = encoder_.SetFeature(target.feature, text);
+    if (target.kind == Target::kLabel) field_ = encoder_.SetLabel(text);
+    if (target.is_id) field_.Update(encoder_.SetId(text));
   }
 
   absl::Status OnRow(const CsvRow& row) override {
@@ -91,13 +94,6 @@ class EncodingSink : public CsvSink {
                                                      WhatTheHeaderHas(header_)));
     }
     targets_[*found] = target;
-    return absl::OkStatus();
-  }
-
-  absl::Status Encode(const Target& target, absl::string_view text) {
-    if (target.is_id) COPPICE_RETURN_IF_ERROR(encoder_.SetId(text));
-    if (target.kind == Target::kLabel) return encoder_.SetLabel(text);
-    if (target.kind == Target::kFeature) return encoder_.SetFeature(target.feature, text);
     return absl::OkStatus();
   }
 

@@ -35,7 +35,7 @@ absl::string_view RowEncoder::EmptyIfMissing(absl::string_view text) const {
 }
 
 absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
-  text = EmptyIfMissing(text);
+  if (!options_.format.missing.empty()) text = EmptyIfMissing(text);
   EncodedField field;
   if (options_.total) {
     field = schema().EncodeOrMissing(feature, text);
@@ -84,7 +84,7 @@ absl::Status RowEncoder::SetTarget(absl::string_view text) {
 }
 
 absl::Status RowEncoder::SetLabel(absl::string_view text) {
-  text = EmptyIfMissing(text);
+  if (!options_.format.missing.empty()) text = EmptyIfMissing(text);
   if (schema().target()) return SetTarget(text);
   if (text.empty() && options_.allow_unlabelled) {
     label_ = kUnlabelled;

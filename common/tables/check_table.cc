@@ -43,15 +43,18 @@ class CheckingSink : public CsvSink {
     return absl::OkStatus();
   }
 
-  absl::Status OnField(size_t column, absl::string_view text) override {
-    if (column >= columns_.size() || columns_[column] == kIgnored) return absl::OkStatus();
+  void OnField(size_t column, absl::string_view text) override {
+    if (column >= columns_.size() || columns_[column] == kIgnored) return;
     const size_t c = columns_[column];
     if (std::find(file_.format.missing.begin(), file_.format.missing.end(), text) !=
         file_.format.missing.end()) {
       text = "";
     }
-    c < schema_.num_features() ? TakeFeature(c, text) : TakeLabel(text);
-    return absl::OkStatus();
+    if (c < schema_.num_features()) {
+      TakeFeature(c, text);
+    } else {
+      TakeLabel(text);
+    }
   }
 
   absl::Status OnRow(const CsvRow& row) override {

@@ -103,8 +103,8 @@ class SurveySink : public CsvSink {
     return absl::OkStatus();
   }
 
-  absl::Status OnField(size_t column, absl::string_view text) override {
-    if (column >= surveys_.size()) return absl::OkStatus();  // OnRow() complains.
+  void OnField(size_t column, absl::string_view text) override {
+    if (column >= surveys_.size()) return;  // OnRow() complains.
     Survey& survey = surveys_[column];
     if (text.empty()) {
       ++survey.empty;
@@ -113,7 +113,6 @@ class SurveySink : public CsvSink {
     } else {
       Take(text, survey);
     }
-    return absl::OkStatus();
   }
 
   absl::Status OnRow(const CsvRow& row) override {
@@ -219,6 +218,11 @@ class Inference {
   }
 
   absl::Status CheckNames() const {
+    if (header_.size() == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is one column, \"", header_[0],
+                       "\": a comma, semicolon or tab must stand between fields"));
+    }
     if (answer().empty()) return AskForLabel();
     Names named = options_.leave_out;
     named.insert(named.end(), options_.categorical.begin(), options_.categorical.end());

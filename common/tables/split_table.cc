@@ -81,9 +81,7 @@ class CountingSink : public CsvSink {
     columns_ = row.fields;
     return absl::OkStatus();
   }
-  absl::Status OnField(size_t /*column*/, absl::string_view /*text*/) override {
-    return absl::OkStatus();
-  }
+  void OnField(size_t /*column*/, absl::string_view /*text*/) override {}
   absl::Status OnRow(const CsvRow& row) override {
     ++rows_;
     return row.CheckFields(columns_);
@@ -156,9 +154,7 @@ class DealingSink : public CsvSink {
     for (const auto& file : files_) COPPICE_RETURN_IF_ERROR(Write(row, *file));
     return absl::OkStatus();
   }
-  absl::Status OnField(size_t /*column*/, absl::string_view /*text*/) override {
-    return absl::OkStatus();
-  }
+  void OnField(size_t /*column*/, absl::string_view /*text*/) override {}
   absl::Status OnRow(const CsvRow& row) override {
     if (left_ == 0) return Error("the file grew while it was read; run the command again");
     uint64_t draw = draws_.Below(left_--);
