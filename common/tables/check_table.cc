@@ -99,7 +99,9 @@ class CheckingSink : public CsvSink {
   }
 
   void ReportOutside(const std::string& column, absl::string_view what, absl::string_view instead) {
-    if (!options_.lenient) Report(column, absl::StrCat(what, instead));
+    if (options_.lenient) return;
+    ++check_.num_outside;
+    Report(column, absl::StrCat(what, instead));
   }
 
   void TakeFeature(size_t f, absl::string_view text) {

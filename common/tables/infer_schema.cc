@@ -118,8 +118,8 @@ class SurveySink : public CsvSink {
   absl::Status OnRow(const CsvRow& row) override {
     if (rows_++ == 0 && row.fields != surveys_.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(row.CheckFields(surveys_.size()).message(),
-                       "; the first line must name all columns and nothing else"));
+          absl::StrCat("the row has ", row.fields, " fields, the header ", surveys_.size(),
+                       " columns: the first line must name all columns and nothing else"));
     }
     for (Survey* survey : first_others_) survey->first_other_line = row.line;
     first_others_.clear();

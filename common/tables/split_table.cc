@@ -279,12 +279,14 @@ absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& par
 absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
                                                     const std::vector<TablePart>& parts,
                                                     uint64_t seed, const std::string& folder) {
+  struct stat source;
+  if (stat(path.c_str(), &source) == 0 && !S_ISREG(source.st_mode)) {
+    return InFile(path, Error("must be a file, since it is read twice"));
+  }
   CountingSink count;
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {}, count));
   const absl::StatusOr<std::vector<uint64_t>> shares = SharesOf(parts, count.rows());
   if (!shares.ok()) return InFile(path, shares.status());
-  struct stat source;
-  if (stat(path.c_str(), &source) != 0) return CannotWrite(path);
   // Who may not read the rows may not read their copies.
   COPPICE_ASSIGN_OR_RETURN(PartFiles files, OpenParts(parts, folder, source.st_mode & 0777));
   DealingSink deal(*shares, seed, files);

@@ -81,6 +81,7 @@ struct ColumnCounts {
 struct TableCheck {
   uint64_t rows = 0;
   uint64_t num_problems = 0;
+  uint64_t num_outside = 0;                 // of them: values that readers clamp or take as "other"
   std::vector<TableProblem> problems = {};  // the first of them
   std::vector<ColumnCounts> columns = {};   // the features in the schema's order, then the label
   std::vector<std::string> warnings = {};

@@ -180,11 +180,8 @@ Json Describe(const TableCheck& check) {
                         {"problem", problem.what}});
   }
   for (const ColumnCounts& column : check.columns) columns.push_back(Describe(column, check.rows));
-  return {{"rows", check.rows},
-          {"wrong", check.num_problems},
-          {"problems", problems},
-          {"columns", columns},
-          {"warnings", check.warnings}};
+  return {{"rows", check.rows},   {"wrong", check.num_problems}, {"outside", check.num_outside},
+          {"problems", problems}, {"columns", columns},          {"warnings", check.warnings}};
 }
 
 void PrintCheck(const TableCheck& check, const CheckFlags& flags) {
@@ -232,7 +229,10 @@ absl::Status Check(const CheckFlags& flags) {
   if (check.num_problems == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       flags.data_file, ": ", check.num_problems,
-      check.num_problems == 1 ? " thing is" : " things are", " wrong under ", flags.schema_file));
+      check.num_problems == 1 ? " thing is" : " things are", " wrong under ", flags.schema_file,
+      check.num_outside == 0 ? ""
+                             : absl::StrCat(" (outside its bounds and values: ", check.num_outside,
+                                            "; --lenient only counts those)")));
 }
 
 void AddCheck(const Command& noun) {

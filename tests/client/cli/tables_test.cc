@@ -170,13 +170,16 @@ TEST(TablesTest, ACheckListsEverythingAndFails) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(".csv:2: column \"age\" is outside [0, 100]; readers"),
                                  HasSubstr(".csv:11: column \"job\" is none of the values"),
                                  Not(HasSubstr(".csv:12:")), HasSubstr("\nand 40 more\n")));
-  EXPECT_THAT(outcome.err, HasSubstr("60 things are wrong"));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("60 things are wrong under"),
+                    HasSubstr("(outside its bounds and values: 60; --lenient only counts those)")));
   EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("pilot")));
 
   std::vector<std::string> as_json = line;
   as_json.push_back("--json");
   const Json object = Json::parse(RunCoppice(as_json).out);
   EXPECT_EQ(object["wrong"], 60);
+  EXPECT_EQ(object["outside"], 60);
   EXPECT_EQ(
       object["problems"][1],
       Json({{"line", 2},
