@@ -21,7 +21,7 @@ namespace coppice::cli {
 namespace {
 
 struct FileFlags {
-  std::string data_file;
+  std::string data_file, schema_file;
   bool strict = false;
   bool unlabelled = false;
 };
@@ -49,6 +49,7 @@ absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Sch
 // What goes on with an upload that was cut off.
 std::string ResumeCommand(const std::string& dataset, const FileFlags& flags) {
   return absl::StrCat("coppice dataset upload --dataset ", dataset, " --data ", flags.data_file,
+                      flags.schema_file.empty() ? "" : " --schema ", flags.schema_file,
                       flags.strict ? " --strict" : "", flags.unlabelled ? " --unlabelled" : "");
 }
 
@@ -75,7 +76,7 @@ absl::Status UploadAndPrint(const Remote& remote, const FileFlags& flags, const 
 struct CreateFlags : FileFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string schema_file, dataset, epsilon;
+  std::string dataset, epsilon;
   std::string delta = "0";
   v1::Composition composition = v1::COMPOSITION_BASIC;
   v1::Neighbours neighbours = v1::NEIGHBOURS_ADD_OR_REMOVE_ROW;
@@ -104,7 +105,7 @@ absl::Status Create(const CreateFlags& flags) {
 struct UploadFlags : FileFlags {
   ServerFlags server;
   OutputFlags output;
-  std::string dataset, schema_file;
+  std::string dataset;
 };
 
 // How the file of rows is written, as --schema says, which must be `schema`.
@@ -180,7 +181,8 @@ void AddDatasetUpload(const Command& noun) {
   AddIdFlag(verb, "--dataset", flags->dataset, "Id of the dataset");
   AddFileFlags(verb, *flags);
   verb.Add("--schema", flags->schema_file,
-           "Refuse unless the dataset has this schema (default: take the dataset's)");
+           "Refuse unless the dataset has this schema (default: take the dataset's); its file "
+           "also says which texts are missing values");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Upload);

@@ -275,7 +275,8 @@ void AddSimulate(const Command& noun) {
   const Flag own_schema =
       verb.Add("--schema", flags->schema_file,
                "The devices' own declared schema: a study that does not agree with it is "
-               "declined before any row is read");
+               "declined before any row is read; its file also says which texts are missing "
+               "values");
   own_schema.ExistingFile();
   verb.Add("--journal", flags->journal_file,
            "Where the devices remember what they sent (default: a new temporary file)");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
 #include "common/data/table.h"
@@ -98,7 +99,8 @@ TEST_F(DatasetTest, AnUploadThatIsCutOffSaysHowToGoOn) {
   curator_.datasets->stored_of_stream = std::vector<int>(5, 0);
   const Outcome cut = Create();
   EXPECT_EQ(cut.code, 1);
-  const std::string command = "dataset upload --dataset d1 --data " + rows_.path();
+  const std::string command =
+      "dataset upload --dataset d1 --data " + rows_.path() + " --schema " + schema_.path();
   EXPECT_THAT(cut.err, AllOf(HasSubstr("cut off"), HasSubstr(command)));
   EXPECT_EQ(Json::parse(cut.out)["state"], "uploading");
 
@@ -107,6 +109,22 @@ TEST_F(DatasetTest, AnUploadThatIsCutOffSaysHowToGoOn) {
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(Json::parse(resumed.out)["state"], "ready");
   EXPECT_EQ(curator_.datasets->labels.size(), 3);
+}
+
+TEST_F(DatasetTest, RowsAreReadAsTheSchemaFileSaysTheyAreWritten) {
+  curator_.datasets->stored_of_stream = std::vector<int>(5, 0);
+  const TempFile schema(".json",
+                        absl::StrCat(R"({"missing": ["NA"], "delimiter": ";", )", &kSchema[1]));
+  const TempFile rows(".csv", "x;y;note\n1;no;\n20;yes;\nNA;yes;\n");
+  std::vector<std::string> line = {"dataset",  "create",      "--data",          rows.path(),
+                                   "--schema", schema.path(), "--epsilon-total", "1"};
+  EXPECT_EQ(Run(line).code, 1);  // cut off
+  line = {"dataset", "upload", "--dataset", "d1", "--data", rows.path()};
+  EXPECT_THAT(Run(line).err, HasSubstr("\"missing\" in the schema file"));
+  line.insert(line.end(), {"--schema", schema.path()});
+  const Outcome resumed = Run(line);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(std::isnan(curator_.datasets->first_column[2]));
 }
 
 TEST_F(DatasetTest, AnUploadGoesOnWithTheSameSchemaOnly) {
