@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace coppice {
 namespace {
@@ -46,10 +45,15 @@ std::string Printable(absl::string_view text) {
 }
 
 std::string ListOf(absl::Span<const std::string> names) {
-  constexpr size_t kMaxListed = 12;
-  if (names.size() <= kMaxListed + 1) return absl::StrJoin(names, ", ");
-  return absl::StrCat(absl::StrJoin(names.subspan(0, kMaxListed), ", "), " and ",
-                      names.size() - kMaxListed, " more");
+  constexpr size_t kMaxListed = 12, kMaxBytes = 400;
+  std::string list;
+  size_t listed = 0;
+  while (listed < names.size() && listed < kMaxListed && list.size() < kMaxBytes) {
+    absl::StrAppend(&list, listed == 0 ? "" : ", ", names[listed].substr(0, kMaxBytes));
+    ++listed;
+  }
+  if (listed < names.size()) absl::StrAppend(&list, " and ", names.size() - listed, " more");
+  return list;
 }
 
 }  // namespace coppice

@@ -14,7 +14,7 @@ namespace coppice {
 // offending byte becomes U+FFFD.
 std::string Printable(absl::string_view text);
 
-// Names for the end of a message: "age, job, zip", and if there are many the first of them "and 7
+// Names for a message: "age, job", and if there are many, or long ones, the first of them "and 7
 // more".
 std::string ListOf(absl::Span<const std::string> names);
 

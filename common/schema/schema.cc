@@ -70,15 +70,28 @@ absl::Status CheckAtMost(size_t most, size_t count, absl::string_view what) {
       absl::StrCat("a schema has at most ", most, " ", what, ", not ", count, ": leave some out"));
 }
 
+std::vector<std::string> NamesOf(const std::vector<Feature>& features) {
+  std::vector<std::string> names;
+  for (const Feature& feature : features) names.push_back(feature.name);
+  return names;
+}
+
 absl::Status CheckColumns(const std::vector<Feature>& features, const std::string& label) {
   if (features.empty()) return absl::InvalidArgumentError("a schema needs at least one feature");
   COPPICE_RETURN_IF_ERROR(CheckAtMost(kMaxFeatures, features.size(), "features"));
-  std::vector<std::string> columns;
-  for (const Feature& feature : features) columns.push_back(feature.name);
+  std::vector<std::string> columns = NamesOf(features);
   columns.push_back(label);
   COPPICE_RETURN_IF_ERROR(CheckDistinct(columns, "feature or label name"));
   for (const Feature& feature : features) COPPICE_RETURN_IF_ERROR(CheckFeature(feature));
   return absl::OkStatus();
+}
+
+// "[0, 120]", "one of clerk, smith".
+std::string Describe(const Feature& feature) {
+  if (feature.type == FeatureType::kCategorical) {
+    return absl::StrCat("one of ", Printable(ListOf(feature.values)));
+  }
+  return absl::StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]");
 }
 
 // Whether Encode() can return `value`.
@@ -165,26 +178,27 @@ Row Schema::Fit(RowView row) const {
 }
 
 absl::Status Schema::CheckAgreesWith(const Schema& own) const {
+  constexpr char kOwn[] = "this device's own schema";
   for (const Feature& feature : features_) {
     const auto found = std::find_if(own.features_.begin(), own.features_.end(),
                                     [&](const Feature& f) { return f.name == feature.name; });
     if (found == own.features_.end()) {
-      return absl::FailedPreconditionError(absl::StrCat("feature \"", Printable(feature.name),
-                                                        "\" is not in this device's own schema"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
+                       "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
     }
     if (*found != feature) {
       return absl::FailedPreconditionError(
           absl::StrCat("feature \"", Printable(feature.name),
-                       "\" has another type, other bounds or other values than in "
-                       "this device's own schema"));
+                       "\" has another type, other bounds or other values: ", Describe(feature),
+                       ", and in ", kOwn, " ", Describe(*found)));
     }
   }
   if (label_ != own.label_ || classes_ != own.classes_ || target_ != own.target_) {
     return absl::FailedPreconditionError(
-        absl::StrCat("label \"", Printable(label_),
-                     "\" or its classes are not those of this device's own "
-                     "schema, \"",
-                     own.label_, "\""));
+        absl::StrCat("label \"", Printable(label_), "\" or its classes (",
+                     Printable(ListOf(classes_)), ") are not those of ", kOwn, ", \"",
+                     Printable(own.label_), "\" (", Printable(ListOf(own.classes_)), ")"));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace coppice {
 namespace {
 
@@ -13,6 +16,14 @@ TEST(PrintableTest, KeepsTextAndReplacesWhatSteersATerminal) {
                       "31m"),
             "\uFFFD\uFFFD31m");  // CSI in one character
   EXPECT_EQ(Printable("\xff\xc3"), "\uFFFD\uFFFD");
+}
+
+TEST(PrintableTest, ListsAreCutWhereNobodyReadsOn) {
+  EXPECT_EQ(ListOf({}), "");
+  EXPECT_EQ(ListOf({"age", "job"}), "age, job");
+  EXPECT_EQ(ListOf(std::vector<std::string>(20, "x")),
+            "x, x, x, x, x, x, x, x, x, x, x, x and 8 more");
+  EXPECT_LT(ListOf(std::vector<std::string>(3, std::string(100'000, 'x'))).size(), 1000u);
 }
 
 }  // namespace

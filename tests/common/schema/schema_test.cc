@@ -186,7 +186,8 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
   EXPECT_OK(own.CheckAgreesWith(own));
   EXPECT_OK(with({Numeric("age", 17, 90)}, {"low", "high"}).CheckAgreesWith(own));
   EXPECT_THAT(with({Numeric("height", 0, 2)}, {"low", "high"}).CheckAgreesWith(own),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"height\" is not in")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("\"height\" is not in this device's own schema; it has: age, ")));
   for (const Feature& other :
        {Numeric("age", 17, 91), Categorical("age", {"17"}), Numeric("sex", 0, 1)}) {
     EXPECT_THAT(with({other}, {"low", "high"}).CheckAgreesWith(own),
