@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/types/optional.h"
@@ -37,26 +36,6 @@ bool Contains(const Names& names, absl::string_view name) {
 }
 
 constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
-
-// "2020-01-31", "31.1.2020", "1/31/20", with a time behind it or not.
-bool LooksLikeDate(absl::string_view text) {
-  text = text.substr(0, text.find_first_of(" T"));
-  size_t digits = 0, parts = 0;
-  char separator = 0;
-  for (const char c : text) {
-    if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
-      if (++digits > 4) return false;
-      continue;
-    }
-    if (!absl::StrContains("-/.", c) || digits == 0 || (separator != 0 && c != separator)) {
-      return false;
-    }
-    separator = c;
-    digits = 0;
-    ++parts;
-  }
-  return parts == 2 && digits > 0;
-}
 
 // What the rows have in one column.
 struct Survey {
@@ -217,6 +196,12 @@ class Inference {
     return name != answer() && !Contains(options_.leave_out, name);
   }
 
+  std::string Columns() const {
+    Names names = header_;
+    std::replace(names.begin(), names.end(), std::string(), std::string("(no name)"));
+    return ListOf(names);
+  }
+
   absl::Status CheckNames() const {
     if (header_.size() == 1) {
       return absl::InvalidArgumentError(
@@ -231,7 +216,7 @@ class Inference {
     for (const std::string& name : named) {
       if (Contains(header_, name)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("there is no column \"", name, "\"; the columns: ", ListOf(header_)));
+          absl::StrCat("there is no column \"", name, "\"; the columns: ", Columns()));
     }
     if (!Contains(options_.leave_out, answer())) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -252,7 +237,7 @@ class Inference {
     return absl::InvalidArgumentError(absl::StrCat(
         "say what is to be predicted, --label NAME for classes or --target NAME for a number; the "
         "columns: ",
-        ListOf(header_), likely.empty() ? "" : "; likely: ", ListOf(likely)));
+        Columns(), likely.empty() ? "" : "; likely: ", ListOf(likely)));
   }
 
   bool IsNumeric(size_t column) const {
@@ -356,7 +341,7 @@ class Inference {
       }
     } else {
       feature.type = FeatureType::kCategorical;
-      feature.values = Sorted(survey);
+      feature.values = CategoriesOf(column);
     }
     features.push_back(std::move(feature));
     result_.file.features.push_back(notes);
@@ -368,14 +353,30 @@ class Inference {
     return notes.from_rows ? RoundOutward(surveys_[column].range, notes.integer) : declared->second;
   }
 
-  // As numbers if all are.
-  static Names Sorted(const Survey& survey) {
+  // In the order of numbers if all are.
+  Names CategoriesOf(size_t column) {
+    const Survey& survey = surveys_[column];
     Names values(survey.values.begin(), survey.values.end());
-    if (survey.others > 0) return values;
+    if (survey.others > 0) {
+      WarnOfTwins(header_[column], values);
+      return values;
+    }
     std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) {
       return *ParseFinite(a) < *ParseFinite(b);
     });
     return values;
+  }
+
+  // Categories that people would take for one.
+  void WarnOfTwins(const std::string& column, const Names& values) {
+    std::map<std::string, std::string> seen;
+    for (const std::string& value : values) {
+      const std::string plain = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value));
+      const auto [twin, is_new] = seen.emplace(plain, value);
+      if (is_new) continue;
+      return Warn(absl::StrCat("column \"", column, "\" has \"", twin->second, "\" and \"", value,
+                               "\", which count as two: write them alike if they are one"));
+    }
   }
 
   absl::StatusOr<Schema> WithAnswers(std::vector<Feature> features) {
@@ -400,7 +401,7 @@ class Inference {
       notes.integer = survey.integer;
       return Schema::CreateRegression(std::move(features), answer(), BoundsOf(column, notes));
     }
-    const Names classes = Sorted(survey);
+    const Names classes = CategoriesOf(column);
     if (classes.size() < 2) {
       return absl::InvalidArgumentError(absl::StrCat("--label ", answer(), ": the column has ",
                                                      classes.size(),
@@ -421,26 +422,6 @@ class Inference {
 };
 
 }  // namespace
-
-Target RoundOutward(Target exact, bool integer) {
-  if (!(exact.span() > 0) || !std::isfinite(exact.span())) return exact;
-  constexpr double kSteps = 5;  // at least, across the interval
-  double power = std::floor(std::log10(exact.span() / kSteps));
-  double digit = exact.span() / kSteps / std::pow(10, power);
-  digit = digit >= 5 ? 5 : digit >= 2 ? 2 : 1;
-  if (integer && power < 0) digit = 1, power = 0;
-  const double scale = std::pow(10, std::abs(power));
-  // Multiples of the step as quotients of whole numbers, which are the nearest doubles.
-  const auto multiple = [&](double steps) {
-    return power < 0 ? steps * digit / scale : steps * digit * scale;
-  };
-  const double step = multiple(1);
-  Target rounded{multiple(std::floor(exact.min / step)), multiple(std::ceil(exact.max / step))};
-  const bool sound = std::isfinite(rounded.span()) && rounded.min <= exact.min &&
-                     rounded.max >= exact.max && std::abs(exact.min / step) < kWhole &&
-                     std::abs(exact.max / step) < kWhole;
-  return sound ? rounded : exact;
-}
 
 absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options) {
   SurveySink sink(options);

@@ -55,6 +55,9 @@ absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferO
 // point or too wide for that.
 Target RoundOutward(Target exact, bool integer);
 
+// "2020-01-31", "31.1.2020", "1/31/20", with a time behind it or not.
+bool LooksLikeDate(absl::string_view text);
+
 // ---- Checks
 
 struct CheckOptions {

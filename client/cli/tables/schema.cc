@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,12 +63,11 @@ Json Summary(const InferredSchema& inferred, const std::string& output_file) {
   for (const Feature& feature : schema.features()) {
     numeric += feature.type == FeatureType::kNumeric ? 1 : 0;
   }
-  Json json = {{"output", output_file},
-               {"rows", inferred.rows},
-               {"numeric", numeric},
-               {"categorical", schema.num_features() - numeric},
-               {"left_out", inferred.left_out},
-               {"label", schema.label()}};
+  std::vector<std::string> left_out = inferred.left_out;
+  std::replace(left_out.begin(), left_out.end(), std::string(), std::string("(no name)"));
+  Json json = {{"output", output_file}, {"rows", inferred.rows},
+               {"numeric", numeric},    {"categorical", schema.num_features() - numeric},
+               {"left_out", left_out},  {"label", schema.label()}};
   if (schema.target()) {
     json["target_min"] = schema.target()->min;
     json["target_max"] = schema.target()->max;

@@ -93,6 +93,17 @@ TEST(InferSchemaTest, BoundsAreReadableAndEncloseTheRows) {
   }
 }
 
+TEST(InferSchemaTest, DatesAreToldFromOtherTexts) {
+  for (const char* date :
+       {"2020-01-31", "31.1.2020", "1/31/20", "2020-01-31T10:20:30Z", "2020/1/3 10:20"}) {
+    EXPECT_TRUE(LooksLikeDate(date)) << date;
+  }
+  for (const char* text : {"", "2020", "1.5", "a-b-c", "1-2-", "1-2-3-4", "1.2/3", "12345-1-1",
+                           "192.168.0.1", "--", "1-2-x"}) {
+    EXPECT_FALSE(LooksLikeDate(text)) << text;
+  }
+}
+
 TEST(InferSchemaTest, WithoutALabelItListsTheColumnsAndTheLikelyOnes) {
   EXPECT_THAT(Infer(kPeople, {}),
               IsRefused("--label NAME for classes or --target NAME for a number; the columns: age, "
@@ -197,6 +208,23 @@ TEST(InferSchemaTest, AFirstLineThatNamesNothingIsNoticed) {
   EXPECT_THAT(inferred.warnings, ElementsAre(HasSubstr("names of columns are numbers: 150, 4")));
   EXPECT_THAT(Infer("a,a,y\n1,2,no\n", kLabelY),
               IsRefused(".csv:1: the header names column \"a\""));
+}
+
+TEST(InferSchemaTest, CategoriesThatLookAlikeAreNoticed) {
+  ASSERT_OK_AND_ASSIGN(const InferredSchema inferred,
+                       Infer("x,z,y\nlow,1,a\n\"low \",2,A\nhigh,3,b\n", kLabelY));
+  EXPECT_THAT(inferred.warnings,
+              ElementsAre(HasSubstr("column \"x\" has \"low\" and \"low \", which count as two"),
+                          HasSubstr("column \"y\" has \"A\" and \"a\"")));
+}
+
+// R writes the numbers of rows so.
+TEST(InferSchemaTest, AColumnWithoutANameIsLeftOut) {
+  constexpr absl::string_view kText = "\"\",\"x\",\"y\"\n\"1\",5,a\n\"2\",6,b\n";
+  ASSERT_OK_AND_ASSIGN(const InferredSchema inferred, Infer(kText, kLabelY));
+  EXPECT_THAT(inferred.left_out, ElementsAre(""));
+  EXPECT_THAT(inferred.warnings, ElementsAre(HasSubstr("it has no name")));
+  EXPECT_THAT(Infer(kText, {}), IsRefused("the columns: (no name), x, y; likely"));
 }
 
 TEST(InferSchemaTest, RowsWithoutALabelAreCounted) {

@@ -1,0 +1,50 @@
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/tables/tables.h"
+
+namespace coppice {
+
+bool LooksLikeDate(absl::string_view text) {
+  text = text.substr(0, text.find_first_of(" T"));
+  size_t digits = 0, parts = 0;
+  char separator = 0;
+  for (const char c : text) {
+    if (absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+      if (++digits > 4) return false;
+      continue;
+    }
+    if (!absl::StrContains("-/.", c) || digits == 0 || (separator != 0 && c != separator)) {
+      return false;
+    }
+    separator = c;
+    digits = 0;
+    ++parts;
+  }
+  return parts == 2 && digits > 0;
+}
+
+Target RoundOutward(Target exact, bool integer) {
+  if (!(exact.span() > 0) || !std::isfinite(exact.span())) return exact;
+  constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
+  constexpr double kSteps = 5;                 // at least, across the interval
+  double power = std::floor(std::log10(exact.span() / kSteps));
+  double digit = exact.span() / kSteps / std::pow(10, power);
+  digit = digit >= 5 ? 5 : digit >= 2 ? 2 : 1;
+  if (integer && power < 0) digit = 1, power = 0;
+  const double scale = std::pow(10, std::abs(power));
+  // Multiples of the step as quotients of whole numbers, which are the nearest doubles.
+  const auto multiple = [&](double steps) {
+    return power < 0 ? steps * digit / scale : steps * digit * scale;
+  };
+  const double step = multiple(1);
+  Target rounded{multiple(std::floor(exact.min / step)), multiple(std::ceil(exact.max / step))};
+  const bool sound = std::isfinite(rounded.span()) && rounded.min <= exact.min &&
+                     rounded.max >= exact.max && std::abs(exact.min / step) < kWhole &&
+                     std::abs(exact.max / step) < kWhole;
+  return sound ? rounded : exact;
+}
+
+}  // namespace coppice
