@@ -1,4 +1,5 @@
-# coppice_room: one target per room of cmake/layers.txt; coppice_program: one per main.cc; coppice_tests: one per
+# coppice_room: one target per room of cmake/layers.txt; coppice_program: one per main.cc; coppice_reference: its
+# manual page; coppice_tests: one per
 # folder of tests.
 
 # What every target of ours is compiled with. Our warnings are ours alone: whoever installs the client
@@ -129,6 +130,32 @@ function(coppice_program name room)
   target_link_libraries(${name} PRIVATE coppice_options ${COPPICE_NEEDS_${room}} ${COPPICE_USES_${room}})
 endfunction()
 
+# coppice_reference(PROGRAM): build/<preset>/share has its manual page and what completes its line in bash, zsh and fish, as
+# the program itself prints them, in the folders of an installation. The target `reference` makes those of all programs.
+add_custom_target(reference ALL)
+function(coppice_reference program)
+  set(share ${CMAKE_BINARY_DIR}/share)
+  set(pages
+    "man/man1/${program}.1|manual"
+    "bash-completion/completions/${program}|completion bash"
+    "zsh/site-functions/_${program}|completion zsh"
+    "fish/vendor_completions.d/${program}.fish|completion fish")
+  foreach(page IN LISTS pages)
+    string(REPLACE "|" ";" parts "${page}")
+    list(GET parts 0 path)
+    list(GET parts 1 command)
+    separate_arguments(command UNIX_COMMAND "${command}")
+    cmake_path(GET path PARENT_PATH folder)
+    add_custom_command(OUTPUT ${share}/${path}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${share}/${folder}
+      COMMAND ${program} ${command} > ${share}/${path}
+      DEPENDS ${program} VERBATIM)
+    list(APPEND made ${share}/${path})
+  endforeach()
+  add_custom_target(reference_${program} DEPENDS ${made})
+  add_dependencies(reference reference_${program})
+endfunction()
+
 # coppice_tests(FILES x_test ... DEPS ... [NAME n] [HELPERS h.cc ...] [NEEDS program ...] [LABELS l ...]):
 # the tests of a folder.
 #
@@ -174,7 +201,8 @@ function(coppice_tests)
     endif()
   endif()
   set(environment
-    COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR} COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin)
+    COPPICE_SOURCE_DIR=${PROJECT_SOURCE_DIR} COPPICE_BIN_DIR=${CMAKE_BINARY_DIR}/bin
+    XDG_STATE_HOME=${CMAKE_BINARY_DIR}/tests/state)
   if(COPPICE_SANITIZER STREQUAL "thread")
     # Debian's gRPC and Abseil are not instrumented; the file says what that hides.
     list(APPEND environment

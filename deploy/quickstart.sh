@@ -57,6 +57,7 @@ done
 [[ -s "$work/port" ]] || { echo "quickstart.sh: the daemon did not start:" >&2; cat "$work/daemon.log" >&2; exit 1; }
 export COPPICE_SERVER="127.0.0.1:$(<"$work/port")"
 export COPPICE_CA="$work/certs/ca.crt"
+export XDG_STATE_HOME="$work/state"  # nobody needs to know later which rows answered here
 echo "coppiced listens on $COPPICE_SERVER with TLS" >&2
 
 # value KEY: a member of the JSON object on stdin (numbers and plain strings, one level).

@@ -4,6 +4,7 @@
 #define COPPICE_CLIENT_COLLECTOR_COLLECTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct RetryOptions {
   absl::Duration give_up_after = absl::Seconds(60);  // for all tries together
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration max_backoff = absl::Seconds(10);
+  // Asked once, when a call gives up without an answer of the curator: why, in words for people.
+  // OK if it does not know; the error is then gRPC's.
+  std::function<absl::Status()> diagnose{};
 };
 
 // InvalidArgument unless the options make sense together; reads no file.

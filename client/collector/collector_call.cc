@@ -18,6 +18,8 @@
 namespace coppice {
 namespace {
 
+constexpr char kRequestId[] = "x-request-id";
+
 // Waits on the channel. A channel that lost its server connects again only while somebody waits on
 // it, and calls do not: they meet its last error and return at once.
 class ChannelClock final : public RetryClock {
@@ -90,7 +92,7 @@ absl::Status WithTries(const absl::Status& status, int tries, absl::Duration pas
 absl::Status WithRequestId(const absl::Status& status, const grpc::ClientContext& context) {
   if (status.ok()) return status;
   const auto& metadata = context.GetServerTrailingMetadata();
-  const auto id = metadata.find("x-request-id");
+  const auto id = metadata.find(kRequestId);
   if (id == metadata.end()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(status.message(), " (request id ",
@@ -174,14 +176,19 @@ absl::Status CallServer(grpc::Channel& channel, const std::string& server,
                         const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) {
   ChannelClock clock(channel);
-  return CallWithRetry(retry, clock, [&](absl::Time deadline) {
+  bool answered = false;  // by the curator, at the last try
+  const absl::Status ended = CallWithRetry(retry, clock, [&](absl::Time deadline) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(deadline));
     absl::Status status =
         WithRequestId(EndedByServer(FromGrpcStatus(call(context), server), server), context);
     KeepPushback(context, status);
+    answered = context.GetServerTrailingMetadata().count(kRequestId) > 0;
     return status;
   });
+  if (!absl::IsUnavailable(ended) || answered || !retry.diagnose) return ended;
+  const absl::Status why = retry.diagnose();
+  return why.ok() ? ended : why;
 }
 
 absl::StatusOr<std::string> RandomHex(size_t bytes) {

@@ -1,14 +1,25 @@
 #include "common/command_line/command_line.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <optional>
+#include <streambuf>
+#include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/printable.h"
+#include "common/command_line/reference.h"
 
 namespace coppice {
 namespace {
@@ -31,7 +42,86 @@ std::string Invoked(const CLI::App& app) {
 
 std::string ExampleText(const std::string& example) { return "Example:\n  " + example; }
 
+// CLI11 names the first flag that is required and not there; this says what it is.
+std::string MissingText(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_required() && option->count() == 0) return MissingFlagText(*option);
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::string missing = MissingText(*command);
+    if (!missing.empty()) return missing;
+  }
+  return "";
+}
+
+std::string WrongUsageText(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text = UnknownWordText(app);
+  if (text.empty() && error.get_name() == "RequiredError") text = MissingText(app);
+  if (text.empty() && error.get_name() == "RequiredError") text = MissingWordText(app);
+  if (text.empty()) text = error.what();
+  const bool ended = absl::EndsWith(text, "?") || absl::EndsWith(text, ".");
+  return absl::StrCat(text, ended ? "" : ".", " See `", app.get_name(), Invoked(app), " --help`.");
+}
+
+bool IsJsonAsked(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) return true;
+  }
+  return false;
+}
+
+// Whether anything was written to std::cout while it is there.
+class StdoutWatch : public std::streambuf {
+ public:
+  StdoutWatch() : stdout_(std::cout.rdbuf(this)) {}
+  ~StdoutWatch() override { std::cout.rdbuf(stdout_); }
+  bool written() const { return written_; }
+
+ protected:
+  int overflow(int byte) override {
+    written_ = true;
+    return stdout_->sputc(static_cast<char>(byte));
+  }
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+    written_ = written_ || count > 0;
+    return stdout_->sputn(bytes, count);
+  }
+  int sync() override { return stdout_->pubsync(); }
+
+ private:
+  std::streambuf* const stdout_;
+  bool written_ = false;
+};
+
+// One line on stderr, and with --json an object on stdout.
+void PrintError(const std::string& program, const absl::Status& status, bool json) {
+  const std::string message = Printable(status.message());
+  std::cerr << ErrorPrefix(program) << message << std::endl;
+  if (json) std::cout << JsonError(status) << std::endl;
+}
+
 }  // namespace
+
+std::string ErrorPrefix(const std::string& program) {
+  const bool red = UsesColor(STDERR_FILENO);
+  return absl::StrCat(red ? "\033[31m" : "", program, ":", red ? "\033[0m " : " ");
+}
+
+bool UsesColor(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool wanted = no_color == nullptr || *no_color == 0;
+  const bool able = terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+  return wanted && able && isatty(descriptor) == 1;
+}
+
+std::string JsonError(const absl::Status& status) {
+  // What is printable has no control character, so that these two are all there is to escape.
+  const std::string message =
+      absl::StrReplaceAll(Printable(status.message()), {{"\\", "\\\\"}, {"\"", "\\\""}});
+  return absl::StrCat("{\"error\":{\"code\":\"", absl::StatusCodeToString(status.code()),
+                      "\",\"message\":\"", message, "\"}}");
+}
 
 // ---- Flag
 
@@ -51,14 +141,22 @@ Flag Flag::Takes(const std::string& value_name) const {
 }
 
 Flag Flag::Check(FlagCheck check, const std::string& value_name) const {
-  option_->check(CLI::Validator(std::move(check), value_name));
+  if (!value_name.empty()) option_->type_name(value_name);
+  option_->check(CLI::Validator(
+      [check = std::move(check)](const std::string& text) {
+        const std::string wants = check(text);
+        return wants.empty() ? "" : absl::StrCat(wants, ", not \"", text, "\"");
+      },
+      ""));
   return *this;
 }
 
 template <typename Number>
 Flag Flag::InRange(Number min, Number max) const {
-  option_->check(CLI::Range(min, max));
-  return *this;
+  const auto check = [min, max, range = CLI::Range(min, max)](const std::string& text) {
+    return range(text).empty() ? "" : absl::StrCat("wants a number from ", min, " to ", max);
+  };
+  return Check(check, absl::StrCat(min, "..", max));
 }
 
 template Flag Flag::InRange(int, int) const;
@@ -67,18 +165,25 @@ template Flag Flag::InRange(uint64_t, uint64_t) const;
 template Flag Flag::InRange(double, double) const;
 
 Flag Flag::Positive() const {
-  option_->check(CLI::PositiveNumber);
-  return *this;
+  const auto check = [](const std::string& text) {
+    return CLI::PositiveNumber(text).empty() ? "" : "wants a number above 0";
+  };
+  return Check(check, "NUMBER");
 }
 
 Flag Flag::OneOf(const std::vector<std::string>& names) const {
-  option_->check(CLI::IsMember(names));
-  return *this;
+  const auto check = [names](const std::string& text) {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
+    return absl::StrCat("wants one of ", absl::StrJoin(names, ", "));
+  };
+  return Check(check, absl::StrCat("{", absl::StrJoin(names, ","), "}"));
 }
 
 Flag Flag::ExistingFile() const {
-  option_->check(CLI::ExistingFile);
-  return *this;
+  const auto check = [](const std::string& path) {
+    return CLI::ExistingFile(path).empty() ? "" : "wants a file that is there";
+  };
+  return Check(check, "FILE");
 }
 
 Flag Flag::SplitAt(char delimiter) const {
@@ -110,6 +215,10 @@ bool Flag::IsGiven() const { return option_->count() > 0; }
 
 std::string Flag::name() const { return option_->get_name(); }
 
+absl::Status Flag::MissingError() const {
+  return absl::InvalidArgumentError(MissingFlagText(*option_));
+}
+
 // ---- Command
 
 Command Command::AddCommand(const std::string& name, const std::string& description,
@@ -119,9 +228,43 @@ Command Command::AddCommand(const std::string& name, const std::string& descript
   return Command(*command, *chosen_);
 }
 
+namespace {
+
+template <typename Number>
+std::string CheckNumber(const std::string& text) {
+  Number number = 0;
+  if (CLI::detail::lexical_cast(text, number)) return "";
+  return std::is_integral_v<Number> ? "wants a whole number" : "wants a number";
+}
+
+// What a flag holds: itself, or the element of a vector or an optional.
+template <typename Value>
+struct ElementOf {
+  using Type = Value;
+};
+template <typename Element>
+struct ElementOf<std::vector<Element>> {
+  using Type = Element;
+};
+template <typename Element>
+struct ElementOf<std::optional<Element>> {
+  using Type = Element;
+};
+
+template <typename Value>
+Flag CheckedFlag(CLI::Option& option) {
+  using Element = typename ElementOf<Value>::Type;
+  if constexpr (std::is_arithmetic_v<Element>) {
+    return Flag(option).Check(CheckNumber<Element>, std::is_integral_v<Element> ? "N" : "NUMBER");
+  }
+  return Flag(option);
+}
+
+}  // namespace
+
 template <typename Value>
 Flag Command::Add(const std::string& flag, Value& value, const std::string& description) const {
-  return Flag(*app_->add_option(flag, value, description));
+  return CheckedFlag<Value>(*app_->add_option(flag, value, description));
 }
 
 template Flag Command::Add(const std::string&, std::string&, const std::string&) const;
@@ -138,7 +281,7 @@ template Flag Command::Add(const std::string&, std::optional<uint64_t>&, const s
 template <typename Value>
 Flag Command::AddTaken(const std::string& flag, std::function<void(const Value&)> take,
                        const std::string& description) const {
-  return Flag(*app_->add_option_function<Value>(flag, take, description));
+  return CheckedFlag<Value>(*app_->add_option_function<Value>(flag, take, description));
 }
 
 template Flag Command::AddTaken(const std::string&, std::function<void(const std::string&)>,
@@ -179,7 +322,7 @@ void Command::Run(std::function<absl::Status()> run, std::function<absl::Status(
 
 CommandLine::CommandLine(const std::string& program, const std::string& version,
                          const std::string& description)
-    : program_(program), app_(std::make_unique<CLI::App>(description, program)) {
+    : program_(program), version_(version), app_(std::make_unique<CLI::App>(description, program)) {
   app_->set_version_flag("--version", version);
   app_->require_subcommand(1);
 }
@@ -199,25 +342,54 @@ Command CommandLine::AddGroup(const std::string& name, const std::string& descri
 
 void CommandLine::SetExample(const std::string& example) { app_->footer(ExampleText(example)); }
 
+void CommandLine::AddReferenceCommands() {
+  if (std::exchange(has_reference_commands_, true)) return;
+  const Command group = AddGroup("completion", "Scripts that complete this program's line");
+  for (const std::string& shell : CompletionShells()) {
+    const std::string of_shell = absl::StrCat(program_, " completion ", shell);
+    group
+        .AddCommand(shell, absl::StrCat("Print the script for ", shell),
+                    shell == "fish" ? absl::StrCat(of_shell, " | source")
+                                    : absl::StrCat("source <(", of_shell, ")"))
+        .Run([this, shell] {
+          std::cout << CompletionScript(DescribeProgram(*app_), shell) << std::flush;
+          return absl::OkStatus();
+        });
+  }
+  AddCommand("manual", "Print this program's manual page, for man",
+             absl::StrCat(program_, " manual | man -l -"))
+      .Run([this] {
+        std::cout << ManualPage(DescribeProgram(*app_), version_) << std::flush;
+        return absl::OkStatus();
+      });
+}
+
 int CommandLine::Run(int argc, const char* const* argv) {
+  AddReferenceCommands();
   for (CLI::App* group : app_->get_subcommands({})) {
     const std::vector<CLI::App*> commands = group->get_subcommands({});
     if (commands.empty()) continue;
     group->footer(ExampleText(absl::StrCat(program_, " ", group->get_name(), " ",
                                            commands.front()->get_name(), " --help")));
   }
+  const bool json = IsJsonAsked(argc, argv);
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app_->exit(help_or_version, std::cout, std::cerr);
   } catch (const CLI::ParseError& error) {
-    std::cerr << program_ << ": " << error.what() << "\nSee `" << program_ << Invoked(*app_)
-              << " --help`.\n";
+    PrintError(program_, absl::InvalidArgumentError(WrongUsageText(*app_, error)), json);
     return kWrongUsage;
   }
-  const absl::Status status = chosen_();
+  absl::Status status;
+  bool has_result = false;
+  {
+    const StdoutWatch watch;
+    status = chosen_();
+    has_result = watch.written();
+  }
   if (status.ok()) return kDone;
-  std::cerr << program_ << ": " << Printable(status.message()) << std::endl;
+  PrintError(program_, status, json && !has_result);
   return kFailed;
 }
 

@@ -1,7 +1,9 @@
 // The command line of a program: its commands, their flags, what is wrong usage, and how it exits.
 //
-// CLI11 reads the line. Its headers cost seconds in each source that includes them, so only
-// command_line.cc does.
+// Every program also has the commands `completion` and `manual`, made from the others.
+//
+// CLI11 reads the line. Its headers cost seconds in each source that includes them, so only sources
+// beside this header do.
 
 #ifndef COPPICE_COMMON_COMMAND_LINE_COMMAND_LINE_H_
 #define COPPICE_COMMON_COMMAND_LINE_COMMAND_LINE_H_
@@ -23,7 +25,8 @@ class Option;
 
 namespace coppice {
 
-// Empty if `text` will do, otherwise what is wanted instead: "wants KEY=VALUE".
+// Empty if `text` will do, otherwise what is wanted instead: "wants KEY=VALUE". The error says what
+// was given.
 using FlagCheck = std::function<std::string(const std::string& text)>;
 
 // A flag that a command has. A handle: copies are the same flag.
@@ -56,6 +59,8 @@ class Flag {
   // Whether the line, or the environment, gave it.
   bool IsGiven() const;
   std::string name() const;
+  // What the line is told if it must have the flag and does not.
+  absl::Status MissingError() const;
 
  private:
   CLI::Option* option_;
@@ -119,14 +124,28 @@ class CommandLine {
 
   // Reads the line and runs the command that it names. Returns the exit code: 0, done; 1, failed,
   // with a line on stderr that says why; 2, wrong usage, with a line on stderr that names the flag
-  // and what it wants.
+  // and what it wants, or the known word that is nearest to one that is not. With --json the error
+  // is on stdout too, as JsonError(), unless the command has printed a result, which says it then.
   int Run(int argc, const char* const* argv);
 
  private:
+  // Once, after all others, so that help lists them last.
+  void AddReferenceCommands();
+
   std::string program_;
+  std::string version_;
   std::unique_ptr<CLI::App> app_;
   std::function<absl::Status()> chosen_;
+  bool has_reference_commands_ = false;
 };
+
+// {"error":{"code":"NOT_FOUND","message":"..."}}, without control characters.
+std::string JsonError(const absl::Status& status);
+
+// Whether `descriptor` is a terminal that shows colors, and NO_COLOR is not set.
+bool UsesColor(int descriptor);
+// "program: ", the beginning of each error on stderr.
+std::string ErrorPrefix(const std::string& program);
 
 // A flag that takes one of a few names.
 template <typename Value, typename Target>
@@ -138,7 +157,6 @@ Flag AddChoice(const Command& command, const std::string& flag, Target& value,
       .AddTaken<std::string>(
           flag, [&value, choices](const std::string& name) { value = choices.at(name); },
           description)
-      .Takes("NAME")
       .OneOf(names);
 }
 

@@ -41,7 +41,7 @@ struct JobInfo {
   int64_t started_unix_seconds = 0;
   int64_t ended_unix_seconds = 0;
   std::string model;        // the id that its model has or will have
-  double progress = 0;      // while it runs
+  double progress = 0;      // while it runs; callers are told 1 once it is done
   double seconds_left = 0;  // while it runs, whole; 0: not known
   std::string reason{};     // why it failed or was cancelled, or what it waits for
   ledger::Cost cost{};

@@ -87,7 +87,7 @@ v1::Job ToProto(const JobInfo& info) {
   proto.set_started_unix_seconds(info.started_unix_seconds);
   proto.set_ended_unix_seconds(info.ended_unix_seconds);
   proto.set_model(MakeName(kModels, info.model));
-  proto.set_progress(info.progress);
+  proto.set_progress(info.state == JobState::kDone ? 1 : info.progress);
   proto.set_seconds_left(info.seconds_left);
   proto.set_reason(info.reason);
   *proto.mutable_cost() = ToProto(info.cost);

@@ -1,5 +1,8 @@
 #include "client/collector/collector_call.h"
 
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,10 +31,10 @@ class FakeClock final : public RetryClock {
   std::vector<absl::Duration> sleeps_;
 };
 
-constexpr RetryOptions kRetry{.deadline = absl::Seconds(20),
-                              .give_up_after = absl::Seconds(60),
-                              .first_backoff = absl::Milliseconds(100),
-                              .max_backoff = absl::Seconds(10)};
+const RetryOptions kRetry{.deadline = absl::Seconds(20),
+                          .give_up_after = absl::Seconds(60),
+                          .first_backoff = absl::Milliseconds(100),
+                          .max_backoff = absl::Seconds(10)};
 
 absl::Status Busy(const char* pushback) {
   absl::Status status = absl::ResourceExhaustedError("busy");
@@ -167,6 +170,30 @@ TEST(FromGrpcStatusTest, SaysWhatToCheckWhenThereIsNoConnection) {
       FromGrpcStatus({grpc::StatusCode::UNAVAILABLE, "failed to connect: Ssl handshake"}, "host:1"),
       StatusIs(absl::StatusCode::kUnavailable,
                AllOf(HasSubstr("no TLS connection"), HasSubstr("expired"))));
+}
+
+TEST(CallServerTest, WhatNobodyAnsweredIsExplainedOnce) {
+  const auto channel = grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials());
+  int asked = 0;
+  RetryOptions once = kRetry;
+  once.give_up_after = absl::ZeroDuration();
+  once.diagnose = [&asked] {
+    ++asked;
+    return absl::UnavailableError("the certificate has expired");
+  };
+  const auto ends_with = [&](grpc::StatusCode code) {
+    return CallServer(*channel, "host:1", once,
+                      [code](grpc::ClientContext&) { return grpc::Status(code, "gone"); });
+  };
+  EXPECT_THAT(ends_with(grpc::StatusCode::UNAVAILABLE),
+              StatusIs(absl::StatusCode::kUnavailable, "the certificate has expired"));
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(ends_with(grpc::StatusCode::NOT_FOUND),
+              StatusIs(absl::StatusCode::kNotFound, "gone"));
+  EXPECT_EQ(asked, 1);
+  once.diagnose = [] { return absl::OkStatus(); };
+  EXPECT_THAT(ends_with(grpc::StatusCode::UNAVAILABLE),
+              StatusIs(absl::StatusCode::kUnavailable, "gone"));
 }
 
 TEST(RandomHexTest, HasTheLengthAndDoesNotRepeat) {

@@ -31,11 +31,11 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 
 // Waits are short and there are few of them: they are the collector's own.
-constexpr RetryOptions kQuick{.deadline = absl::Seconds(30),
-                              .give_up_after = absl::Seconds(30),
-                              .first_backoff = absl::Microseconds(10),
-                              .max_backoff = absl::Microseconds(10)};
-constexpr RetryOptions kOnce{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
+const RetryOptions kQuick{.deadline = absl::Seconds(30),
+                          .give_up_after = absl::Seconds(30),
+                          .first_backoff = absl::Microseconds(10),
+                          .max_backoff = absl::Microseconds(10)};
+const RetryOptions kOnce{.deadline = absl::Seconds(30), .give_up_after = absl::ZeroDuration()};
 
 Collector InsecureCollector(const FakeCurator& curator, const RetryOptions& retry = kQuick) {
   return *Collector::Create({.server = curator.address(), .insecure = true}, retry);

@@ -71,7 +71,7 @@ TEST_F(TrainingJobTest, AJobIsPaidForTrainedVerifiedAndUsed) {
   EXPECT_EQ(daemon_.CoppiceJson({"train", "submit", "--dataset", "d", "--algorithm", "spe", "--job",
                                  "j", "--model", "m", "--epsilon", "8"})["job"],
             "j");
-  const Outcome watched = daemon_.Coppice({"train", "watch", "--job", "j"});
+  const Outcome watched = daemon_.Coppice({"train", "watch", "--job", "j", "--json"});
   EXPECT_EQ(watched.exit_code, 0) << watched.err;
   EXPECT_THAT(watched.out, HasSubstr(R"("state":"done")"));
 

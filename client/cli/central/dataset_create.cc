@@ -27,7 +27,9 @@ struct FileFlags {
 };
 
 void AddFileFlags(const Command& verb, FileFlags& flags) {
-  verb.Add("--data", flags.data_file, "Table, CSV or LIBSVM; the curator gets to see all of it")
+  verb.Add("--data", flags.data_file,
+           "Table, CSV or LIBSVM; the curator gets to see all of it; - is stdin, read as CSV")
+      .Takes("FILE")
       .Required();
   verb.AddSwitch("--strict", flags.strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
@@ -37,9 +39,11 @@ void AddFileFlags(const Command& verb, FileFlags& flags) {
 
 absl::StatusOr<Table> ReadRows(const FileFlags& flags, std::shared_ptr<const Schema> schema,
                                const TableFormat& format) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
+  const ReadingNote reading(path);
   COPPICE_ASSIGN_OR_RETURN(
       TableFile file,
-      ReadTable(flags.data_file, std::move(schema),
+      ReadTable(path, std::move(schema),
                 {.strict = flags.strict, .allow_unlabelled = flags.unlabelled, .format = format}));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
@@ -141,6 +145,7 @@ void AddDatasetCreate(const Command& noun) {
   AddFileFlags(verb, *flags);
   verb.Add("--schema", flags->schema_file,
            "Schema, JSON; its bounds, categories and classes are public")
+      .Takes("FILE")
       .Required();
   AddBudgetFlag(verb, "--epsilon-total", flags->epsilon,
                 "What all jobs on it together may cost, for good")
@@ -182,7 +187,8 @@ void AddDatasetUpload(const Command& noun) {
   AddFileFlags(verb, *flags);
   verb.Add("--schema", flags->schema_file,
            "Refuse unless the dataset has this schema (default: take the dataset's); its file "
-           "also says which texts are missing values");
+           "also says which texts are missing values")
+      .Takes("FILE");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
   SetAction(verb, flags, Upload);

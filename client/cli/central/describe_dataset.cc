@@ -131,6 +131,7 @@ Json DescribeDatasetWithLedger(const v1::Dataset& dataset) {
   json["ledger"] = Json::array();
   for (const v1::LedgerEntry& entry : dataset.ledger()) {
     json["ledger"].push_back(DescribeEntry(entry));
+    if (!IsZeroConcentrated(dataset)) json["ledger"].back().erase("rho");
   }
   return json;
 }

@@ -84,7 +84,7 @@ Json DescribeJobBriefly(const v1::Job& job) {
           {"state", StateText(job.state())},
           {"dataset", IdOf(job.spec().dataset())},
           {"algorithm", job.spec().algorithm()},
-          {"epsilon", EpsilonNumber(job.cost().epsilon_nanos())},
+          {"epsilon", EpsilonNumber(job.spec().epsilon_nanos())},
           {"model", IdOf(job.model())},
           {"progress", job.progress()},
           {"created", TimeText(job.created_unix_seconds())}};
@@ -99,7 +99,9 @@ Json DescribeJob(const v1::Job& job) {
                {"dataset", IdOf(job.spec().dataset())},
                {"algorithm", job.spec().algorithm()},
                {"settings", settings}};
-  json.update(DescribeCost(job.cost()));
+  json["epsilon"] = EpsilonNumber(job.spec().epsilon_nanos());
+  json["delta"] = DeltaNumber(job.spec().delta_atto());
+  json["cost"] = DescribeCost(job.cost());
   json["progress"] = job.progress();
   json["seconds_left"] = job.state() == v1::JOB_STATE_RUNNING ? Json(job.seconds_left()) : Json();
   json["created"] = TimeText(job.created_unix_seconds());

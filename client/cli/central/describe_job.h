@@ -15,7 +15,8 @@ class PreviewJobResponse;
 
 namespace coppice::cli {
 
-// job first, then its model, state and cost; times are null until there are such.
+// job first, then its model and state, what was asked for, and the cost; times are null until there
+// are such.
 Json DescribeJob(const v1::Job& job);
 // A line of a list. The same members for every job.
 Json DescribeJobBriefly(const v1::Job& job);

@@ -97,7 +97,7 @@ absl::Status Show(const OneJobFlags& flags) {
   v1::GetJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::GetJobResponse>(request));
-  PrintObject(DescribeJob(response.job()), flags.output.json);
+  PrintJob(response.job(), flags.output.json);
   return absl::OkStatus();
 }
 
@@ -111,7 +111,7 @@ absl::Status Cancel(const OneJobFlags& flags) {
   v1::CancelJobRequest request;
   request.set_name(MakeName("jobs", flags.job));
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::CancelJobResponse>(request));
-  PrintObject(DescribeJob(response.job()), flags.output.json);
+  PrintJob(response.job(), flags.output.json);
   return absl::OkStatus();
 }
 

@@ -127,7 +127,7 @@ absl::Status Submit(const SubmitFlags& flags) {
   const v1::Job& job = response->job();
   Warn(job.warnings());
   if (!flags.wait) {
-    PrintObject(DescribeJob(job), flags.output.json);
+    PrintJob(job, flags.output.json);
     return absl::OkStatus();
   }
   Note(absl::StrCat("queued as job ", IdOf(job.name())));

@@ -1,7 +1,6 @@
 #include "client/cli/central/train_watch.h"
 
 #include <grpcpp/channel.h>
-#include <unistd.h>
 
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/central/describe_job.h"
 #include "client/cli/terminal/describe.h"
+#include "client/cli/terminal/interrupt.h"
 #include "client/cli/terminal/output.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
@@ -118,21 +118,33 @@ absl::Status OutcomeOf(const v1::Job& job) {
   return absl::OkStatus();
 }
 
+void PrintJob(const v1::Job& job, bool json) {
+  const Json described = DescribeJob(job);
+  Json shown = Json::object();
+  for (const auto& [name, value] : described.items()) {
+    if (json || !value.is_null()) shown[name] = value;
+  }
+  PrintObject(shown, json);
+}
+
 absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
                                   const std::function<void(const v1::Job&)>& show) {
   return Follower(remote, name, show).Run();
 }
 
 absl::Status WatchJob(const Remote& remote, const std::string& name, bool json) {
-  const bool objects = json || isatty(STDOUT_FILENO) == 0;
+  const std::string id = IdOf(name);
+  const LastWord goes_on(absl::StrCat("job ", id, " goes on: `coppice train watch --job ", id,
+                                      "` follows it, `coppice train cancel --job ", id,
+                                      "` ends it"));
   std::optional<UpdatingLine> line;
-  if (!objects) line.emplace();
+  if (!json) line.emplace();
   COPPICE_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(remote, name, [&](const v1::Job& now) {
-                             if (objects) PrintObject(DescribeJob(now), /*json=*/true);
+                             if (json) PrintJob(now, /*json=*/true);
                              if (line) line->Show(JobLine(now));
                            }));
   line.reset();
-  if (!objects) PrintObject(DescribeJob(job), /*json=*/false);
+  if (!json) PrintJob(job, /*json=*/false);
   return OutcomeOf(job);
 }
 

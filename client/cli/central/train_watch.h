@@ -17,14 +17,18 @@ bool HasEnded(const v1::Job& job);
 // OK if the job is done. Aborted (failed) or Cancelled with its reason, if it ended so.
 absl::Status OutcomeOf(const v1::Job& job);
 
+// To stdout, in the form asked for; people are spared what there is not yet, or not any more.
+void PrintJob(const v1::Job& job, bool json);
+
 // Calls `show` with the job as it is now ("jobs/ID") and at each change; returns it as it ended.
 // NotFound; what the connection's error was, once several tries in a row broke at once without
 // news.
 absl::StatusOr<v1::Job> FollowJob(const Remote& remote, const std::string& name,
                                   const std::function<void(const v1::Job&)>& show);
 
-// The same, shown as `train watch` does: to a terminal one line, that is rewritten, and at the end
-// the job; otherwise one JSON object a change. The job's outcome.
+// The same, shown as `train watch` does: with `json` one object a change; otherwise the job at the
+// end, and until then, on a terminal, one line on stderr that is rewritten. Whoever interrupts it
+// is told that the job goes on. The job's outcome.
 absl::Status WatchJob(const Remote& remote, const std::string& name, bool json);
 
 }  // namespace coppice::cli

@@ -155,10 +155,11 @@ absl::StatusOr<v1::PredictRequest> RequestFor(const ExplainFlags& flags,
   request.set_explain(true);
   request.set_explain_trees(flags.trees);
   uint64_t row = 0;
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   COPPICE_ASSIGN_OR_RETURN(
       const ReadNotes notes,
       ReadTableInBlocks(
-          flags.data_file, source.schema(),
+          path, source.schema(),
           {.strict = flags.strict, .ignore_labels = true, .format = {.missing = flags.missing}}, 1,
           [&](const Table& block) {
             ++row;
@@ -212,7 +213,9 @@ void AddExplain(const Command& noun) {
       noun.AddCommand("explain", "Show how a model came to its predictions",
                       "coppice model explain --model m-91c0 --data test.csv --row 3");
   verb.Add("--data", flags->data_file,
-           "Table with the schema's features, CSV or LIBSVM; labels are not needed")
+           "Table with the schema's features, CSV or LIBSVM; labels are not needed; - is stdin, "
+           "read as CSV")
+      .Takes("FILE")
       .Required();
   verb.Add("--row", flags->row, "Which row of it, from 1 (default: all, at most 100)")
       .InRange(1u, ~0u);

@@ -170,6 +170,7 @@ absl::Status Show(const ShowFlags& flags) {
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, drawing, flags.force));
     json["output"] = flags.output_file;
+    if (flags.output_file == "-") return absl::OkStatus();
   } else if (flags.output.json) {
     json["drawing"] = drawing;
   } else {
@@ -190,7 +191,8 @@ void AddShow(const Command& noun) {
       .OneOf({"text", "dot", "svg", "votes"})
       .ShowDefault();
   verb.Add("--tree", flags->tree, "Which tree of a forest, from 0").ShowDefault();
-  verb.Add("--output", flags->output_file, "File to write to (default: stdout)");
+  verb.Add("--output", flags->output_file, "File to write to; - is stdout (the default)")
+      .Takes("FILE");
   verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
   AddModelFlags(verb, *flags);
   SetAction(verb, flags, Show);
@@ -211,8 +213,9 @@ absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& 
                          const OnPrediction& done) {
   constexpr size_t kShowEvery = 1000;
   UpdatingLine progress;
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
   const absl::StatusOr<ReadNotes> notes = PredictFile(
-      flags.data_file,
+      path,
       {.strict = flags.strict, .ignore_labels = !with_labels, .format = {.missing = flags.missing}},
       MakeName(kModels, source.id()), source.schema(),
       [&](const auto& request, auto& response) { return source.Predict(request, response); },
@@ -282,7 +285,7 @@ void AddRowsVerb(const Command& noun, const std::string& name, const std::string
   const auto flags = std::make_shared<RowsFlags>();
   const Command verb = noun.AddCommand(name, description,
                                        "coppice model " + name + " --model m-91c0 --data test.csv");
-  verb.Add("--data", flags->data_file, data).Required();
+  verb.Add("--data", flags->data_file, data + "; - is stdin, read as CSV").Takes("FILE").Required();
   verb.Add("--missing", flags->missing,
            "Texts that stand for a missing value besides the empty one, by commas: NA,?")
       .SplitAt(',');
@@ -321,6 +324,7 @@ absl::Status Export(const ExportFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, flags.model));
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ToJsonText(model));
   COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, text, flags.force));
+  if (flags.output_file == "-") return absl::OkStatus();
   PrintObject({{"model", flags.model}, {"output", flags.output_file}, {"bytes", text.size()}},
               flags.output.json);
   return absl::OkStatus();
@@ -330,7 +334,9 @@ void AddExport(const Command& noun) {
   const auto flags = std::make_shared<ExportFlags>();
   const Command verb = noun.AddCommand("export", "Write a model to a file, complete, as JSON",
                                        "coppice model export --model m-91c0 --output model.json");
-  verb.Add("--output", flags->output_file, "File to write").Required();
+  verb.Add("--output", flags->output_file, "File to write to; - is stdout")
+      .Takes("FILE")
+      .Required();
   verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
   AddModelFlags(verb, *flags);
   SetAction(verb, flags, Export);
@@ -390,8 +396,9 @@ void AddVerify(const Command& noun) {
       "coppice model verify --model m-91c0");
   const Flag model =
       AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
-  const Flag file =
-      verb.Add("--file", flags->file, "Instead: a file that `model export` wrote").Excludes(model);
+  const Flag file = verb.Add("--file", flags->file, "Instead: a file that `model export` wrote")
+                        .Takes("FILE")
+                        .Excludes(model);
   AddOutputFlags(verb, flags->output);
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([model, file, server] {
@@ -399,7 +406,7 @@ void AddVerify(const Command& noun) {
       return absl::InvalidArgumentError("--model or --file is required");
     }
     if (model.IsGiven() && !server.IsGiven()) {
-      return absl::InvalidArgumentError("--server is required");
+      return server.MissingError();
     }
     return absl::OkStatus();
   });

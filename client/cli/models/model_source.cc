@@ -142,7 +142,8 @@ void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& fla
             "Instead: an endpoint, for the model that it serves when the command begins",
             /*required=*/false);
   verb.Add("--file", flags->file,
-           "Instead: a file that `model export` wrote. Computed here: nobody sees the rows");
+           "Instead: a file that `model export` wrote. Computed here: nobody sees the rows")
+      .Takes("FILE");
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([flags, server] {
     const int named = static_cast<int>(!flags->model.empty()) +
@@ -152,7 +153,7 @@ void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& fla
       return absl::InvalidArgumentError("One of --model, --endpoint and --file is required");
     }
     if (flags->file.empty() && !server.IsGiven()) {
-      return absl::InvalidArgumentError("--server is required");
+      return server.MissingError();
     }
     return absl::OkStatus();
   });

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,7 @@ struct SimulateFlags {
   uint64_t limit = 0;
   GatewayOptions gateway;
   bool strict = false;
+  bool again = false;
 };
 
 struct ResumeFlags {
@@ -171,14 +173,33 @@ absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   return own;
 }
 
-absl::Status Simulate(const SimulateFlags& flags) {
+// Without a journal that is named nothing else would stop rows from answering twice.
+absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
+                            const std::string& journal_file) {
+  const auto seen = journal.OfStudy(flags.study);
+  AnsweringRows rows{.study = flags.study,
+                     .curator = std::nullopt,
+                     .data_file = flags.data_file,
+                     .journal_file = journal_file,
+                     .refuse_again = flags.journal_file.empty() && !flags.again};
+  if (seen.has_value()) rows.curator = seen->root;
+  const absl::Status noted = NoteAnswering(rows);
+  if (noted.ok()) return noted;
+  if (rows.refuse_again) {
+    unlink(journal_file.c_str());  // holds nothing yet
+    return noted;
+  }
+  Note(noted.message());
+  return absl::OkStatus();
+}
+
+absl::Status SimulateRows(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile own, CheckOwnRows(flags));
   COPPICE_ASSIGN_OR_RETURN(const OfferPolicy offer_policy, OfferPolicyOf(flags));
   COPPICE_ASSIGN_OR_RETURN(const std::vector<std::string> tokens, ReadTokens(flags));
   std::string journal_file = flags.journal_file;
   if (journal_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
-    Note(absl::StrCat("the journal is ", journal_file));
   } else if (flags.id_column.empty()) {
     Note(
         "devices are told apart by their row's number; if the journal outlives this order of rows, "
@@ -189,10 +210,12 @@ absl::Status Simulate(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
   const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
   COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
+  std::optional<ReadingNote> reading(flags.data_file);
   COPPICE_ASSIGN_OR_RETURN(
       const TableFile file,
       ReadTable(flags.data_file, privatizer.terms().schema,
                 {.total = true, .id_column = flags.id_column, .format = own.format}));
+  reading.reset();
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   COPPICE_ASSIGN_OR_RETURN(
@@ -203,6 +226,8 @@ absl::Status Simulate(const SimulateFlags& flags) {
   const size_t all = file.table.num_rows();
   const size_t rows = flags.limit == 0 ? all : std::min<size_t>(flags.limit, all);
   COPPICE_RETURN_IF_ERROR(CheckEnoughTokens(tokens, rows));
+  COPPICE_RETURN_IF_ERROR(CheckFirstTime(flags, *journal, journal_file));
+  if (flags.journal_file.empty()) Note(absl::StrCat("the journal is ", journal_file));
   Gateway gateway(LinkOf(collector, privatizer, tokens), *journal, flags.gateway, Interrupted);
   GatewayCounts counts;
   const absl::Time start = absl::Now();
@@ -221,6 +246,12 @@ absl::Status Simulate(const SimulateFlags& flags) {
   json["seconds"] = absl::ToDoubleSeconds(absl::Now() - start);
   PrintObject(json, flags.output.json);
   return CloseWith(status, counts, flags.gateway, journal_file);
+}
+
+absl::Status Simulate(const SimulateFlags& flags) {
+  SimulateFlags with_file = flags;
+  COPPICE_ASSIGN_OR_RETURN(with_file.data_file, InputFile(flags.data_file, /*again=*/true));
+  return SimulateRows(with_file);
 }
 
 absl::Status Resume(const ResumeFlags& flags) {
@@ -268,7 +299,10 @@ void AddSimulate(const Command& noun) {
   AddIdFlag(verb, "--study", flags->study, "Id of the study");
   verb.Add("--data", flags->data_file,
            "Table, CSV or LIBSVM, read by the study's own schema: every row is answered, "
-           "what cannot be read is missing, and an unknown class becomes a random one")
+           "what cannot be read is missing, and an unknown class becomes a random one; - is stdin, "
+           "read "
+           "as CSV")
+      .Takes("FILE")
       .Required();
   verb.Add("--id-column", flags->id_column,
            "Column that says whose row it is, for the journal (default: the row's number)");
@@ -278,8 +312,14 @@ void AddSimulate(const Command& noun) {
                "declined before any row is read; its file also says which texts are missing "
                "values");
   own_schema.ExistingFile();
-  verb.Add("--journal", flags->journal_file,
-           "Where the devices remember what they sent (default: a new temporary file)");
+  const Flag journal =
+      verb.Add("--journal", flags->journal_file,
+               "Where the devices remember what they sent (default: a new temporary file)")
+          .Takes("FILE");
+  verb.AddSwitch("--again", flags->again,
+                 "Let rows of a file that answered this study before, without a --journal or with "
+                 "another, answer once more; each device then spends its epsilon twice")
+      .Excludes(journal);
   verb.Add("--submission-tokens", flags->tokens_file,
            "Submission tokens, one a line, for a study that asks for them; row n shows "
            "token n")

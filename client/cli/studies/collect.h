@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,21 @@ class Gateway {
 // How many of `entries` go into one call: of one study and fingerprint, at most `batch`, and well
 // below the four megabytes that a gRPC server takes unless told otherwise. At least 1.
 size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch);
+
+// ---- Which rows answered already (answered_rows.cc)
+
+struct AnsweringRows {
+  std::string study;
+  std::optional<PublicKey> curator;  // where trust in it began
+  std::string data_file, journal_file;
+  bool refuse_again = true;
+};
+
+// Notes in the user's state folder ($XDG_STATE_HOME/coppice/simulated) that the rows of a file
+// answer a study: a salted hash over the study, its curator and the file's bytes, and which journal
+// has the answers. FailedPrecondition, naming that journal, if `refuse_again` and they did before;
+// Unavailable if it cannot be noted.
+absl::Status NoteAnswering(const AnsweringRows& rows);
 
 // ---- What `collect history` prints of a journal (history.cc)
 

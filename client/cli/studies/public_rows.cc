@@ -1,5 +1,6 @@
 #include "client/cli/studies/public_rows.h"
 
+#include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
@@ -11,10 +12,11 @@ namespace coppice::cli {
 void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
   verb.Add("--public", flags.file,
            "Table of public rows, CSV or LIBSVM; every device gets to see the partition made from "
-           "them. none: there are none, and the partition is spread over the schema's bounds (a "
-           "file of that name is ./none)")
+           "them. - is stdin, read as CSV. none: there are none, and the partition is spread over "
+           "the schema's bounds (a file of that name is ./none)")
+      .Takes("FILE")
       .Required();
-  verb.Add("--schema", flags.schema, "Schema, JSON").Required();
+  verb.Add("--schema", flags.schema, "Schema, JSON").Takes("FILE").Required();
   verb.Add(
           "--public-labels", flags.labels,
           "as_given, or none: the public labels are missing (the file need have no such column) or "
@@ -32,7 +34,9 @@ absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest&
   request.mutable_partition()->set_ignore_labels(flags.without_labels());
   request.mutable_partition()->set_from_schema(flags.without_rows());
   if (flags.without_rows()) return absl::OkStatus();
-  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(flags.file, schema.schema,
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
+  const ReadingNote reading(path);
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file, ReadTable(path, schema.schema,
                                                            {.strict = flags.strict,
                                                             .ignore_labels = flags.without_labels(),
                                                             .format = schema.format}));

@@ -161,6 +161,7 @@ absl::Status IssueTokens(const TokensFlags& flags) {
   }
   COPPICE_RETURN_IF_ERROR(
       WriteSecretResult(flags.output_file, WriteTokenList(tokens), flags.force));
+  if (flags.output_file == "-") return absl::OkStatus();
   PrintObject({{"tokens", tokens.size()}, {"file", flags.output_file}}, flags.output.json);
   return absl::OkStatus();
 }
@@ -173,7 +174,9 @@ void AddTokens(const Command& noun) {
       "for them. Do not note who got which",
       "coppice study tokens --count 1000 --output tokens.txt");
   verb.Add("--count", flags->count, "How many").Required().InRange(1, 10'000'000);
-  verb.Add("--output", flags->output_file, "Where to write them, one a line; secret").Required();
+  verb.Add("--output", flags->output_file, "File to write them to, one a line; secret. - is stdout")
+      .Takes("FILE")
+      .Required();
   verb.AddSwitch("--force", flags->force, "Replace the file if it exists");
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);

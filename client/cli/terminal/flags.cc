@@ -1,8 +1,16 @@
 #include "client/cli/terminal/flags.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/file_permissions.h"
@@ -23,6 +31,27 @@ std::string CheckEpsilon(const std::string& text) {
   return good ? "" : "wants a number from 0.01 to 20, such as 0.5 or 2";
 }
 
+absl::Status CopyError(int error) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot copy stdin to a temporary file: ", std::strerror(error),
+                   "; save it to a file and name that instead of -"));
+}
+
+// All of `from`, to its end.
+absl::Status Copy(int from, int to) {
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t bytes = read(from, buffer, sizeof buffer);
+    if (bytes == 0) return absl::OkStatus();
+    if (bytes < 0) return CopyError(errno);
+    for (ssize_t written = 0; written < bytes;) {
+      const ssize_t more = write(to, buffer + written, static_cast<size_t>(bytes - written));
+      if (more < 0) return CopyError(errno);
+      written += more;
+    }
+  }
+}
+
 }  // namespace
 
 ConnectOptions ServerFlags::Connection() const {
@@ -32,12 +61,16 @@ ConnectOptions ServerFlags::Connection() const {
 }
 
 RetryOptions ServerFlags::Once() const {
-  return {.deadline = absl::Seconds(timeout_seconds), .give_up_after = absl::ZeroDuration()};
+  return {.deadline = absl::Seconds(timeout_seconds),
+          .give_up_after = absl::ZeroDuration(),
+          .diagnose = [connect = Connection()] { return DiagnoseConnection(connect); }};
 }
 
 RetryOptions ServerFlags::Patient() const {
   const absl::Duration whole = absl::Seconds(timeout_seconds);
-  return {.deadline = std::min(whole, absl::Seconds(20)), .give_up_after = whole};
+  return {.deadline = std::min(whole, absl::Seconds(20)),
+          .give_up_after = whole,
+          .diagnose = [connect = Connection()] { return DiagnoseConnection(connect); }};
 }
 
 void AddOutputFlags(const Command& command, OutputFlags& flags) {
@@ -47,23 +80,27 @@ void AddOutputFlags(const Command& command, OutputFlags& flags) {
 
 Flag AddServerFlags(const Command& command, ServerFlags& flags) {
   const std::string group = "Connection";
-  const Flag server =
-      command.Add("--server", flags.connect.server, "Where coppiced listens, HOST:PORT")
-          .FromEnvironment("COPPICE_SERVER")
-          .Required()
-          .InGroup(group);
+  const Flag server = command.Add("--server", flags.connect.server, "Where coppiced listens")
+                          .Takes("HOST:PORT")
+                          .FromEnvironment("COPPICE_SERVER")
+                          .Required()
+                          .InGroup(group);
   command
       .Add("--ca", flags.connect.ca_file,
            "PEM file of the CA that signed the server's certificate (default: the system's)")
+      .Takes("FILE")
       .FromEnvironment("COPPICE_CA")
       .InGroup(group);
   command.Add("--cert", flags.connect.cert_file, "PEM file of the client's own certificate")
+      .Takes("FILE")
       .InGroup(group);
   command.Add("--key", flags.connect.key_file, "PEM file of the private key to --cert")
+      .Takes("FILE")
       .InGroup(group);
   command
       .Add("--token-file", flags.connect.token_file,
            "File with the bearer token that the operator gave you")
+      .Takes("FILE")
       .FromEnvironment("COPPICE_TOKEN_FILE")
       .InGroup(group);
   command.AddSwitch("--insecure", flags.connect.insecure, "No TLS; on loopback addresses only")
@@ -101,6 +138,47 @@ void WarnOfOpenFiles(const ServerFlags& flags) {
 Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required) {
   return command.Add(flag, id, description).Check(CheckId, "ID").Required(required);
+}
+
+absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output) {
+  if (path != "-" || !output.json) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--output: - is stdout, which --json keeps for its own; name a file, or leave --json out");
+}
+
+absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
+  constexpr char kStdin[] = "/dev/stdin";
+  if (path != "-") return path;
+  struct stat facts {};
+  const bool can_be_read_again = fstat(STDIN_FILENO, &facts) == 0 && S_ISREG(facts.st_mode);
+  if (!again || can_be_read_again) return kStdin;
+  const char* folder = std::getenv("TMPDIR");
+  std::string name =
+      absl::StrCat(folder == nullptr || *folder == 0 ? "/tmp" : folder, "/coppice-stdin-XXXXXX");
+  const int copy = mkostemp(name.data(), O_CLOEXEC);
+  if (copy < 0) return CopyError(errno);
+  unlink(name.c_str());
+  const absl::Status copied = Copy(STDIN_FILENO, copy);
+  // Whoever opens /dev/stdin from now on reads the copy from its beginning.
+  if (copied.ok()) dup2(copy, STDIN_FILENO);
+  close(copy);
+  COPPICE_RETURN_IF_ERROR(copied);
+  return kStdin;
+}
+
+absl::Status WithListHint(const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return status;
+  const std::pair<const char*, const char*> nouns[] = {{"study", "study list"},
+                                                       {"model", "model list"},
+                                                       {"dataset", "dataset list"},
+                                                       {"job", "train list"},
+                                                       {"endpoint", "endpoint list"}};
+  for (const auto& [noun, list] : nouns) {
+    if (!absl::StrContains(status.message(), absl::StrCat("there is no ", noun, " "))) continue;
+    return absl::NotFoundError(
+        absl::StrCat(status.message(), "; `coppice ", list, "` lists those there are"));
+  }
+  return status;
 }
 
 Flag AddYesFlag(const Command& command, const std::string& description) {

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/collector/collector.h"
+#include "common/base/status_macros.h"
 #include "common/command_line/command_line.h"
 #include "common/privacy/budget.h"
 
@@ -30,6 +32,12 @@ struct ServerFlags {
   RetryOptions Patient() const;
 };
 
+// Why no connection can be made: a name that is not known, nobody there, no TLS, a certificate that
+// is not to be trusted (an unknown CA, expired, for other names) or is asked for. Unavailable in
+// one line that says what, where and what to do; OK if nothing is wrong, or it cannot be told.
+// Connects once more to find out, and sends neither a token nor a request.
+absl::Status DiagnoseConnection(const ConnectOptions& options);
+
 void AddOutputFlags(const Command& command, OutputFlags& flags);
 // --server, --ca, --cert, --key, --token-file, --insecure, --timeout. Returns --server.
 Flag AddServerFlags(const Command& command, ServerFlags& flags);
@@ -42,6 +50,14 @@ void WarnOfOpenFiles(const ServerFlags& flags);
 Flag AddIdFlag(const Command& command, const std::string& flag, std::string& id,
                const std::string& description, bool required = true);
 
+// InvalidArgument if a result is to go to stdout ("-") where only JSON may.
+absl::Status CheckOutputFile(const std::string& path, const OutputFlags& output);
+
+// What to read where a flag says `path`: "-" is stdin. What comes over a pipe can be read once;
+// with `again` it is first copied to a file that has no name, and that only this process can open.
+// Unavailable if there is no room for it.
+absl::StatusOr<std::string> InputFile(const std::string& path, bool again = false);
+
 // --yes, without which the command does nothing.
 Flag AddYesFlag(const Command& command, const std::string& description = "Say that you mean it");
 
@@ -51,20 +67,28 @@ Flag AddEpsilonFlag(const Command& command, const std::string& flag, std::string
 // `text` has passed the flag's check.
 Budget EpsilonOf(const std::string& text);
 
+// NotFound of an id, with the command that lists those there are. Any other status as it is.
+absl::Status WithListHint(const absl::Status& status);
+
 // Makes `command` run `run` on `flags`, once its flags are checked.
 template <typename Flags>
 void SetAction(const Command& command, std::shared_ptr<Flags> flags,
                absl::Status (*run)(const Flags&)) {
-  if constexpr (requires { flags->server; }) {
-    command.Run(
-        [flags, run] {
-          WarnOfOpenFiles(flags->server);
-          return run(*flags);
-        },
-        [flags] { return CheckServerFlags(flags->server); });
-  } else {
-    command.Run([flags, run] { return run(*flags); });
-  }
+  const auto check = [flags]() -> absl::Status {
+    if constexpr (requires {
+                    flags->output_file;
+                    flags->output.json;
+                  }) {
+      COPPICE_RETURN_IF_ERROR(CheckOutputFile(flags->output_file, flags->output));
+    }
+    if constexpr (requires { flags->server; }) return CheckServerFlags(flags->server);
+    return absl::OkStatus();
+  };
+  const auto act = [flags, run]() -> absl::Status {
+    if constexpr (requires { flags->server; }) WarnOfOpenFiles(flags->server);
+    return WithListHint(run(*flags));
+  };
+  command.Run(act, check);
 }
 
 }  // namespace coppice::cli

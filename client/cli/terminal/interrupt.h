@@ -1,13 +1,26 @@
-// Ctrl-C as a question between two batches. The second Ctrl-C ends the process as usual.
+// Ctrl-C: as a question between two batches, after which the second one ends the process as usual;
+// or with a last word.
 
 #ifndef COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
 #define COPPICE_CLIENT_CLI_TERMINAL_INTERRUPT_H_
+
+#include "absl/strings/string_view.h"
 
 namespace coppice::cli {
 
 // From here on the first SIGINT or SIGTERM is only noted.
 void CatchInterrupts();
 bool Interrupted();
+
+// While one of these is there, SIGINT and SIGTERM end the process as usual, but `text` is written
+// to stderr first. One at a time.
+class LastWord {
+ public:
+  explicit LastWord(absl::string_view text);
+  ~LastWord();
+  LastWord(const LastWord&) = delete;
+  LastWord& operator=(const LastWord&) = delete;
+};
 
 }  // namespace coppice::cli
 

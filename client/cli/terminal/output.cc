@@ -1,56 +1,86 @@
 #include "client/cli/terminal/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/printable.h"
 #include "common/base/write_file.h"
+#include "common/command_line/command_line.h"
 
 namespace coppice::cli {
 namespace {
 
-std::string Cell(const Json& value);
+std::string Cell(absl::string_view name, const Json& value);
 
 std::string Pairs(const Json& object) {
   std::vector<std::string> pairs;
   for (const auto& [name, value] : object.items()) {
-    pairs.push_back(absl::StrCat(Printable(name), " ", Cell(value)));
+    pairs.push_back(absl::StrCat(Printable(name), " ", Cell(name, value)));
   }
   return pairs.empty() ? "none" : absl::StrJoin(pairs, ", ");
 }
 
-std::string Cell(const Json& value) {
+// What privacy costs is never rounded.
+bool IsPrivacyCost(absl::string_view name) {
+  const absl::string_view kCosts[] = {"epsilon", "delta", "rho", "most_epsilon", "each"};
+  return std::any_of(std::begin(kCosts), std::end(kCosts),
+                     [name](absl::string_view cost) { return absl::StartsWith(name, cost); });
+}
+
+// Three significant digits, and all of those before the point.
+std::string NumberText(absl::string_view name, double number) {
+  if (IsPrivacyCost(name)) return absl::StrFormat("%.15g", number);
+  const bool is_large = std::abs(number) >= 1000 && std::abs(number) < 1e15;
+  return is_large ? absl::StrFormat("%.0f", number) : absl::StrFormat("%.3g", number);
+}
+
+std::string Cell(absl::string_view name, const Json& value) {
   // What others named must not steer the terminal.
   if (value.is_string()) return Printable(value.get<std::string>());
   if (value.is_object()) return Pairs(value);
   if (value.is_null()) return "unknown";
-  if (value.is_number_float()) return absl::StrFormat("%.6g", value.get<double>());
+  if (value.is_number_float()) return NumberText(name, value.get<double>());
   if (!value.is_array()) return JsonLine(value);
   std::vector<std::string> cells;
-  for (const Json& element : value) cells.push_back(Cell(element));
-  return absl::StrJoin(cells, ", ");
+  for (const Json& element : value) cells.push_back(Cell(name, element));
+  return cells.empty() ? "none" : absl::StrJoin(cells, ", ");
 }
 
 using Cells = std::vector<std::string>;
+
+constexpr size_t kMaxWaiting = 1000;  // rows of a RowPrinter
+
+// In characters, each as wide as a terminal's column.
+size_t Width(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0u) != 0x80u;
+  }));
+}
 
 // Columns padded to their widest cell, the last one left as it is. No narrower than `widths`, which
 // they may widen.
 std::string Align(absl::Span<const Cells> lines, std::vector<size_t>& widths) {
   for (const Cells& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], Width(line[i]));
   }
   std::string text;
   for (const Cells& line : lines) {
     for (size_t i = 0; i + 1 < line.size(); ++i) {
-      absl::StrAppend(&text, line[i], std::string(widths[i] - line[i].size() + 2, ' '));
+      absl::StrAppend(&text, line[i], std::string(widths[i] - Width(line[i]) + 2, ' '));
     }
     absl::StrAppend(&text, line.empty() ? "" : line.back(), "\n");
   }
@@ -70,8 +100,45 @@ Cells HeaderOf(const Json& row) {
 
 Cells CellsOf(const Json& row) {
   Cells cells;
-  for (const auto& member : row.items()) cells.push_back(Cell(member.value()));
+  for (const auto& member : row.items()) cells.push_back(Cell(member.key(), member.value()));
   return cells;
+}
+
+// Whether lines of such columns are wider than the terminal, which would break them.
+bool IsTooWide(absl::Span<const size_t> widths, size_t terminal) {
+  size_t width = 0;
+  for (const size_t column : widths) width += column + 2;
+  return terminal > 0 && width > terminal + 2;
+}
+
+// A row as lines of a name and a value, without what it has nothing for.
+std::string AsBlock(const Json& row) {
+  Json there = Json::object();
+  for (const auto& [name, value] : row.items()) {
+    if (value != "") there[name] = value;
+  }
+  return AsText(there);
+}
+
+std::string AsBlocks(absl::Span<const Json> rows) {
+  std::vector<std::string> blocks;
+  for (const Json& row : rows) blocks.push_back(AsBlock(row));
+  return absl::StrJoin(blocks, "\n");
+}
+
+// The first line of a table, set off on a terminal.
+std::string WithBoldHeader(const std::string& table) {
+  if (!UsesColor(STDOUT_FILENO)) return table;
+  const size_t end = table.find('\n');
+  return absl::StrCat("\033[1m", table.substr(0, end), "\033[0m", table.substr(end));
+}
+
+// "-" is stdout, for whatever reads on from there.
+bool IsStdout(const std::string& path) { return path == "-"; }
+
+absl::Status WriteToStdout(absl::string_view bytes) {
+  std::cout << bytes << std::flush;
+  return std::cout.good() ? absl::OkStatus() : absl::UnavailableError("cannot write to stdout");
 }
 
 absl::Status WithForceHint(const absl::Status& status) {
@@ -105,16 +172,27 @@ std::string JsonLine(const Json& object) {
 std::string AsText(const Json& object) {
   std::vector<Cells> lines;
   for (const auto& [name, value] : object.items()) {
-    lines.push_back({Printable(name), Cell(value)});
+    lines.push_back({Printable(name), Cell(name, value)});
   }
   return Align(lines);
 }
 
-std::string AsTable(absl::Span<const Json> rows) {
+std::string AsTable(absl::Span<const Json> rows, size_t terminal) {
   if (rows.empty()) return "none\n";
   std::vector<Cells> lines = {HeaderOf(rows[0])};
   for (const Json& row : rows) lines.push_back(CellsOf(row));
-  return Align(lines);
+  std::vector<size_t> widths;
+  const std::string table = Align(lines, widths);
+  return IsTooWide(widths, terminal) ? AsBlocks(rows) : WithBoldHeader(table);
+}
+
+size_t TerminalWidth(int descriptor) {
+  if (isatty(descriptor) != 1) return 0;
+  const char* columns = std::getenv("COLUMNS");
+  size_t width = 0;
+  if (columns != nullptr && absl::SimpleAtoi(columns, &width) && width > 0) return width;
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void PrintObject(const Json& object, bool json) {
@@ -123,7 +201,7 @@ void PrintObject(const Json& object, bool json) {
 
 void PrintRows(absl::Span<const Json> rows, bool json) {
   if (!json) {
-    std::cout << AsTable(rows) << std::flush;
+    std::cout << AsTable(rows, TerminalWidth(STDOUT_FILENO)) << std::flush;
     return;
   }
   for (const Json& row : rows) std::cout << JsonLine(row) << '\n';
@@ -131,7 +209,6 @@ void PrintRows(absl::Span<const Json> rows, bool json) {
 }
 
 void RowPrinter::Print(Json row) {
-  constexpr size_t kMaxWaiting = 1000;
   waiting_.push_back(std::move(row));
   if (waiting_.size() == kMaxWaiting) Flush();
 }
@@ -140,6 +217,8 @@ void RowPrinter::Flush() {
   if (waiting_.empty()) return;
   if (json_) {
     PrintRows(waiting_, json_);
+  } else if (!has_header_ && waiting_.size() < kMaxWaiting) {
+    PrintRows(waiting_, /*json=*/false);  // all there are
   } else {
     std::vector<Cells> lines;
     if (!has_header_) lines.push_back(HeaderOf(waiting_[0]));
@@ -151,10 +230,12 @@ void RowPrinter::Flush() {
 }
 
 absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force) {
+  if (IsStdout(path)) return WriteToStdout(bytes);
   return WithForceHint(WriteFileAtomically(path, bytes, {.replace = force}));
 }
 
 absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force) {
+  if (IsStdout(path)) return WriteToStdout(bytes);
   return WithForceHint(
       WriteFileAtomically(path, bytes, {.replace = force, .mode = kSecretFileMode}));
 }
@@ -178,8 +259,20 @@ UpdatingLine::~UpdatingLine() {
 void UpdatingLine::Show(absl::string_view text) {
   if (!visible_) return;
   constexpr absl::string_view kClearToEnd = "\033[K";
-  std::cerr << '\r' << Printable(text) << kClearToEnd << std::flush;
+  const size_t width = TerminalWidth(STDERR_FILENO);
+  std::string line = Printable(text);
+  // A line that goes on in the next one cannot be rewritten.
+  while (width > 0 && Width(line) >= width) line.pop_back();
+  std::cerr << '\r' << line << kClearToEnd << std::flush;
   shown_ = true;
+}
+
+ReadingNote::ReadingNote(const std::string& path) {
+  constexpr uintmax_t kLargeBytes = 16 << 20;
+  std::error_code unknown;
+  const uintmax_t bytes = std::filesystem::file_size(path, unknown);
+  if (unknown || bytes < kLargeBytes) return;
+  line_.Show(absl::StrCat("reading ", path, ", ", bytes >> 20, " MB"));
 }
 
 Progress::Progress(std::string label, uint64_t total) : label_(std::move(label)), total_(total) {}

@@ -23,10 +23,16 @@ using Json = nlohmann::ordered_json;
 // One line. Infinite and undefined numbers become null, bytes that are no UTF-8 a replacement mark.
 std::string JsonLine(const Json& object);
 
-// "name  value" lines; a nested object is one line of "name value" pairs.
+// "name  value" lines; a nested object is one line of "name value" pairs. Numbers have three
+// significant digits, what privacy costs has all of them.
 std::string AsText(const Json& object);
-// A table: one line a row under the names of the first row's members.
-std::string AsTable(absl::Span<const Json> rows);
+// A table: one line a row under the names of the first row's members. If that is wider than a
+// terminal of this width, a block of "name  value" lines per row instead: nothing is cut. 0: any
+// width will do.
+std::string AsTable(absl::Span<const Json> rows, size_t terminal = 0);
+
+// Columns of the terminal (COLUMNS, or what the terminal says); 0 if `descriptor` is none.
+size_t TerminalWidth(int descriptor);
 
 // To stdout, in the form asked for.
 void PrintObject(const Json& object, bool json);
@@ -51,8 +57,8 @@ class RowPrinter {
   std::vector<size_t> widths_;
 };
 
-// To a file, whole or not at all. AlreadyExists, saying what to do, if there is one and not
-// `force`.
+// To a file, whole or not at all, or to stdout if `path` is "-". AlreadyExists, saying what to do,
+// if there is a file and not `force`.
 absl::Status WriteResult(const std::string& path, absl::string_view bytes, bool force);
 // The same, readable by its owner alone.
 absl::Status WriteSecretResult(const std::string& path, absl::string_view bytes, bool force);
@@ -77,6 +83,15 @@ class UpdatingLine {
  private:
   bool visible_;
   bool shown_ = false;
+};
+
+// "reading FILE, 120 MB" as such a line, if the file is so large that reading it takes a while.
+class ReadingNote {
+ public:
+  explicit ReadingNote(const std::string& path);
+
+ private:
+  UpdatingLine line_;
 };
 
 // "label 1200 of 45000" as such a line.

@@ -78,7 +78,8 @@ absl::Status Remote::Stream(absl::FunctionRef<grpc::Status(grpc::ClientContext&)
 
 absl::Status Remote::Stream(absl::Duration deadline,
                             absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call) const {
-  const RetryOptions retry{.deadline = deadline, .give_up_after = absl::ZeroDuration()};
+  RetryOptions retry = once_;
+  retry.deadline = deadline;
   return CallServer(*channel_, server_, retry, call);
 }
 

@@ -1,4 +1,4 @@
-// What coppiced does but serve: coppiced token, and its offline commands.
+// What coppiced does but serve: coppiced token, its offline commands, and what tells of them all.
 
 #ifndef COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
 #define COPPICE_SERVER_DAEMON_COMMANDS_COMMANDS_H_
@@ -9,6 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "server/access/role.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice::daemon {
 
@@ -22,6 +26,15 @@ struct NewToken {
 absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::vector<std::string>& roles,
                                       const std::string& expires);
+
+// Adds the command `token`, or the offline commands, to `program`, for whoever documents them.
+void DescribeToken(CLI::App& program);
+void DescribeOffline(CLI::App& program);
+
+// Runs `coppiced manual` and `coppiced completion SHELL`, which are made from all flags and
+// commands, and answers any other command with the nearest that there is; the exit code. None if
+// `argv` names no command. To be asked last.
+std::optional<int> RunReference(int argc, const char* const* argv);
 
 // Runs `coppiced token ...`, argv[0] being "token"; the exit code.
 int TokenCommand(int argc, const char* const* argv);

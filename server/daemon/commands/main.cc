@@ -354,6 +354,7 @@ int Main(int argc, const char* const* argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (argc > 1 && absl::string_view(argv[1]) == "token") return TokenCommand(argc - 1, argv + 1);
   if (const std::optional<int> done = RunOffline(argc, argv)) return *done;
+  if (const std::optional<int> done = RunReference(argc, argv)) return *done;
   DaemonFlags flags;
   const int exit_code = ParseFlags(argc, argv, flags);
   if (exit_code >= 0) return exit_code;

@@ -1,8 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "common/command_line/command_line.h"
+#include "common/command_line/reference.h"
 #include "server/daemon/commands/commands.h"
 #include "server/daemon/config/flags.h"
 #include "server/maintenance/maintenance.h"
@@ -224,6 +227,8 @@ absl::StatusOr<int> Assign(const OfflineFlags& flags) {
   return kExitDone;
 }
 
+constexpr const char* kCommands[] = {"check", "repair", "backup", "restore", "assign-datasets"};
+
 using Command = absl::StatusOr<int> (*)(const OfflineFlags&);
 
 CLI::Option* AddDataDir(CLI::App& app, OfflineFlags& flags) {
@@ -300,11 +305,16 @@ Command AddCommand(const std::string& name, CLI::App& app, OfflineFlags& flags) 
 
 }  // namespace
 
+void DescribeOffline(CLI::App& program) {
+  static OfflineFlags never_filled;
+  for (const char* name : kCommands) AddCommand(name, *program.add_subcommand(name), never_filled);
+}
+
 std::optional<int> RunOffline(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
-  static const std::set<std::string> kCommands = {"check", "repair", "backup", "restore",
-                                                  "assign-datasets"};
-  if (kCommands.count(name) == 0) return std::nullopt;
+  if (std::find(std::begin(kCommands), std::end(kCommands), name) == std::end(kCommands)) {
+    return std::nullopt;
+  }
   CLI::App app("", "coppiced " + name);
   OfflineFlags flags;
   const Command command = AddCommand(name, app, flags);
@@ -313,13 +323,13 @@ std::optional<int> RunOffline(int argc, const char* const* argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::Error& error) {
-    std::cerr << "coppiced " << name << ": " << error.what() << "\nTry: coppiced " << name
-              << " --help\n";
-    return kExitUsage;
+    const std::string unknown = UnknownWordText(app);
+    return Complain("coppiced " + name, unknown.empty() ? error.what() : unknown);
   }
   const absl::StatusOr<int> code = command(flags);
   if (code.ok()) return *code;
-  std::cerr << "coppiced " << name << ": " << code.status().message() << "\n";
+  std::cerr << ErrorPrefix("coppiced " + name) << code.status().message() << "\n";
+  if (flags.json) std::cout << JsonError(code.status()) << "\n";
   return absl::IsInvalidArgument(code.status()) ? kExitUsage : kExitFailed;
 }
 

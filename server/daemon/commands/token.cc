@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/command_line/reference.h"
 #include "server/access/bearer_token.h"
 #include "server/access/policy_file.h"
 #include "server/daemon/commands/commands.h"
@@ -27,7 +28,31 @@ Example:
 
 To rotate a token add the new entry beside the old one, hand the token out, then remove the old one.)";
 
+struct TokenFlags {
+  std::string name, expires;
+  std::vector<std::string> roles;
+};
+
+void AddTokenFlags(CLI::App& app, TokenFlags& flags) {
+  app.description(kDescription);
+  app.footer(kFooter);
+  app.add_option("--name", flags.name, "Whose it is, for people")->type_name("TEXT")->required();
+  app.add_option("--role", flags.roles,
+                 "device, analyst, trainer or admin; may be given several times")
+      ->type_name("ROLE")
+      ->check(CLI::IsMember({"device", "analyst", "trainer", "admin"}).description(""))
+      ->required();
+  app.add_option("--expires", flags.expires,
+                 "When it ends, such as 2027-01-31T00:00:00Z (default: never)")
+      ->type_name("TIME");
+}
+
 }  // namespace
+
+void DescribeToken(CLI::App& program) {
+  static TokenFlags never_filled;
+  AddTokenFlags(*program.add_subcommand("token"), never_filled);
+}
 
 absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
                                       const std::vector<std::string>& roles,
@@ -48,27 +73,18 @@ absl::StatusOr<NewToken> MakeNewToken(const std::string& name,
 }
 
 int TokenCommand(int argc, const char* const* argv) {
-  CLI::App app(kDescription, "coppiced token");
-  app.footer(kFooter);
-  std::string name, expires;
-  std::vector<std::string> roles;
-  app.add_option("--name", name, "Whose it is, for people")->type_name("TEXT")->required();
-  app.add_option("--role", roles, "device, analyst, trainer or admin; may be given several times")
-      ->type_name("ROLE")
-      ->check(CLI::IsMember({"device", "analyst", "trainer", "admin"}).description(""))
-      ->required();
-  app.add_option("--expires", expires,
-                 "When it ends, such as 2027-01-31T00:00:00Z (default: never)")
-      ->type_name("TIME");
+  CLI::App app("", "coppiced token");
+  TokenFlags flags;
+  AddTokenFlags(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::Error& error) {
-    std::cerr << "coppiced token: " << error.what() << "\nTry: coppiced token --help\n";
-    return kExitUsage;
+    const std::string unknown = UnknownWordText(app);
+    return Complain("coppiced token", unknown.empty() ? error.what() : unknown);
   }
-  const absl::StatusOr<NewToken> made = MakeNewToken(name, roles, expires);
+  const absl::StatusOr<NewToken> made = MakeNewToken(flags.name, flags.roles, flags.expires);
   if (!made.ok()) {
     std::cerr << "coppiced token: " << made.status().message() << "\n";
     return kExitFailed;

@@ -14,6 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "common/base/file_permissions.h"
 #include "common/base/status_macros.h"
+#include "common/command_line/command_line.h"
+#include "common/command_line/reference.h"
 
 namespace coppice::daemon {
 namespace {
@@ -159,11 +161,6 @@ void AddConfigFile(CLI::App& app) {
   app.allow_config_extras(false);
 }
 
-int Complain(absl::string_view problem) {
-  std::cerr << "coppiced: " << problem << "\nTry: coppiced --help\n";
-  return kExitUsage;
-}
-
 struct HostPort {
   std::string host;
   int port = 0;
@@ -201,41 +198,56 @@ std::string InWords(const CLI::ConfigError& error) {
   return absl::StrCat("--config wants settings named like the flags: ", error.what());
 }
 
-void Describe(CLI::App& app, DaemonFlags& flags) {
+// What is wrong with a line that was read, a word that nobody knows first.
+std::string InWords(const CLI::App& app, const CLI::Error& error) {
+  const std::string unknown = UnknownWordText(app);
+  return unknown.empty() ? error.what() : unknown;
+}
+
+}  // namespace
+
+void DescribeDaemon(CLI::App& app, DaemonFlags& flags) {
+  app.name("coppiced");
+  app.description(kDescription);
   app.footer(kFooter);
   app.set_version_flag("--version", "coppiced " COPPICE_VERSION);
   AddFlags(app, flags);
   AddConfigFile(app);
 }
 
-}  // namespace
+int Complain(const std::string& program, absl::string_view problem) {
+  const bool ended = absl::EndsWith(problem, "?") || absl::EndsWith(problem, ".");
+  std::cerr << ErrorPrefix(program) << problem << (ended ? "" : ".") << " See `" << program
+            << " --help`.\n";
+  return kExitUsage;
+}
 
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags) {
-  CLI::App app(kDescription, "coppiced");
-  Describe(app, flags);
+  CLI::App app;
+  DescribeDaemon(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ConfigError& error) {
-    return Complain(InWords(error));
+    return Complain("coppiced", InWords(error));
   } catch (const CLI::Error& error) {
-    return Complain(error.what());
+    return Complain("coppiced", InWords(app, error));
   }
   const absl::Status status = CheckFlags(flags);
-  return status.ok() ? -1 : Complain(std::string(status.message()));
+  return status.ok() ? -1 : Complain("coppiced", status.message());
 }
 
 absl::StatusOr<DaemonFlags> ReadFlagsAgain(int argc, const char* const* argv) {
-  CLI::App app(kDescription, "coppiced");
+  CLI::App app;
   DaemonFlags flags;
-  Describe(app, flags);
+  DescribeDaemon(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ConfigError& error) {
     return absl::InvalidArgumentError(InWords(error));
   } catch (const CLI::Error& error) {
-    return absl::InvalidArgumentError(error.what());
+    return absl::InvalidArgumentError(InWords(app, error));
   }
   COPPICE_RETURN_IF_ERROR(CheckFlags(flags));
   return flags;

@@ -8,10 +8,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/base/rate_limiter.h"
 #include "server/daemon/config/limits.h"
 #include "server/daemon/config/log.h"
 #include "server/service/ticket_limits.h"
+
+namespace CLI {
+class App;
+}
 
 namespace coppice::daemon {
 
@@ -44,6 +49,13 @@ struct DaemonFlags {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+
+// Declares the flags on `app`, with the daemon's description and examples. `flags` must outlive it.
+void DescribeDaemon(CLI::App& app, DaemonFlags& flags);
+
+// Prints what is wrong with a line, and where its help is. Returns kExitUsage. `program` is what
+// was called: "coppiced token".
+int Complain(const std::string& program, absl::string_view problem);
 
 // Fills `flags` and returns -1, or the exit code once help, the version or a complaint is printed.
 int ParseFlags(int argc, const char* const* argv, DaemonFlags& flags);

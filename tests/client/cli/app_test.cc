@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ namespace {
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RunCoppice;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -76,7 +78,7 @@ TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
        "--abstain-below",
        "0.5"},
       {{"model", "show", "--model", "m", "--server", "a:1", "--format", "pdf"}, "--format", "svg"},
-      {{"collect", "history", "--journal", "/no/such/file"}, "--journal", "not exist"},
+      {{"collect", "history", "--journal", "/no/such/file"}, "--journal", "/no/such/file"},
       {{"collect", "simulate", "--study", "s1", "--data", "d", "--server", "a:1", "--batch", "0"},
        "--batch",
        "1 to 1000"},
@@ -99,14 +101,26 @@ TEST_F(AppTest, WrongUsageNamesTheFlagAndWhatItWants) {
        "depth twice"},
       {{"train", "submit", "--request-id", ""}, "--request-id", "1 to 128"},
       {{"train", "watch", "--server", "a:1"}, "--job", "required"},
-      {{"study", "show", "--frobnicate"}, "--", "required"},
-      {{}, "subcommand", "required"},
+      {{"study", "show", "--frobnicate"}, "--frobnicate", "unknown flag"},
+      {{"model", "export", "--model", "m", "--output", "-", "--json", "--server", "a:1"},
+       "--output",
+       "--json"},
+      {{"collect", "simulate", "--study", "s1", "--data", "d", "--server", "a:1", "--journal", "j",
+        "--again"},
+       "--again",
+       "--journal"},
+      {{"model", "verify", "--model", "m"}, "--server", "COPPICE_SERVER"},
+      {{"model", "predict", "--model", "m", "--data", "d"}, "--server", "COPPICE_SERVER"},
+      {{"study", "create", "--max-payload", "x"}, "--max-payload", "a whole number, not \"x\""},
+      {{}, "a noun is required", "study, collect, model"},
+      {{"model"}, "a verb is required", "build, list, show"},
   };
   for (const Case& wrong : cases) {
     const Outcome outcome = RunCoppice(wrong.arguments);
     EXPECT_EQ(outcome.code, 2) << outcome.err;
     EXPECT_THAT(outcome.err, AllOf(HasSubstr(wrong.flag), HasSubstr(wrong.wants)));
-    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.out, AnyOf(IsEmpty(), HasSubstr(R"({"error":)")));
   }
 }
 
@@ -115,8 +129,11 @@ TEST_F(AppTest, ServerMayComeFromTheEnvironment) {
   setenv("COPPICE_CA", "/not/used/without/tls", 1);
   const Outcome outcome = RunCoppice({"study", "list", "--insecure", "--json"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("nobody answers at 127.0.0.1:1"));
-  EXPECT_THAT(outcome.out, IsEmpty());
+  const std::string message =
+      "nobody answers at 127.0.0.1:1: connection refused; check --server, and that coppiced runs "
+      "there";
+  EXPECT_EQ(outcome.err, "coppice: " + message + "\n");
+  EXPECT_EQ(outcome.out, R"({"error":{"code":"UNAVAILABLE","message":")" + message + "\"}}\n");
 }
 
 TEST_F(AppTest, FailureSaysWhyAndPrintsNothing) {

@@ -16,12 +16,14 @@ using ::coppice::testing::JobAt;
 
 TEST(DescribeJobTest, JobStartsWithWhatScriptsRead) {
   v1::Job job = JobAt(v1::JOB_STATE_QUEUED);
+  job.mutable_spec()->set_epsilon_nanos(2'000'000'000);
   (*job.mutable_spec()->mutable_settings())["trees"] = "10";
   (*job.mutable_spec()->mutable_settings())["depth"] = "4";
   job.add_warnings("small");
   EXPECT_EQ(JsonLine(DescribeJob(job)),
             R"({"job":"j1","model":"m1","state":"queued","dataset":"d1","algorithm":"spe",)"
-            R"("settings":{"depth":"4","trees":"10"},"epsilon":1.5,"delta":0.0,"progress":0.0,)"
+            R"("settings":{"depth":"4","trees":"10"},"epsilon":2.0,"delta":0.0,)"
+            R"("cost":{"epsilon":1.5,"delta":0.0},"progress":0.0,)"
             R"("seconds_left":null,"created":"1970-01-01T00:00:00Z","started":null,"ended":null,)"
             R"("warnings":["small"]})");
 }
@@ -34,7 +36,7 @@ TEST(DescribeJobTest, FailedJobSaysWhyAndZeroConcentratedCostHasRho) {
   const Json json = DescribeJob(job);
   EXPECT_EQ(json["reason"], "no memory");
   EXPECT_EQ(json["ended"], "1970-01-02T00:00:00Z");
-  EXPECT_EQ(json["rho"], 1.0);
+  EXPECT_EQ(json["cost"]["rho"], 1.0);
 }
 
 TEST(DescribeJobTest, LineSaysHowFarItIsAndHowLongItTakes) {

@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "common/base/read_file.h"
 #include "tests/client/cli/run_coppice.h"
 #include "tests/support/secret_file.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
 namespace coppice::cli {
@@ -50,6 +54,59 @@ TEST_F(OpenFilesTest, SoIsAPrivateKeyAndACertificateIsNot) {
               AllOf(HasSubstr("warning"), HasSubstr(key + " (--key)"), Not(HasSubstr("(--cert)"))));
   EXPECT_THAT(Run({"--cert", cert, "--key", Make("device.key", 0600)}).err,
               Not(HasSubstr("warning")));
+}
+
+// Gives the tests' stdin back at the end.
+class StdinTest : public ::testing::Test {
+ protected:
+  void SetUp() override { before_ = dup(STDIN_FILENO); }
+  void TearDown() override {
+    dup2(before_, STDIN_FILENO);
+    close(before_);
+  }
+  static void Pipe(const std::string& bytes) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+  }
+
+  int before_ = -1;
+};
+
+TEST_F(StdinTest, AFileThatHasANameIsItself) {
+  EXPECT_EQ(*InputFile("rows.csv", /*again=*/true), "rows.csv");
+}
+
+TEST_F(StdinTest, APipeCanBeReadOnceOrAgain) {
+  Pipe("a,b\n");
+  ASSERT_OK_AND_ASSIGN(const std::string once, InputFile("-"));
+  EXPECT_EQ(*ReadFile(once), "a,b\n");
+  Pipe("c,d\n");
+  ASSERT_OK_AND_ASSIGN(const std::string again, InputFile("-", /*again=*/true));
+  EXPECT_EQ(*ReadFile(again), "c,d\n");
+  EXPECT_EQ(*ReadFile(again), "c,d\n");
+}
+
+TEST_F(StdinTest, WithoutRoomForACopyAPipeCannotBeReadAgain) {
+  Pipe("a,b\n");
+  setenv("TMPDIR", "/no/such/folder", 1);
+  EXPECT_THAT(InputFile("-", /*again=*/true),
+              testing::StatusIs(absl::StatusCode::kUnavailable,
+                                "cannot copy stdin to a temporary file: No such file or directory; "
+                                "save it to a file and name that instead of -"));
+  unsetenv("TMPDIR");
+}
+
+TEST(ListHintTest, AnUnknownIdIsAnsweredWithTheCommandThatListsThem) {
+  EXPECT_THAT(WithListHint(absl::NotFoundError("there is no job j1 (request id 7)")),
+              testing::StatusIs(absl::StatusCode::kNotFound,
+                                "there is no job j1 (request id 7); `coppice train list` lists "
+                                "those there are"));
+  EXPECT_EQ(WithListHint(absl::NotFoundError("x.csv: not there")).message(), "x.csv: not there");
+  EXPECT_OK(WithListHint(absl::OkStatus()));
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ TEST_F(HealthTest, SucceedsIfTheDaemonIsReady) {
 TEST_F(HealthTest, FailsUnlessTheDaemonIsReady) {
   const Outcome unknown = Run({});
   EXPECT_EQ(unknown.code, 1);
-  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(unknown.out,
+            "{\"error\":{\"code\":\"NOT_FOUND\",\"message\":\"service name unknown\"}}\n");
   health().SetServingStatus("ready", false);
   const Outcome not_ready = Run({});
   EXPECT_EQ(not_ready.code, 1);

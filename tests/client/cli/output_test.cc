@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -56,9 +57,53 @@ TEST(OutputTest, TableHasOneLineARowUnderItsNames) {
   const std::vector<Json> rows = {{{"row", 1}, {"p", 0.123456789}}, {{"row", 10}, {"p", nullptr}}};
   EXPECT_EQ(AsTable(rows),
             "row  p\n"
-            "1    0.123457\n"
+            "1    0.123\n"
             "10   unknown\n");
   EXPECT_EQ(AsTable({}), "none\n");
+}
+
+TEST(OutputTest, NumbersHaveThreeDigitsAndWhatPrivacyCostsAll) {
+  const Json json = {{"accuracy", 0.84736}, {"mse", 12345.678},        {"seconds", 0.00012345},
+                     {"epsilon", 1.23456},  {"epsilon_left", 0.1 + 2}, {"delta", 1e-6}};
+  EXPECT_EQ(AsText(json),
+            "accuracy      0.847\n"
+            "mse           12346\n"
+            "seconds       0.000123\n"
+            "epsilon       1.23456\n"
+            "epsilon_left  2.1\n"
+            "delta         1e-06\n");
+  EXPECT_EQ(JsonLine(Json{{"accuracy", 0.84736}}), R"({"accuracy":0.84736})");
+}
+
+TEST(OutputTest, ATableThatIsWiderThanTheTerminalIsBlocks) {
+  const std::vector<Json> rows = {{{"study", "s1"}, {"label", "caf\u00e9"}, {"note", ""}},
+                                  {{"study", "s2"}, {"label", "x"}, {"note", "why"}}};
+  const std::string table =
+      "study  label  note\n"
+      "s1     caf\u00e9   \n"
+      "s2     x      why\n";
+  EXPECT_EQ(AsTable(rows, /*terminal=*/18), table);
+  EXPECT_EQ(AsTable(rows, /*terminal=*/17),
+            "study  s1\n"
+            "label  caf\u00e9\n"
+            "\n"
+            "study  s2\n"
+            "label  x\n"
+            "note   why\n");
+  EXPECT_EQ(AsTable(rows), table);
+}
+
+TEST(OutputTest, WhatIsNoTerminalHasNoWidth) {
+  setenv("COLUMNS", "20", 1);
+  EXPECT_EQ(TerminalWidth(/*descriptor=*/99), 0);
+  unsetenv("COLUMNS");
+}
+
+TEST(WriteResultTest, ADashIsStdout) {
+  ::testing::internal::CaptureStdout();
+  ASSERT_OK(WriteResult("-", "bytes\n", /*force=*/false));
+  ASSERT_OK(WriteSecretResult("-", "more\n", /*force=*/false));
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "bytes\nmore\n");
 }
 
 TEST(WriteResultTest, AFileThatIsThereIsReplacedByForceAlone) {

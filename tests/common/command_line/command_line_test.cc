@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,20 +85,109 @@ TEST_F(CommandLineTest, WrongUsageNamesTheFlagAndTheHelp) {
         return number == 2 ? absl::InvalidArgumentError("--number: 2 is taken") : absl::OkStatus();
       });
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
-      {{"noun", "verb", "--number", "10"}, "program: --number: Value 10 not in range 1 to 9"},
-      {{"noun", "verb", "--name", "x"}, "program: --name: wants another name"},
+      {{"noun", "verb", "--number", "10"},
+       "program: --number: wants a number from 1 to 9, not \"10\""},
+      {{"noun", "verb", "--name", "x"}, "program: --name: wants another name, not \"x\""},
       {{"noun", "verb", "--name", "y"}, "program: --name: wants --number as well"},
       {{"noun", "verb", "--number", "2"}, "program: --number: 2 is taken"}};
   for (const auto& [arguments, message] : wrong) {
     const Outcome outcome = Run(arguments);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_EQ(outcome.err, message + "\nSee `program noun verb --help`.\n");
+    EXPECT_EQ(outcome.err, message + ". See `program noun verb --help`.\n");
     EXPECT_THAT(outcome.out, IsEmpty());
     number = 0;
   }
-  EXPECT_EQ(Run({}).code, 2);
+  EXPECT_EQ(Run({}).err,
+            "program: a noun is required: noun, completion, manual. See `program --help`.\n");
   EXPECT_EQ(Run({"noun"}).code, 2);
   EXPECT_FALSE(ran);
+}
+
+TEST_F(CommandLineTest, AnUnknownWordIsAnsweredWithTheNearest) {
+  std::string name, number;
+  verb_.Add("--name", name, "Whose").Required();
+  verb_.Add("--number", number, "Which");
+  noun_.AddCommand("other", "Does another", "").Run([] { return absl::OkStatus(); });
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"nuon", "verb"}, R"(unknown noun "nuon"; did you mean "noun"? See `program --help`.)"},
+      {{"verb"}, R"(unknown noun "verb"; did you mean "noun verb"? See `program --help`.)"},
+      {{"thing"},
+       R"(unknown noun "thing"; there are noun, completion, manual. See `program --help`.)"},
+      {{"noun", "vreb", "--name", "x"},
+       R"(unknown verb "vreb"; did you mean "verb"? See `program noun --help`.)"},
+      {{"noun", "frob"},
+       R"(unknown verb "frob"; there are verb, other. See `program noun --help`.)"},
+      {{"noun", "verb", "--nmae=x"},
+       R"(unknown flag "--nmae"; did you mean "--name"? See `program noun verb --help`.)"},
+      {{"noun", "verb", "--num", "1"},
+       R"(unknown flag "--num"; did you mean "--number"? See `program noun verb --help`.)"},
+      {{"noun", "verb", "--zzz"}, R"(unknown flag "--zzz". See `program noun verb --help`.)"},
+      {{"noun", "verb", "x"},
+       R"("x" follows no flag; a value is given with one, such as --name TEXT.)"
+       " See `program noun verb --help`."}};
+  for (const auto& [arguments, message] : wrong) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err, "program: " + message + "\n");
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+}
+
+TEST_F(CommandLineTest, AMissingFlagIsExplainedWithTheVariableThatGivesIt) {
+  std::string name;
+  const Flag flag =
+      verb_.Add("--name", name, "Whose").FromEnvironment("COPPICE_TEST_NAME").Required();
+  verb_.Run([] { return absl::OkStatus(); });
+  const std::string text = "--name is required (Whose); COPPICE_TEST_NAME can give it too";
+  EXPECT_EQ(Run({"noun", "verb"}).err, "program: " + text + ". See `program noun verb --help`.\n");
+  EXPECT_EQ(flag.MissingError().message(), text);
+}
+
+TEST_F(CommandLineTest, WithJsonAnErrorIsAnObjectOnStdoutUnlessThereIsAResult) {
+  bool json = false;
+  verb_.AddSwitch("--json", json, "For programs");
+  verb_.Run([] { return absl::NotFoundError("no \"x\"\\\n"); });
+  const Outcome failed = Run({"noun", "verb", "--json"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, R"({"error":{"code":"NOT_FOUND","message":"no \"x\"\\)"
+                        "\xef\xbf\xbd\"}}\n");
+  EXPECT_EQ(failed.err, "program: no \"x\"\\\xef\xbf\xbd\n");
+  verb_.Run([] {
+    std::cout << "{\"serving\":false}\n";
+    return absl::NotFoundError("no");
+  });
+  EXPECT_EQ(Run({"noun", "verb", "--json"}).out, "{\"serving\":false}\n");
+  const Outcome usage = Run({"noun", "vreb", "--json"});
+  EXPECT_EQ(usage.code, 2);
+  EXPECT_THAT(usage.out, HasSubstr(R"({"error":{"code":"INVALID_ARGUMENT","message":"unknown)"));
+}
+
+TEST_F(CommandLineTest, AFlagOfAFewNamesSaysWhichAndWhatWasGiven) {
+  std::string format;
+  verb_.Add("--format", format, "How").OneOf({"text", "svg"});
+  verb_.Run([] { return absl::OkStatus(); });
+  EXPECT_THAT(Run({"noun", "verb", "--format", "pdf"}).err,
+              HasSubstr(R"(--format: wants one of text, svg, not "pdf". See)"));
+}
+
+TEST_F(CommandLineTest, CompletionAndManualNameEveryCommandAndFlag) {
+  std::string format, path, number;
+  verb_.Add("--format", format, "How it's written").OneOf({"text", "svg"});
+  verb_.Add("--path", path, "Where").Takes("FILE").FromEnvironment("COPPICE_TEST_PATH");
+  verb_.Add("--number", number, "Which").Takes("N").InGroup("Shared").Required();
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const Outcome script = Run({"completion", shell});
+    EXPECT_EQ(script.code, 0);
+    EXPECT_THAT(script.out, AllOf(HasSubstr("verb"), HasSubstr("format"), HasSubstr("text svg"),
+                                  HasSubstr("program completion " + shell)));
+  }
+  const Outcome manual = Run({"manual"});
+  EXPECT_EQ(manual.code, 0);
+  EXPECT_THAT(manual.out,
+              AllOf(HasSubstr(".TH PROGRAM 1"), HasSubstr(".SS program noun verb\nDoes it.\n"),
+                    HasSubstr("\\fB\\-\\-format\\fR \\fINAME\\fR\nHow it's written.\n"
+                              "One of text, svg.\n"),
+                    HasSubstr("Or COPPICE_TEST_PATH.\n"), HasSubstr(".SH SHARED\n.TP\n")));
 }
 
 TEST_F(CommandLineTest, HelpAndVersionAreNoErrors) {

@@ -18,8 +18,8 @@
 namespace coppice::lab {
 namespace {
 
-using nlohmann::json;
 using ::coppice::testing::TempDir;
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -182,7 +182,7 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {base + "--epsilon inf --attack label", "--epsilon"},
       {"local --epsilon 1 --public x.csv", "--schema"},
       {"local --epsilon 1 --synthetic gamma=-1", "gamma"},
-      {"", "subcommand"},
+      {"", "a command is required"},
   };
   for (const auto& [arguments, message] : cases) {
     const Outcome run = Lab(arguments + " 2>&1");
@@ -191,13 +191,16 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
   }
 }
 
-TEST(LabCommandTest, MissingFileIsAFailureAndLeavesStdoutEmpty) {
+TEST(LabCommandTest, AMissingFileIsAFailureOnBothStreams) {
   const std::string arguments =
       "local --epsilon 1 --public no.csv --private no.csv --schema no.json --json";
   const Outcome run = Lab(arguments + " 2>/dev/null");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.out, "");
-  EXPECT_THAT(Lab(arguments + " 2>&1").out, HasSubstr("no.json"));
+  EXPECT_EQ(run.out,
+            R"({"error":{"code":"NOT_FOUND","message":"cannot open no.json: No such file or )"
+            "directory; check the path\"}}\n");
+  EXPECT_THAT(Lab(arguments + " 2>&1 >/dev/null").out,
+              HasSubstr("coppice-lab: cannot open no.json"));
 }
 
 TEST(LabCommandTest, ReadsFilesAndSplitsThem) {

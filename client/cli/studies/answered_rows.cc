@@ -1,0 +1,147 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/studies/collect.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+#include "common/study/sha256.h"
+
+// The file has a line "salt HEX", and one "HASH JOURNAL" for each time that rows answered. The salt
+// is of this user alone, so that no hash can be looked up in a table that somebody made before.
+
+namespace coppice::cli {
+namespace {
+
+constexpr char kSalt[] = "salt ";
+
+absl::StatusOr<std::string> StateFile() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state == '/') return absl::StrCat(state, "/coppice/simulated");
+  if (home != nullptr && *home == '/') {
+    return absl::StrCat(home, "/.local/state/coppice/simulated");
+  }
+  return absl::UnavailableError("neither XDG_STATE_HOME nor HOME is set");
+}
+
+absl::Status FileError(const std::string& path, int error) {
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(error)));
+}
+
+// Held by one process at a time, from reading it to adding a line.
+class LockedFile {
+ public:
+  static absl::StatusOr<LockedFile> Open(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::filesystem::create_directories(folder, error);
+    if (error) return FileError(folder, error.value());
+    LockedFile file(path, open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (*file.descriptor_ < 0 || flock(*file.descriptor_, LOCK_EX) != 0) {
+      return FileError(path, errno);
+    }
+    return file;
+  }
+
+  std::vector<std::string> Lines() const {
+    std::ifstream stream(path_);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
+    return lines;
+  }
+  absl::Status Append(const std::string& line) {
+    const std::string bytes = line + "\n";
+    const ssize_t written = write(*descriptor_, bytes.data(), bytes.size());
+    const bool done = written == static_cast<ssize_t>(bytes.size()) && fsync(*descriptor_) == 0;
+    return done ? absl::OkStatus() : FileError(path_, errno);
+  }
+
+ private:
+  LockedFile(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(new int(descriptor)) {}
+
+  struct Close {
+    void operator()(const int* descriptor) const {
+      if (*descriptor >= 0) close(*descriptor);
+      delete descriptor;
+    }
+  };
+  std::string path_;
+  std::unique_ptr<int, Close> descriptor_;
+};
+
+std::string HexOf(const Sha256Digest& digest) {
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// A hash over the study, its curator and every byte of the file.
+absl::StatusOr<std::string> HashOf(const AnsweringRows& rows, const std::string& salt) {
+  const auto bytes_of = [](const auto& array) {
+    return absl::string_view(reinterpret_cast<const char*>(array.data()), array.size());
+  };
+  const absl::string_view curator = rows.curator.has_value() ? bytes_of(*rows.curator) : "";
+  Sha256Digest digest = Sha256({salt, curator, "\n", rows.study, "\n"});
+  std::ifstream stream(rows.data_file, std::ios::binary);
+  std::string block(size_t{1} << 20, '\0');
+  do {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const auto size = static_cast<size_t>(stream.gcount());
+    digest = Sha256({bytes_of(digest), absl::string_view(block).substr(0, size)});
+  } while (stream.good());
+  if (!stream.eof()) return absl::UnavailableError(absl::StrCat("cannot read ", rows.data_file));
+  return HexOf(digest);
+}
+
+absl::StatusOr<std::string> SaltOf(LockedFile& file) {
+  const std::vector<std::string> lines = file.Lines();
+  if (!lines.empty() && absl::StartsWith(lines[0], kSalt)) return lines[0];
+  COPPICE_ASSIGN_OR_RETURN(const std::string salt, RandomHex(32));
+  COPPICE_RETURN_IF_ERROR(file.Append(absl::StrCat(kSalt, salt)));
+  return absl::StrCat(kSalt, salt);
+}
+
+absl::Status AnsweredBefore(const AnsweringRows& rows, const std::string& journal) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "these rows answered study ", rows.study, " before: name their journal, --journal ", journal,
+      ", to go on where it ends, or give --again to let every device spend its epsilon once more"));
+}
+
+absl::Status Note(const AnsweringRows& rows) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, StateFile());
+  COPPICE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path));
+  COPPICE_ASSIGN_OR_RETURN(const std::string salt, SaltOf(file));
+  COPPICE_ASSIGN_OR_RETURN(const std::string hash, HashOf(rows, salt));
+  for (const std::string& line : file.Lines()) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    if (parts.first == hash && rows.refuse_again) return AnsweredBefore(rows, parts.second);
+  }
+  const std::string journal = std::filesystem::absolute(rows.journal_file);
+  return file.Append(absl::StrCat(hash, " ", absl::CEscape(journal)));
+}
+
+}  // namespace
+
+absl::Status NoteAnswering(const AnsweringRows& rows) {
+  const absl::Status noted = Note(rows);
+  if (noted.ok() || absl::IsFailedPrecondition(noted)) return noted;
+  return absl::UnavailableError(absl::StrCat(
+      "cannot note that these rows answer, to refuse them the next time (", noted.message(), ")",
+      rows.refuse_again ? ": name a --journal, or give --again" : ""));
+}
+
+}  // namespace coppice::cli

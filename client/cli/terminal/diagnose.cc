@@ -1,0 +1,374 @@
+// Why no connection can be made, which gRPC does not tell: one connection more, to find out. It
+// shows the certificate of --cert if asked for it, and sends neither a token nor a request.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/terminal/flags.h"
+#include "client/collector/collector_call.h"
+#include "common/base/status_macros.h"
+
+namespace coppice::cli {
+namespace {
+
+constexpr int kPatienceSeconds = 5;  // for each step
+
+struct Server {
+  std::string address;  // HOST:PORT as given
+  std::string host, port;
+};
+
+Server ServerOf(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.front() == '[') host = host.substr(1, host.size() - 2);
+  return {address, std::move(host), address.substr(colon + 1)};
+}
+
+absl::Status Fault(absl::string_view first, absl::string_view what, absl::string_view advice) {
+  return absl::UnavailableError(absl::StrCat(first, ": ", what, "; ", advice));
+}
+
+// ---- TCP
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket() { close(descriptor_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+// 0, or the errno with which it failed.
+int ConnectWithin(const Socket& socket, const addrinfo& address) {
+  const int flags = fcntl(socket.descriptor(), F_GETFL);
+  fcntl(socket.descriptor(), F_SETFL, flags | O_NONBLOCK);
+  if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return errno;
+    pollfd connected{.fd = socket.descriptor(), .events = POLLOUT, .revents = 0};
+    if (poll(&connected, 1, kPatienceSeconds * 1000) != 1) return ETIMEDOUT;
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return error;
+  }
+  fcntl(socket.descriptor(), F_SETFL, flags);
+  const timeval patience{.tv_sec = kPatienceSeconds, .tv_usec = 0};
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return 0;
+}
+
+absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Server& server) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(server.host.c_str(), server.port.c_str(), &wanted, &found);
+  if (unknown != 0) {
+    return Fault(
+        absl::StrCat("nobody answers at ", server.address),
+        absl::StrCat("the name ", server.host, " is not known (", gai_strerror(unknown), ")"),
+        "check the spelling of --server");
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    const int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) continue;
+    auto connected = std::make_unique<Socket>(descriptor);
+    error = ConnectWithin(*connected, *address);
+    if (error == 0) return connected;
+  }
+  return Fault(absl::StrCat("nobody answers at ", server.address),
+               absl::AsciiStrToLower(std::strerror(error)),
+               "check --server, and that coppiced runs there");
+}
+
+// ---- TLS
+
+struct CertificateFault {
+  int error = 0;  // X509_V_ERR_...
+  bool of_a_ca = false;
+  std::string begins{}, expires{};
+};
+
+std::string TimeOf(const ASN1_TIME* time) {
+  tm parts{};
+  char text[32];
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unknown time";
+  const size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(text, size);
+}
+
+// Notes what is wrong and goes on, so that all of it is known. Nothing is sent over the connection.
+int NoteFault(int is_good, X509_STORE_CTX* context) {
+  if (is_good == 1) return 1;
+  auto* ssl =
+      static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* faults = static_cast<std::vector<CertificateFault>*>(SSL_get_app_data(ssl));
+  const X509* certificate = X509_STORE_CTX_get_current_cert(context);
+  CertificateFault fault{.error = X509_STORE_CTX_get_error(context),
+                         .of_a_ca = X509_STORE_CTX_get_error_depth(context) > 0};
+  if (certificate != nullptr) {
+    fault.expires = TimeOf(X509_get0_notAfter(certificate));
+    fault.begins = TimeOf(X509_get0_notBefore(certificate));
+  }
+  faults->push_back(std::move(fault));
+  return 1;
+}
+
+std::string IssuerOf(const X509* certificate) {
+  char name[256];
+  const int size = X509_NAME_get_text_by_NID(X509_get_issuer_name(certificate), NID_commonName,
+                                             name, sizeof name);
+  return size < 0 ? "a CA without a name" : absl::StrCat("\"", OfServer(name), "\"");
+}
+
+std::string TextOf(const GENERAL_NAME& name) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (name.type == GEN_DNS) {
+    const ASN1_STRING* dns = name.d.dNSName;
+    return OfServer({reinterpret_cast<const char*>(ASN1_STRING_get0_data(dns)),
+                     static_cast<size_t>(ASN1_STRING_length(dns))});
+  }
+  if (name.type != GEN_IPADD) return "";
+  const int size = ASN1_STRING_length(name.d.iPAddress);
+  const int family = size == 4 ? AF_INET : AF_INET6;
+  if (size != 4 && size != 16) return "";
+  inet_ntop(family, ASN1_STRING_get0_data(name.d.iPAddress), text, sizeof text);
+  return text;
+}
+
+// "localhost, 127.0.0.1": the first few names that the certificate is for.
+std::string NamesOf(const X509* certificate) {
+  constexpr size_t kMaxNames = 5;
+  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)),
+      GENERAL_NAMES_free);
+  std::vector<std::string> names;
+  for (int i = 0; i < sk_GENERAL_NAME_num(all.get()) && names.size() < kMaxNames; ++i) {
+    std::string name = TextOf(*sk_GENERAL_NAME_value(all.get(), i));
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names.empty() ? "no name at all" : absl::StrJoin(names, ", ");
+}
+
+// A handshake that goes on whatever is wrong with the server's certificate.
+class Handshake {
+ public:
+  Handshake(const ConnectOptions& options, const Server& server, const Socket& socket)
+      : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(nullptr, SSL_free) {
+    constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+    LoadTrust(options);
+    ssl_.reset(SSL_new(context_.get()));
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, NoteFault);
+    SSL_set_app_data(ssl_.get(), &faults_);
+    SSL_set_alpn_protos(ssl_.get(), kHttp2, sizeof kHttp2);
+    X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_.get());
+    if (X509_VERIFY_PARAM_set1_ip_asc(wanted, server.host.c_str()) != 1) {
+      X509_VERIFY_PARAM_set1_host(wanted, server.host.c_str(), server.host.size());
+      // What the macro SSL_set_tlsext_host_name() does.
+      SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+               const_cast<char*>(server.host.c_str()));
+    }
+    SSL_set_fd(ssl_.get(), socket.descriptor());
+    ERR_clear_error();
+    done_ = SSL_connect(ssl_.get()) == 1;
+    if (!done_) KeepError();
+  }
+
+  // Whether it came to its end, and whether the server speaks TLS at all.
+  bool done() const { return done_; }
+  bool speaks_tls() const { return done_ || alert_ != 0; }
+  bool speaks_http2() const {
+    const unsigned char* chosen = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
+    return size == 2;
+  }
+  // The alert that the server sent, also after its part of the handshake; 0 if none.
+  int Alert() {
+    char byte = 0;
+    if (done_ && alert_ == 0 && SSL_peek(ssl_.get(), &byte, 1) != 1) KeepError();
+    return alert_;
+  }
+  const std::string& reason() const { return reason_; }
+  const std::vector<CertificateFault>& faults() const { return faults_; }
+  const X509* certificate() const { return SSL_get0_peer_certificate(ssl_.get()); }
+
+ private:
+  // The roots that gRPC takes, too.
+  void LoadTrust(const ConnectOptions& options) {
+    const char* roots = std::getenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH");
+    if (!options.ca_file.empty()) roots = options.ca_file.c_str();
+    if (roots != nullptr) {
+      SSL_CTX_load_verify_locations(context_.get(), roots, nullptr);
+    } else {
+      SSL_CTX_set_default_verify_paths(context_.get());
+    }
+    if (options.cert_file.empty()) return;
+    SSL_CTX_use_certificate_chain_file(context_.get(), options.cert_file.c_str());
+    SSL_CTX_use_PrivateKey_file(context_.get(), options.key_file.c_str(), SSL_FILETYPE_PEM);
+  }
+
+  void KeepError() {
+    const unsigned long error = ERR_peek_error();
+    const int reason = ERR_GET_REASON(error);
+    if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET) {
+      alert_ = reason - SSL_AD_REASON_OFFSET;
+    }
+    const char* text = ERR_reason_error_string(error);
+    reason_ = text == nullptr ? "no answer" : text;
+    ERR_clear_error();
+  }
+
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;
+  std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
+  std::vector<CertificateFault> faults_;
+  bool done_ = false;
+  int alert_ = 0;
+  std::string reason_;
+};
+
+bool IsAboutTrust(int error) {
+  return error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT ||
+         error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+         error == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||
+         error == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+         error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
+         error == X509_V_ERR_CERT_SIGNATURE_FAILURE || error == X509_V_ERR_CERT_UNTRUSTED;
+}
+
+absl::Status UnknownAuthority(const ConnectOptions& options, const std::string& first,
+                              const std::string& issuer) {
+  if (options.ca_file.empty()) {
+    return Fault(
+        first,
+        absl::StrCat("its certificate is signed by ", issuer, ", which this machine does not know"),
+        "name that CA's certificate with --ca FILE or COPPICE_CA");
+  }
+  return Fault(first,
+               absl::StrCat("its certificate is signed by ", issuer, ", but by no CA in ",
+                            options.ca_file, " (--ca)"),
+               "get the CA's certificate from whoever runs the server");
+}
+
+absl::Status OtherFault(const Handshake& handshake, const CertificateFault& fault,
+                        const Server& server, const std::string& first) {
+  const std::string whose = fault.of_a_ca ? "the certificate of its CA" : "its certificate";
+  switch (fault.error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return Fault(first, absl::StrCat(whose, " expired on ", fault.expires),
+                   "whoever runs the server must renew it");
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return Fault(first, absl::StrCat(whose, " is not valid before ", fault.begins),
+                   "check this machine's clock");
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return Fault(first,
+                   absl::StrCat("its certificate is for ", NamesOf(handshake.certificate()),
+                                ", not for ", server.host),
+                   "connect to a name that it is for (--server), or have it renewed for this one");
+    default:
+      return Fault(first, X509_verify_cert_error_string(fault.error),
+                   "whoever runs the server must renew its certificate");
+  }
+}
+
+// An unknown CA comes first: what an untrusted certificate says besides means nothing.
+absl::Status CertificateStatus(const ConnectOptions& options, const Server& server,
+                               const Handshake& handshake) {
+  const std::string first = absl::StrCat("cannot trust ", server.address);
+  for (const CertificateFault& fault : handshake.faults()) {
+    if (!IsAboutTrust(fault.error)) continue;
+    return UnknownAuthority(options, first, IssuerOf(handshake.certificate()));
+  }
+  if (handshake.faults().empty()) return absl::OkStatus();
+  return OtherFault(handshake, handshake.faults().front(), server, first);
+}
+
+absl::Status AlertStatus(const ConnectOptions& options, const Server& server, int alert,
+                         const std::string& reason) {
+  const std::string first = absl::StrCat(server.address, " refuses the TLS connection");
+  const bool about_certificates =
+      alert == SSL_AD_BAD_CERTIFICATE || alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
+      alert == SSL_AD_CERTIFICATE_REVOKED || alert == SSL_AD_CERTIFICATE_EXPIRED ||
+      alert == SSL_AD_CERTIFICATE_UNKNOWN || alert == SSL_AD_UNKNOWN_CA;
+  if (alert == TLS13_AD_CERTIFICATE_REQUIRED ||
+      (options.cert_file.empty() && alert == SSL_AD_HANDSHAKE_FAILURE)) {
+    return Fault(first, "it asks for a client certificate", "give one with --cert and --key");
+  }
+  if (about_certificates && !options.cert_file.empty()) {
+    return Fault(
+        first, absl::StrCat("it does not accept the certificate ", options.cert_file, " (--cert)"),
+        "ask whoever runs the server for one that its --client-ca signed");
+  }
+  return Fault(first, reason, "see the server's log");
+}
+
+absl::Status DiagnoseTls(const ConnectOptions& options, const Server& server,
+                         Handshake& handshake) {
+  if (!handshake.speaks_tls()) {
+    return absl::UnavailableError(
+        absl::StrCat(server.address, " speaks no TLS (", handshake.reason(),
+                     "); name the port where coppiced listens, or add --insecure if it runs so on "
+                     "this machine"));
+  }
+  COPPICE_RETURN_IF_ERROR(CertificateStatus(options, server, handshake));
+  const int alert = handshake.Alert();
+  if (alert != 0) return AlertStatus(options, server, alert, handshake.reason());
+  if (!handshake.done() || handshake.speaks_http2()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
+}
+
+// gRPC goes through a proxy, where what is found without one means nothing.
+bool HasProxy() {
+  for (const char* variable : {"grpc_proxy", "https_proxy", "http_proxy"}) {
+    const char* proxy = std::getenv(variable);
+    if (proxy != nullptr && *proxy != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::Status DiagnoseConnection(const ConnectOptions& options) {
+  if (!CheckConnectOptions(options).ok() || HasProxy()) return absl::OkStatus();
+  const Server server = ServerOf(options.server);
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Socket> socket, ConnectTo(server));
+  Handshake handshake(options, server, *socket);
+  if (!options.insecure) return DiagnoseTls(options, server, handshake);
+  if (!handshake.speaks_tls()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(server.address,
+                   " speaks TLS, and --insecure does not; leave --insecure out, and name its CA "
+                   "with --ca"));
+}
+
+}  // namespace coppice::cli

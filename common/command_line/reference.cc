@@ -1,0 +1,69 @@
+#include "common/command_line/reference.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace coppice {
+namespace {
+
+// CLI11 lists what has no heading of its own under this one.
+constexpr char kNoHeading[] = "Options";
+
+// A type in braces is all values that there are, "{one,two}".
+FlagReference DescribeFlag(const CLI::Option& option) {
+  FlagReference flag;
+  flag.name = option.get_name();
+  flag.description = option.get_description();
+  flag.environment = option.get_envname();
+  flag.required = option.get_required();
+  if (option.get_group() != kNoHeading) flag.heading = option.get_group();
+  flag.default_value = option.get_default_str();
+  const std::string type = option.get_type_name();  // a switch has none
+  flag.value = type;
+  if (type.empty() || type.front() != '{') return flag;
+  flag.value = "NAME";
+  flag.choices = absl::StrSplit(type.substr(1, type.size() - 2), ',');
+  return flag;
+}
+
+void AddFlagsOf(const CLI::App& app, std::vector<FlagReference>& flags) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_lnames().empty()) flags.push_back(DescribeFlag(*option));
+  }
+}
+
+CommandReference Describe(const CLI::App& app, const std::string& before) {
+  CommandReference command;
+  command.path = before.empty() ? app.get_name() : absl::StrCat(before, " ", app.get_name());
+  command.description = app.get_description();
+  command.footer = app.get_footer();
+  AddFlagsOf(app, command.flags);
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
+    // Flags under a heading of which one must be given are an app without a name.
+    if (part->get_name().empty()) {
+      AddFlagsOf(*part, command.flags);
+    } else {
+      command.commands.push_back(Describe(*part, command.path));
+    }
+  }
+  return command;
+}
+
+}  // namespace
+
+std::string CommandReference::name() const { return path.substr(path.rfind(' ') + 1); }
+
+CommandReference DescribeProgram(const CLI::App& program) { return Describe(program, ""); }
+
+std::string MissingFlagText(const CLI::Option& option) {
+  const std::string description(absl::StripSuffix(option.get_description(), "."));
+  const std::string variable = option.get_envname();
+  return absl::StrCat(option.get_name(), " is required",
+                      description.empty() ? "" : absl::StrCat(" (", description, ")"),
+                      variable.empty() ? "" : absl::StrCat("; ", variable, " can give it too"));
+}
+
+}  // namespace coppice

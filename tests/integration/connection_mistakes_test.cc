@@ -1,0 +1,289 @@
+// What people get wrong on the command line and about the connection: each is answered with one
+// line that says what is wrong, where, and what to do. The lines are held word for word.
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/daemon.h"
+
+namespace coppice {
+namespace {
+
+using ::coppice::testing::BinaryPath;
+using ::coppice::testing::Daemon;
+using ::coppice::testing::Outcome;
+using ::coppice::testing::Process;
+using ::coppice::testing::RunProgram;
+using ::coppice::testing::SourcePath;
+using ::coppice::testing::TempDir;
+using ::testing::MatchesRegex;
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+int FreePort() {
+  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = Loopback(0);
+  socklen_t size = sizeof address;
+  bind(descriptor, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size);
+  close(descriptor);
+  return ntohs(address.sin_port);
+}
+
+// A server that is no curator, on a port of its own, up when this returns.
+class Stranger {
+ public:
+  explicit Stranger(std::vector<std::string> command) : port_(FreePort()) {
+    for (std::string& word : command) {
+      if (word == "PORT") word = absl::StrCat(port_);
+    }
+    process_ = std::make_unique<Process>(command);
+    while (!Answers() && process_->Running()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // a real process
+    }
+    EXPECT_TRUE(process_->Running()) << process_->err();
+  }
+  // TLS with the certificate in `folder`.
+  static Stranger WithTls(const std::string& folder, std::vector<std::string> more = {}) {
+    std::vector<std::string> command = {"/usr/bin/openssl",
+                                        "s_server",
+                                        "-quiet",
+                                        "-accept",
+                                        "PORT",
+                                        "-cert",
+                                        folder + "/server.crt",
+                                        "-key",
+                                        folder + "/server.key"};
+    command.insert(command.end(), more.begin(), more.end());
+    return Stranger(std::move(command));
+  }
+
+  std::string at(const std::string& host = "127.0.0.1") const {
+    return absl::StrCat(host, ":", port_);
+  }
+
+ private:
+  bool Answers() const {
+    const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in address = Loopback(port_);
+    const int failed =
+        connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    close(descriptor);
+    return failed == 0;
+  }
+
+  int port_;
+  std::unique_ptr<Process> process_;
+};
+
+class ConnectionMistakesTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TempDir>();
+    MakeCertificates({Certs("good")});
+    MakeCertificates({Certs("other")});
+    MakeCertificates({"--force-dates", "20200101000000Z", "20200201000000Z", Certs("old")});
+    MakeCertificates({"--force-dates", "20900101000000Z", "20910101000000Z", Certs("early")});
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static void MakeCertificates(const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {SourcePath("deploy/make-certs.sh")};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    ASSERT_EQ(RunProgram(command).exit_code, 0);
+  }
+  static std::string Certs(const std::string& name) { return folder_->path() + "/" + name; }
+  static std::string Ca(const std::string& name) { return Certs(name) + "/ca.crt"; }
+
+  static Outcome Coppice(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), BinaryPath("coppice"));
+    return RunProgram(arguments);
+  }
+  // What `study list` says of a connection that cannot be made.
+  static std::string Fault(const std::string& server, const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {"study", "list", "--server", server, "--timeout", "10"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = Coppice(arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  }
+  static std::string WrongUsage(const std::vector<std::string>& arguments) {
+    const Outcome outcome = Coppice(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  }
+
+  static std::unique_ptr<TempDir> folder_;
+};
+std::unique_ptr<TempDir> ConnectionMistakesTest::folder_;
+
+TEST_F(ConnectionMistakesTest, AServerThatIsDown) {
+  const std::string server = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string line = "coppice: nobody answers at " + server +
+                           ": connection refused; check --server, and that coppiced runs there\n";
+  EXPECT_EQ(Fault(server, {"--ca", Ca("good")}), line);
+  EXPECT_EQ(Fault(server, {"--insecure"}), line);
+}
+
+TEST_F(ConnectionMistakesTest, AServerWhoseNameNobodyKnows) {
+  EXPECT_THAT(Fault("curator.invalid:8443", {"--ca", Ca("good")}),
+              MatchesRegex("coppice: nobody answers at curator.invalid:8443: the name "
+                           "curator.invalid is not known \\([^)]+\\); check the spelling of "
+                           "--server\n"));
+}
+
+TEST_F(ConnectionMistakesTest, NoAuthorityAndAnUnknownOne) {
+  const Stranger server = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
+  const std::string signed_by = "coppice: cannot trust " + server.at() +
+                                ": its certificate is signed by \"Coppice test authority\", ";
+  EXPECT_EQ(Fault(server.at(), {}),
+            signed_by +
+                "which this machine does not know; name that CA's certificate with --ca FILE or "
+                "COPPICE_CA\n");
+  EXPECT_EQ(Fault(server.at(), {"--ca", Ca("other")}),
+            signed_by + "but by no CA in " + Ca("other") +
+                " (--ca); get the CA's certificate from whoever runs the server\n");
+}
+
+TEST_F(ConnectionMistakesTest, ACertificateThatHasExpiredOrIsNotValidYet) {
+  const Stranger old = Stranger::WithTls(Certs("old"), {"-alpn", "h2"});
+  EXPECT_EQ(Fault(old.at(), {"--ca", Ca("old")}),
+            "coppice: cannot trust " + old.at() +
+                ": its certificate expired on 2020-02-01T00:00:00Z; whoever runs the server must "
+                "renew it\n");
+  const Stranger early = Stranger::WithTls(Certs("early"), {"-alpn", "h2"});
+  EXPECT_EQ(Fault(early.at(), {"--ca", Ca("early")}),
+            "coppice: cannot trust " + early.at() +
+                ": its certificate is not valid before 2090-01-01T00:00:00Z; check this machine's "
+                "clock\n");
+}
+
+TEST_F(ConnectionMistakesTest, ACertificateForAnotherName) {
+  const Stranger server = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
+  EXPECT_EQ(Fault(server.at("127.0.0.2"), {"--ca", Ca("good")}),
+            "coppice: cannot trust " + server.at("127.0.0.2") +
+                ": its certificate is for localhost, 127.0.0.1, ::1, not for 127.0.0.2; connect "
+                "to a name that it is for (--server), or have it renewed for this one\n");
+}
+
+TEST_F(ConnectionMistakesTest, AServerThatAsksForAClientCertificate) {
+  const Stranger server = Stranger::WithTls(
+      Certs("good"),
+      {"-alpn", "h2", "-Verify", "1", "-verify_return_error", "-CAfile", Ca("good")});
+  EXPECT_EQ(Fault(server.at(), {"--ca", Ca("good")}),
+            "coppice: " + server.at() +
+                " refuses the TLS connection: it asks for a client certificate; give one with "
+                "--cert and --key\n");
+  const std::string certificate = Certs("other") + "/client.crt";
+  EXPECT_EQ(Fault(server.at(), {"--ca", Ca("good"), "--cert", certificate, "--key",
+                                Certs("other") + "/client.key"}),
+            "coppice: " + server.at() +
+                " refuses the TLS connection: it does not accept the "
+                "certificate " +
+                certificate +
+                " (--cert); ask whoever runs the server for one that its --client-ca signed\n");
+}
+
+TEST_F(ConnectionMistakesTest, NoTlsWhereThereIsSomeAndTheOtherWayRound) {
+  const Stranger tls = Stranger::WithTls(Certs("good"), {"-alpn", "h2"});
+  EXPECT_EQ(Fault(tls.at(), {"--insecure"}),
+            "coppice: " + tls.at() +
+                " speaks TLS, and --insecure does not; leave --insecure out, and name its CA with "
+                "--ca\n");
+  const Stranger web = Stranger::WithTls(Certs("good"), {"-www"});
+  EXPECT_EQ(
+      Fault(web.at(), {"--ca", Ca("good")}),
+      "coppice: " + web.at() + " speaks TLS, but not gRPC; name the port where coppiced listens\n");
+  const Stranger plain({"/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "PORT"});
+  EXPECT_EQ(Fault(plain.at(), {"--ca", Ca("good")}),
+            "coppice: " + plain.at() +
+                " speaks no TLS (wrong version number); name the port where coppiced listens, or "
+                "add --insecure if it runs so on this machine\n");
+}
+
+TEST_F(ConnectionMistakesTest, AnIdThatIsNotThere) {
+  const std::string folder = folder_->path() + "/daemon";
+  std::filesystem::create_directories(folder);
+  Daemon daemon(folder);
+  ASSERT_TRUE(daemon.Start());
+  const std::pair<std::string, std::string> nouns[] = {{"study", "study"},
+                                                       {"model", "model"},
+                                                       {"dataset", "dataset"},
+                                                       {"job", "train"},
+                                                       {"endpoint", "endpoint"}};
+  for (const auto& [what, noun] : nouns) {
+    const Outcome outcome = daemon.Coppice({noun, "show", "--" + what, "none"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, MatchesRegex("coppice: there is no " + what +
+                                          " none \\(request id [0-9a-f]+\\); `coppice " + noun +
+                                          " list` lists those there are\n"));
+  }
+}
+
+TEST_F(ConnectionMistakesTest, NoServerAndAnAddressThatIsNone) {
+  EXPECT_EQ(WrongUsage({"study", "list"}),
+            "coppice: --server is required (Where coppiced listens); COPPICE_SERVER can give it "
+            "too. See `coppice study list --help`.\n");
+  EXPECT_EQ(WrongUsage({"study", "list", "--server", "nowhere"}),
+            "coppice: --server: the server must be HOST:PORT with a port from 1 to 65535, and an "
+            "IPv6 address in brackets. See `coppice study list --help`.\n");
+}
+
+TEST_F(ConnectionMistakesTest, AWrongEpsilonOrIdOrName) {
+  EXPECT_EQ(WrongUsage({"study", "create", "--epsilon", "0"}),
+            "coppice: --epsilon: wants a number from 0.01 to 20, such as 0.5 or 2, not \"0\". See "
+            "`coppice study create --help`.\n");
+  EXPECT_EQ(WrongUsage({"train", "submit", "--epsilon", "one"}),
+            "coppice: --epsilon: wants a number from 0.000000001 to 1000000, such as 0.5 or 2, "
+            "not \"one\". See `coppice train submit --help`.\n");
+  EXPECT_EQ(WrongUsage({"study", "show", "--study", "My Study"}),
+            "coppice: --study: wants 1 to 63 of a-z 0-9 - _, starting with a letter or digit, not "
+            "\"My Study\". See `coppice study show --help`.\n");
+  EXPECT_EQ(WrongUsage({"model", "show", "--format", "pdf"}),
+            "coppice: --format: wants one of text, dot, svg, votes, not \"pdf\". See `coppice "
+            "model show --help`.\n");
+}
+
+TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {
+  EXPECT_EQ(WrongUsage({"studdy", "list"}),
+            "coppice: unknown noun \"studdy\"; did you mean \"study\"? See `coppice --help`.\n");
+  EXPECT_EQ(WrongUsage({"study", "crate"}),
+            "coppice: unknown verb \"crate\"; did you mean \"create\"? See `coppice study "
+            "--help`.\n");
+  EXPECT_EQ(WrongUsage({"study", "show", "--sudy", "s1"}),
+            "coppice: unknown flag \"--sudy\"; did you mean \"--study\"? See `coppice study show "
+            "--help`.\n");
+  EXPECT_EQ(WrongUsage({"study", "show", "s1"}),
+            "coppice: \"s1\" follows no flag; a value is given with one, such as --study ID. See "
+            "`coppice study show --help`.\n");
+  const Outcome daemon = RunProgram({BinaryPath("coppiced"), "--data-drr", "x"});
+  EXPECT_EQ(daemon.exit_code, 2);
+  EXPECT_EQ(daemon.err,
+            "coppiced: unknown flag \"--data-drr\"; did you mean \"--data-dir\"? See `coppiced "
+            "--help`.\n");
+  const Outcome lab = RunProgram({BinaryPath("coppice-lab"), "centrall"});
+  EXPECT_EQ(lab.exit_code, 2);
+  EXPECT_EQ(lab.err,
+            "coppice-lab: unknown command \"centrall\"; did you mean \"central\"? See "
+            "`coppice-lab --help`.\n");
+}
+
+}  // namespace
+}  // namespace coppice
