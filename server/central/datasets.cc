@@ -112,6 +112,11 @@ absl::StatusOr<DatasetInfo> Datasets::Get(absl::string_view id) const {
                      .owner = entry.owner};
 }
 
+bool Datasets::CountsRho(absl::string_view id) const {
+  const absl::StatusOr<ledger::BudgetCap> cap = ledger_.CapOf(id);
+  return cap.ok() && cap->composition == ledger::Composition::kZeroConcentrated;
+}
+
 absl::StatusOr<std::shared_ptr<const Schema>> Datasets::GetSchema(absl::string_view id) const {
   const MutexLock lock(mutex_);
   const auto it = datasets_.find(id);

@@ -73,6 +73,8 @@ class Datasets {
   absl::Status CheckVisible(absl::string_view id, const Caller& caller) const;
 
   absl::StatusOr<DatasetInfo> Get(absl::string_view id) const;
+  // Whether the costs of its jobs add up as rho. Where epsilons do, a rho means nothing.
+  bool CountsRho(absl::string_view id) const;
   // What its rows look like, also while it takes some. Never changes.
   absl::StatusOr<std::shared_ptr<const Schema>> GetSchema(absl::string_view id) const;
   // The datasets that the caller may see.

@@ -223,6 +223,13 @@ absl::Status Ledger::FreeName(absl::string_view dataset) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<BudgetCap> Ledger::CapOf(absl::string_view dataset) const {
+  const MutexLock lock(books_mutex_);
+  const auto it = books_.find(dataset);
+  if (it == books_.end()) return NoAccount(dataset);
+  return it->second.cap();
+}
+
 absl::StatusOr<Account> Ledger::Get(absl::string_view dataset) const {
   const MutexLock lock(books_mutex_);
   const auto it = books_.find(dataset);

@@ -104,6 +104,8 @@ class Ledger {
   absl::Status FreeName(absl::string_view dataset);
 
   absl::StatusOr<Account> Get(absl::string_view dataset) const;
+  // Its cap alone, without a copy of the entries.
+  absl::StatusOr<BudgetCap> CapOf(absl::string_view dataset) const;
   // What a job would cost. Reserves nothing.
   absl::StatusOr<Quote> Preview(absl::string_view dataset, absl::Span<const Release> planned) const;
 

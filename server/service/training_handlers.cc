@@ -20,6 +20,12 @@
 namespace coppice::service {
 namespace {
 
+v1::Job DescribeJob(const central::JobInfo& info, const central::Datasets& datasets) {
+  v1::Job job = ToProto(info);
+  if (!datasets.CountsRho(info.spec.dataset)) job.mutable_cost()->clear_rho_pico();
+  return job;
+}
+
 // Writes the job at each change until it has ended. A client that reads slowly misses progress,
 // never a state. Jobs may tell of a change while the call ends, so the call, until OnDone(), and
 // whoever is telling it something share it.
@@ -27,7 +33,8 @@ namespace {
 // Threads    as ReportStream.
 class JobStream final : public StreamHandler, public central::JobWatcher {
  public:
-  explicit JobStream(StreamCall& call) : call_(call) {}
+  JobStream(StreamCall& call, const central::Datasets& datasets)
+      : call_(call), datasets_(datasets) {}
 
   void OnJob(const central::JobInfo& job) override;
   void OnStop() override;
@@ -43,6 +50,7 @@ class JobStream final : public StreamHandler, public central::JobWatcher {
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   StreamCall& call_;  // until OnDone(), and so not once it is closed
+  const central::Datasets& datasets_;
 
   Mutex mutex_;
   std::deque<central::JobInfo> waiting_ ABSL_GUARDED_BY(mutex_);
@@ -93,7 +101,7 @@ void JobStream::Advance() {
   if (writing_ || closed_) return;
   if (!waiting_.empty()) {
     v1::WatchJobResponse response;
-    *response.mutable_job() = ToProto(waiting_.front());
+    *response.mutable_job() = DescribeJob(waiting_.front(), datasets_);
     waiting_.pop_front();
     const absl::Status writing = call_.Write(response);
     writing_ = writing.ok();
@@ -141,6 +149,7 @@ absl::Status TrainingHandlers::PreviewJob(const Caller& caller,
   COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(spec.dataset, caller));
   COPPICE_ASSIGN_OR_RETURN(const central::JobPreview preview, jobs_.Preview(spec));
   *response = ToProto(preview);
+  if (!datasets_.CountsRho(spec.dataset)) response->mutable_cost()->clear_rho_pico();
   return absl::OkStatus();
 }
 
@@ -149,7 +158,7 @@ absl::Status TrainingHandlers::SubmitJob(const Caller& caller, const v1::SubmitJ
   COPPICE_ASSIGN_OR_RETURN(const central::JobRequest parsed, FromProto(request));
   COPPICE_RETURN_IF_ERROR(datasets_.CheckVisible(parsed.spec.dataset, caller));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Submit(parsed));
-  *response->mutable_job() = ToProto(info);
+  *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }
 
@@ -157,7 +166,7 @@ absl::StatusOr<StreamHandlerPtr> TrainingHandlers::WatchJob(const Caller& caller
                                                             const v1::WatchJobRequest& request,
                                                             StreamCall& call) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
-  const auto stream = std::make_shared<JobStream>(call);
+  const auto stream = std::make_shared<JobStream>(call, datasets_);
   COPPICE_RETURN_IF_ERROR(jobs_.Watch(id, stream));
   return stream;
 }
@@ -166,7 +175,7 @@ absl::Status TrainingHandlers::GetJob(const Caller& caller, const v1::GetJobRequ
                                       v1::GetJobResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Get(id));
-  *response->mutable_job() = ToProto(info);
+  *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }
 
@@ -178,7 +187,7 @@ absl::Status TrainingHandlers::ListJobs(const Caller& caller, const v1::ListJobs
   }
   COPPICE_ASSIGN_OR_RETURN(const Page page, PageOf(request.page_size(), request.page_token()));
   const std::vector<central::JobInfo> infos = jobs_.List(dataset, page, caller);
-  for (const central::JobInfo& info : infos) *response->add_jobs() = ToProto(info);
+  for (const central::JobInfo& info : infos) *response->add_jobs() = DescribeJob(info, datasets_);
   if (infos.size() == page.size &&
       !jobs_.List(dataset, {.size = 1, .after = infos.back().id}, caller).empty()) {
     response->set_next_page_token(infos.back().id);
@@ -190,7 +199,7 @@ absl::Status TrainingHandlers::CancelJob(const Caller& caller, const v1::CancelJ
                                          v1::CancelJobResponse* response) {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, VisibleId(jobs_, request.name(), caller));
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
-  *response->mutable_job() = ToProto(info);
+  *response->mutable_job() = DescribeJob(info, datasets_);
   return absl::OkStatus();
 }
 

@@ -80,6 +80,17 @@ TEST_F(TrainingServiceTest, PreviewSaysWhetherItFitsAndWhyNot) {
   EXPECT_NE(large.reason(), "");
 }
 
+TEST_F(TrainingServiceTest, AJobHasARhoWhereThatIsWhatAddsUp) {
+  central::DatasetSpec spec = SpecOf("z");
+  spec.cap.composition = ledger::Composition::kZeroConcentrated;
+  spec.cap.delta_atto = 1'000'000'000'000;
+  ASSERT_OK(MakeDataset(*central_.datasets, spec));
+  v1::JobSpec job = Spec();
+  job.set_dataset("datasets/z");
+  ASSERT_THAT(Submit("j", job), IsGrpcOk());
+  EXPECT_GT(job_.cost().rho_pico(), 0);
+}
+
 TEST_F(TrainingServiceTest, SubmitAnswersWithTheJobAndTheLedgerNamesIt) {
   trainer_.Hold();
   ASSERT_THAT(Submit("j", Spec()), IsGrpcOk());
@@ -88,6 +99,7 @@ TEST_F(TrainingServiceTest, SubmitAnswersWithTheJobAndTheLedgerNamesIt) {
   EXPECT_EQ(job_.spec().dataset(), "datasets/d");
   EXPECT_EQ(job_.spec().settings().at("trees"), "3");
   EXPECT_EQ(job_.cost().epsilon_nanos(), kEpsilon);
+  EXPECT_EQ(job_.cost().rho_pico(), 0);  // epsilons add up in this dataset
   ASSERT_THAT(Get("datasets/d"), IsGrpcOk());
   ASSERT_THAT(dataset_.ledger(), SizeIs(2));
   EXPECT_EQ(dataset_.ledger(1).kind(), v1::LEDGER_ENTRY_KIND_RESERVED);
