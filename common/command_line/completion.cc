@@ -132,7 +132,7 @@ std::string ZshScript(const CommandReference& program) {
   std::string script =
       absl::StrCat("#compdef ", program.path, "\n", Header(program, "zsh"), "_", name, R"(() {
   local command="" i
-  local -a choices
+  local -a commands flags
   for ((i = 2; i < CURRENT; i++)); do
     [[ $words[i] == -* ]] && break
     command+=" $words[i]"
@@ -141,10 +141,11 @@ std::string ZshScript(const CommandReference& program) {
 )");
   for (const CommandReference* command : AllCommands(program)) {
     absl::StrAppend(&script, "    '", PathAfterProgram(*command), "')\n", ZshValues(*command),
-                    "      choices=(");
+                    "      commands=(");
     for (const CommandReference& part : command->commands) {
       absl::StrAppend(&script, ZshWord(part.name(), part.description));
     }
+    absl::StrAppend(&script, ")\n      flags=(");
     for (const FlagReference& flag : command->flags) {
       absl::StrAppend(&script, ZshWord(flag.name, flag.description));
     }
@@ -152,7 +153,8 @@ std::string ZshScript(const CommandReference& program) {
   }
   // As a file on $fpath it is the function itself; read by source it only registers it.
   absl::StrAppend(&script, R"(  esac
-  _describe -o command choices
+  (($#commands)) && _describe command commands
+  _describe -o flag flags
 }
 if [[ $funcstack[1] == _)",
                   name, " ]]; then _", name, " \"$@\"; else compdef _", name, " ", program.path,

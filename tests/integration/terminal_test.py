@@ -144,6 +144,8 @@ class DaemonTest(unittest.TestCase):
         self.coppice("model", "build", "--study", "piped", "--model", "m")
         exported = self.coppice("model", "export", "--model", "m", "--output", "-").stdout
         self.assertEqual(json.loads(exported)["name"], "models/m")
+        verified = run("coppice", "model", "verify", "--file", "-", "--json", stdin=exported)
+        self.assertEqual(json.loads(verified.stdout)["verified"], True, verified.stderr)
         predicted = self.coppice("model", "predict", "--model", "m", "--data", "-",
                                  stdin=self.public.read_text())
         self.assertEqual(len(predicted.stdout.splitlines()), 31)
@@ -191,6 +193,7 @@ class DaemonTest(unittest.TestCase):
                      "--epsilon", "0.7", "--wait")
         job = json.loads(self.coppice("train", "show", "--job", "done", "--json").stdout)
         self.assertEqual((job["state"], job["progress"], job["epsilon"]), ("done", 1.0, 0.7))
+        self.assertNotIn("rho", json.dumps(job))
         dataset = self.coppice("dataset", "show", "--dataset", "e", "--json").stdout
         self.assertNotIn("rho", dataset)
 

@@ -372,7 +372,10 @@ struct VerifyFlags : ModelFlags {
 };
 
 absl::StatusOr<v1::Model> ModelToVerify(const VerifyFlags& flags) {
-  if (!flags.file.empty()) return ReadModelFile(flags.file);
+  if (!flags.file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
+    return ReadModelFile(path);
+  }
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   return GetModel(remote, flags.model);
 }
@@ -396,9 +399,10 @@ void AddVerify(const Command& noun) {
       "coppice model verify --model m-91c0");
   const Flag model =
       AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
-  const Flag file = verb.Add("--file", flags->file, "Instead: a file that `model export` wrote")
-                        .Takes("FILE")
-                        .Excludes(model);
+  const Flag file =
+      verb.Add("--file", flags->file, "Instead: a file that `model export` wrote; - is stdin")
+          .Takes("FILE")
+          .Excludes(model);
   AddOutputFlags(verb, flags->output);
   const Flag server = AddServerFlags(verb, flags->server).Required(false);
   verb.CheckFlags([model, file, server] {
