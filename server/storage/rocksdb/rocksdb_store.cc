@@ -141,6 +141,10 @@ class RocksDbStore final : public Store {
     const rocksdb::Slice first = ToSlice(prefix);
     const rocksdb::Slice last = ToSlice(*end);
     COPPICE_RETURN_IF_ERROR(ToStatus(db->CompactRange(all, &first, &last), folder_));
+    // Work of RocksDB's own threads may hold on to old files, or be about to remove them: it ends
+    // first.
+    COPPICE_RETURN_IF_ERROR(ToStatus(db->PauseBackgroundWork(), folder_));
+    COPPICE_RETURN_IF_ERROR(ToStatus(db->ContinueBackgroundWork(), folder_));
     // Removes the files that this made superfluous now rather than later.
     return ToStatus(db->EnableFileDeletions(/*force=*/true), folder_);
   }
