@@ -186,6 +186,11 @@ absl::Status CsvRow::CheckFields(size_t columns) const {
   return Error(message);
 }
 
+absl::Status CheckIsCsv(const std::string& path) {
+  if (!IsLibsvm(path)) return absl::OkStatus();
+  return Error(absl::StrCat(path, ": this command takes CSV with a header line, not LIBSVM"));
+}
+
 char FindDelimiter(absl::string_view header) {
   constexpr absl::string_view kDelimiters = ",;\t";
   size_t counts[kDelimiters.size()] = {};

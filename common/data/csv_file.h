@@ -44,6 +44,9 @@ struct CsvOptions {
   bool keep_bytes = false;
 };
 
+// InvalidArgument for a file that is LIBSVM by its name (ReadTable()).
+absl::Status CheckIsCsv(const std::string& path);
+
 // The delimiter that `header` has most of outside quotes: comma, semicolon or tab; a comma if none.
 char FindDelimiter(absl::string_view header);
 

@@ -26,13 +26,15 @@ std::string ReadNotes::Summary() const {
   return absl::StrJoin(parts, ", ");
 }
 
+bool IsLibsvm(const std::string& path) {
+  return absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm");
+}
+
 namespace {
 
 absl::StatusOr<TableFile> Read(const std::string& path, RowEncoder encoder,
                                const ReadOptions& options) {
-  if (absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm")) {
-    return data_internal::ReadLibsvm(path, std::move(encoder), options);
-  }
+  if (IsLibsvm(path)) return data_internal::ReadLibsvm(path, std::move(encoder), options);
   return data_internal::ReadCsv(path, std::move(encoder), options);
 }
 

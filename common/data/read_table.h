@@ -75,7 +75,10 @@ struct TableFile {
 absl::Status CheckTableStructure(const std::string& path, const std::string& id_column = "",
                                  const TableFormat& format = {});
 
-// By the name: ".svm" and ".libsvm" are LIBSVM, anything else CSV.
+// ".svm" and ".libsvm" are LIBSVM, anything else CSV.
+bool IsLibsvm(const std::string& path);
+
+// By the name of the file (IsLibsvm()).
 absl::StatusOr<TableFile> ReadTable(const std::string& path, std::shared_ptr<const Schema> schema,
                                     const ReadOptions& options = {});
 

@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
@@ -151,9 +150,8 @@ class CheckingSink : public CsvSink {
       return;
     }
     if (schema_.target()) return TakeTarget(text);
-    const absl::StatusOr<uint32_t> label = schema_.ClassOf(text);
-    if (label.ok()) {
-      classes_seen_[*label] = true;
+    if (const uint32_t label = schema_.ClassOrUnlabelled(text); label != kUnlabelled) {
+      classes_seen_[label] = true;
       return;
     }
     ++counts.unknown;
@@ -215,10 +213,7 @@ class CheckingSink : public CsvSink {
 
 absl::StatusOr<TableCheck> CheckTable(const std::string& path, const SchemaFile& schema,
                                       const CheckOptions& options) {
-  if (absl::EndsWith(path, ".svm") || absl::EndsWith(path, ".libsvm")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": only CSV is checked; commands that read LIBSVM name its first error"));
-  }
+  COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   CheckingSink sink(schema, options);
   const absl::Status end = ReadCsvFile(path, {.delimiter = schema.format.delimiter}, sink);
   if (absl::IsNotFound(end)) return end;

@@ -424,6 +424,7 @@ class Inference {
 }  // namespace
 
 absl::StatusOr<InferredSchema> InferSchema(const std::string& path, const InferOptions& options) {
+  COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   SurveySink sink(options);
   COPPICE_RETURN_IF_ERROR(ReadCsvFile(path, {.delimiter = options.delimiter}, sink));
   absl::StatusOr<InferredSchema> inferred = Inference(options, sink).Make();

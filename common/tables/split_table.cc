@@ -279,6 +279,7 @@ absl::StatusOr<std::vector<uint64_t>> SharesOf(const std::vector<TablePart>& par
 absl::StatusOr<std::vector<WrittenPart>> SplitTable(const std::string& path,
                                                     const std::vector<TablePart>& parts,
                                                     uint64_t seed, const std::string& folder) {
+  COPPICE_RETURN_IF_ERROR(CheckIsCsv(path));
   struct stat source;
   if (stat(path.c_str(), &source) == 0 && !S_ISREG(source.st_mode)) {
     return InFile(path, Error("must be a file, since it is read twice"));

@@ -106,7 +106,7 @@ TEST(CheckTableTest, WhatEndsTheReadingIsTheLastProblem) {
   EXPECT_THAT(Check("").problems, ElementsAre(Problem(0, "", "the file is empty")));
   EXPECT_THAT(CheckTable("/nonexistent.csv", Income(), {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent.csv")));
-  EXPECT_THAT(CheckTable("rows.svm", Income(), {}), IsRefused("only CSV is checked"));
+  EXPECT_THAT(CheckTable("rows.svm", Income(), {}), IsRefused("rows.svm: this command takes CSV"));
 }
 
 TEST(CheckTableTest, WarnsOfWideBoundsAndOfClassesThatNobodyHas) {

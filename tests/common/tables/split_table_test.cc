@@ -158,6 +158,8 @@ TEST(SplitTableTest, NothingIsReplacedAndNothingIsLeftBehind) {
   EXPECT_THAT(broken.Run("id,x\n1,2\n", "a=2"), IsRefused("more than the file's 1 rows"));
   EXPECT_THAT(SplitTable("/dev/null", *ParseParts("a=1"), 1, broken.folder.path()),
               IsRefused("/dev/null: must be a file"));
+  EXPECT_THAT(SplitTable("rows.libsvm", *ParseParts("a=1"), 1, broken.folder.path()),
+              IsRefused("takes CSV"));
   EXPECT_THAT(SplitTable("/none.csv", *ParseParts("a=1"), 1, broken.folder.path()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none.csv")));
   EXPECT_THAT(broken.names(), IsEmpty());
