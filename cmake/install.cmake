@@ -81,14 +81,14 @@ install(FILES docs/operating.md docs/protocol.md docs/storage.md docs/threat-mod
 install(FILES deploy/prometheus/alerts.yml deploy/grafana/coppice.json
         DESTINATION share/doc/coppiced/examples COMPONENT server)
 
-# The components tools and server: manual pages and completions, where the build made them.
+# The components tools and server: manual pages and completions, of the target `reference`.
 foreach(program_component "coppice;tools" "coppice-lab;tools" "coppiced;server")
   list(GET program_component 0 program)
   list(GET program_component 1 component)
   foreach(path man/man1/${program}.1 bash-completion/completions/${program} zsh/site-functions/_${program}
                fish/vendor_completions.d/${program}.fish)
     cmake_path(GET path PARENT_PATH folder)
-    install(FILES ${CMAKE_BINARY_DIR}/share/${path} DESTINATION share/${folder} COMPONENT ${component} OPTIONAL)
+    install(FILES ${CMAKE_BINARY_DIR}/share/${path} DESTINATION share/${folder} COMPONENT ${component})
   endforeach()
 endforeach()
 

@@ -19,7 +19,7 @@ case "${1:-}" in
   programs)
     deploy/install-packages.sh
     preset=release
-    targets=(coppiced coppice coppice-lab)
+    targets=(coppiced coppice coppice-lab reference)
     if [[ ! -f build/release/build.ninja ]]; then
       cmake --preset release -DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON >&2
     fi

@@ -150,8 +150,8 @@ class CheckingSink : public CsvSink {
       return;
     }
     if (schema_.target()) return TakeTarget(text);
-    if (const uint32_t label = schema_.ClassOrUnlabelled(text); label != kUnlabelled) {
-      classes_seen_[label] = true;
+    if (const absl::StatusOr<uint32_t> label = schema_.ClassOf(text); label.ok()) {
+      classes_seen_[*label] = true;
       return;
     }
     ++counts.unknown;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds to the staged files of a package what Debian wants of it: a changelog, manual pages of programs that have none yet,
-# compressed pages, reasons for lintian, and the list of what the programs are made of.
+# Adds to the staged files of a package what Debian wants of it: a changelog, compressed manual pages, reasons for
+# lintian, and the list of what the programs are made of.
 #
 #   deploy/debian/complete.sh STAGED PACKAGE VERSION MAINTAINER BUILD_DIR
 set -euo pipefail
@@ -18,11 +18,6 @@ coppice ($version) bookworm; urgency=medium
  -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
 CHANGELOG
 
-for program in "${programs[@]}"; do
-  mkdir -p "$pages"
-  page="$pages/$(basename "$program").1"
-  if [[ ! -e "$page" ]]; then "$here/manual_page.py" "$program" > "$page"; fi
-done
 if [[ -d "$pages" ]]; then gzip -9n "$pages"/*.1; fi
 
 if [[ -d "$staged/usr/share/zsh" ]]; then  # Debian's zsh looks for what packages bring in another folder
