@@ -28,8 +28,8 @@ bool LooksLikeDate(absl::string_view text) {
 
 Target RoundOutward(Target exact, bool integer) {
   if (!(exact.span() > 0) || !std::isfinite(exact.span())) return exact;
-  constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
-  constexpr double kSteps = 5;                 // at least, across the interval
+  constexpr double kLargestWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
+  constexpr double kSteps = 5;                        // at least, across the interval
   double power = std::floor(std::log10(exact.span() / kSteps));
   double digit = exact.span() / kSteps / std::pow(10, power);
   digit = digit >= 5 ? 5 : digit >= 2 ? 2 : 1;
@@ -42,8 +42,8 @@ Target RoundOutward(Target exact, bool integer) {
   const double step = multiple(1);
   Target rounded{multiple(std::floor(exact.min / step)), multiple(std::ceil(exact.max / step))};
   const bool sound = std::isfinite(rounded.span()) && rounded.min <= exact.min &&
-                     rounded.max >= exact.max && std::abs(exact.min / step) < kWhole &&
-                     std::abs(exact.max / step) < kWhole;
+                     rounded.max >= exact.max && std::abs(exact.min / step) < kLargestWhole &&
+                     std::abs(exact.max / step) < kLargestWhole;
   return sound ? rounded : exact;
 }
 

@@ -25,7 +25,6 @@ namespace {
 
 constexpr uint32_t kDefaultDepth = 6;
 constexpr uint32_t kDefaultMinLeaf = 1;
-constexpr char kNone[] = "none";  // of public rows, or of labels for them
 constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
 

@@ -29,6 +29,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
+#include "server/lab/rows.h"
 
 namespace coppice::lab {
 namespace {
@@ -37,7 +38,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kAutoMechanism[] = "auto";
 constexpr char kAll[] = "all";
-constexpr char kNone[] = "none";
 
 struct PlanRow {
   Budget epsilon;

@@ -15,6 +15,9 @@
 
 namespace coppice::lab {
 
+// Says that there are no public rows, or no labels for them.
+inline constexpr char kNone[] = "none";
+
 struct LabRows {
   std::shared_ptr<const Table> public_rows;
   std::shared_ptr<const Table> private_rows;

@@ -121,7 +121,7 @@ absl::Status AnsweredBefore(const AnsweringRows& rows, const std::string& journa
       ", to go on where it ends, or give --again to let every device spend its epsilon once more"));
 }
 
-absl::Status Note(const AnsweringRows& rows) {
+absl::Status WriteRecord(const AnsweringRows& rows) {
   COPPICE_ASSIGN_OR_RETURN(const std::string path, StateFile());
   COPPICE_ASSIGN_OR_RETURN(LockedFile file, LockedFile::Open(path));
   COPPICE_ASSIGN_OR_RETURN(const std::string salt, SaltOf(file));
@@ -137,7 +137,7 @@ absl::Status Note(const AnsweringRows& rows) {
 }  // namespace
 
 absl::Status NoteAnswering(const AnsweringRows& rows) {
-  const absl::Status noted = Note(rows);
+  const absl::Status noted = WriteRecord(rows);
   if (noted.ok() || absl::IsFailedPrecondition(noted)) return noted;
   return absl::UnavailableError(absl::StrCat(
       "cannot note that these rows answer, to refuse them the next time (", noted.message(), ")",
