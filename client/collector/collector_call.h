@@ -60,7 +60,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status, const std::string& serve
 
 // The three above together, over the real clock: `call` is one unary call on a stub of `channel`,
 // which it does not cancel. A call that the server cancelled is DeadlineExceeded, and tried again.
-// One that ends without an answer of the server is explained by `retry.diagnose`, if that can.
+// If a call ends without an answer of the server, `retry.diagnose` may explain it.
 absl::Status CallServer(grpc::Channel& channel, const std::string& server,
                         const RetryOptions& retry,
                         absl::FunctionRef<grpc::Status(grpc::ClientContext&)> call);

@@ -48,7 +48,8 @@ std::string MissingFlagText(const CLI::Option& option);
 // the nearest word that it has; empty if all words are known.
 std::string UnknownWordText(const CLI::App& program);
 
-// What the line could have gone on with, if it ends before it names a command; empty if it names one.
+// What the line could have gone on with, if it ends before it names a command; empty if it names
+// one.
 std::string MissingWordText(const CLI::App& program);
 
 // The one of `words` that `word` most likely is a misspelling of; empty if none is near.

@@ -107,7 +107,7 @@ struct RemainingBudget {
 RemainingBudget RemainingAfter(const BudgetCap& cap, const Cost& spent);
 // Under zcdp: the largest epsilon of a job with the cap's delta whose rho is left, if the job costs
 // the rho that implies them. (auto does, and its count of rows a little more from epsilon 100 on.)
-// Takes a good part of a millisecond.
+// Searches by halves, so it is for one dataset and not for a list of them.
 uint64_t EpsilonLeftAtDelta(const BudgetCap& cap, const RemainingBudget& left);
 
 // The exact decimal of an amount: EpsilonText(1500000000) is "1.5".

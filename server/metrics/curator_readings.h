@@ -2,8 +2,8 @@
 //
 // The first kMaxNamed studies and datasets in the order of their ids have a line each; the other
 // studies are added up as study "_other", which no id can be, and the other datasets are left out.
-// Reports to studies that there are not are one, "_unknown": their names are the senders' and are not
-// shown.
+// Reports to studies that there are not are one, "_unknown": their names are the senders' and are
+// not shown.
 //
 // Guarantee  numbers of reports are no secret of a row; numbers of rows of datasets are, and when a
 //            job ends follows from them: neither is here, but for the day. Names are those that

@@ -70,8 +70,8 @@ class StudyHandlers {
 };
 
 // ModelService over all models, over Studies, which builds some, and over the endpoints that serve
-// them. A few rows are predicted at once, which is sooner than another thread wakes. Rows to predict
-// are neither kept nor logged, and no error quotes a value of theirs.
+// them. A few rows are predicted at once, which is sooner than another thread wakes. Rows to
+// predict are neither kept nor logged, and no error quotes a value of theirs.
 //
 // Errors     those of Studies, Models and Endpoints, and InvalidArgument that names the field.
 // Threads    safe to share. What it is made of must outlive it. `store` holds the models.
@@ -112,7 +112,8 @@ class ModelHandlers {
   models::Endpoints& endpoints_;
 };
 
-// DatasetService over Datasets. Rows are neither logged nor quoted in errors. A dataset that the caller may not see is not there.
+// DatasetService over Datasets. Rows are neither logged nor quoted in errors. A dataset that the
+// caller may not see is not there.
 //
 // Errors     those of Datasets, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` must outlive it.
@@ -142,7 +143,8 @@ class DatasetHandlers {
   central::Datasets& datasets_;
 };
 
-// TrainingService over Jobs. Training has threads of its own. A job that the caller may not see is not there.
+// TrainingService over Jobs. Training has threads of its own. A job that the caller may not see is
+// not there.
 //
 // Errors     those of Jobs, and InvalidArgument that names the field.
 // Threads    safe to share. `datasets` and `jobs` must outlive it.
@@ -178,8 +180,8 @@ struct BackupSettings {
   uint32_t keep = 0;     // this many of the newest; 0: all
 };
 
-// AdminService over the store. A backup runs on a thread of its own, one at a time, into a folder that the operator chose when
-// the daemon started: a caller names no path.
+// AdminService over the store. A backup runs on a thread of its own, one at a time, into a folder
+// that the operator chose when the daemon started: a caller names no path.
 //
 // Errors     those of Store::Backup(); FailedPrecondition without a folder, or while one is made.
 // Threads    safe to share. `store` must outlive it.

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -98,7 +99,10 @@ absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const Server& server) {
   int error = 0;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
     const int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) continue;
+    if (descriptor < 0) {
+      error = errno;
+      continue;
+    }
     auto connected = std::make_unique<Socket>(descriptor);
     error = ConnectWithin(*connected, *address);
     if (error == 0) return connected;
@@ -347,6 +351,18 @@ absl::Status DiagnoseTls(const ConnectOptions& options, const Server& server,
       server.address, " speaks TLS, but not gRPC; name the port where coppiced listens"));
 }
 
+// A server that closes the connection is an error of OpenSSL's write, and does not end the program.
+class BrokenPipesIgnored {
+ public:
+  BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~BrokenPipesIgnored() { std::signal(SIGPIPE, before_); }
+  BrokenPipesIgnored(const BrokenPipesIgnored&) = delete;
+  BrokenPipesIgnored& operator=(const BrokenPipesIgnored&) = delete;
+
+ private:
+  void (*const before_)(int);
+};
+
 // gRPC goes through a proxy, where what is found without one means nothing.
 bool HasProxy() {
   for (const char* variable : {"grpc_proxy", "https_proxy", "http_proxy"}) {
@@ -360,6 +376,7 @@ bool HasProxy() {
 
 absl::Status DiagnoseConnection(const ConnectOptions& options) {
   if (!CheckConnectOptions(options).ok() || HasProxy()) return absl::OkStatus();
+  const BrokenPipesIgnored ignored;
   const Server server = ServerOf(options.server);
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<Socket> socket, ConnectTo(server));
   Handshake handshake(options, server, *socket);

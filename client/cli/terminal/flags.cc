@@ -159,7 +159,7 @@ absl::StatusOr<std::string> InputFile(const std::string& path, bool again) {
   if (copy < 0) return CopyError(errno);
   unlink(name.c_str());
   const absl::Status copied = Copy(STDIN_FILENO, copy);
-  // Whoever opens /dev/stdin from now on reads the copy from its beginning.
+  // Opening /dev/stdin reads the copy from now on, from its beginning.
   if (copied.ok()) dup2(copy, STDIN_FILENO);
   close(copy);
   COPPICE_RETURN_IF_ERROR(copied);

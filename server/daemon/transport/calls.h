@@ -4,8 +4,9 @@
 // one; it is sent back in the trailing metadata. The line is event "call" with method, code,
 // milliseconds and request_id, when the call ends: calls that answer well and change nothing but
 // counts (reading, reports, predictions) at debug, all others at info, and what is our fault
-// (INTERNAL, DATA_LOSS, UNKNOWN) as a warning. Calls are those of methods that there are. One refused
-// by the access policy does not come this far: it is counted by CountRefusals(), and not logged.
+// (INTERNAL, DATA_LOSS, UNKNOWN) as a warning. Calls are those of methods that there are. One
+// refused by the access policy does not come this far: it is counted by CountRefusals(), and not
+// logged.
 //
 // Guarantee  no line has a message, an address, a certificate, a token, or a duration that is
 //            private, and a WatchJob that ends with its job, or is cancelled, has none: see
