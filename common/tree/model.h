@@ -21,6 +21,14 @@
 
 namespace coppice {
 
+// What the noise of released sums has added to a score, as far as that is known.
+struct OutputNoise {
+  double mean = 0;      // what it is expected to have added
+  double variance = 0;  // around that
+
+  friend bool operator==(const OutputNoise&, const OutputNoise&) = default;
+};
+
 // What is known of one leaf after training.
 struct LeafPrediction {
   std::vector<double> probabilities;  // one per output; see LeafKind
@@ -31,6 +39,8 @@ struct LeafPrediction {
   uint32_t label = 0;  // the class the leaf votes for
   // The node whose sums the leaf uses: the leaf's own, or the ancestor it was pruned to.
   uint32_t source_node = 0;
+  // Scores alone: what noise has added, one per output; empty if nothing is known of it.
+  std::vector<OutputNoise> noise{};
 
   friend bool operator==(const LeafPrediction&, const LeafPrediction&) = default;
 };
