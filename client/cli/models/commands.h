@@ -9,6 +9,8 @@ namespace coppice::cli {
 
 // coppice model: build, list, show, predict, evaluate, explain, export, delete, verify.
 void AddModelCommands(CommandLine& line);
+void AddPredict(const Command& model);
+void AddEvaluate(const Command& model);
 void AddExplain(const Command& model);
 
 // coppice endpoint: set, rollback, show, list, delete.
