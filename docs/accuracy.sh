@@ -9,7 +9,7 @@
 #   mechanism  the same studies by every mechanism
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   million    a million devices on the synthetic pair, with and without public labels
-#   plan       how often coppice-lab plan's 90 % interval held the accuracy that a study then had
+#   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
@@ -167,16 +167,19 @@ million_table() {
   done
 }
 
-# one_plan DIR EPSILON DEVICES: "held mean_foreseen accuracy" for the rows in DIR.
+# one_plan DIR EPSILON DEVICES: "held gain_held mean_foreseen accuracy gain_foreseen gain" for the rows in DIR.
 one_plan() {
   local dir=$1 epsilon=$2 devices=$3
   local rows=(--public "$dir/public.csv" --schema "$dir/schema.json")
   "$lab" plan "${rows[@]}" --epsilon "$epsilon" --devices "$devices" --json 2> /dev/null > "$dir/plan.json"
-  "$lab" local "${rows[@]}" --private "$dir/private.csv" --test "$dir/test.csv" --epsilon "$epsilon" \
-    --split-rule hybrid --estimator smooth --repeats 1 --json 2> /dev/null > "$dir/real.json"
-  jq -r -s '.[1].accuracy.mean as $real | .[0].studies[0] as $s |
-    [(if $real >= $s.accuracy.low and $real <= $s.accuracy.high then 1 else 0 end), $s.accuracy.mean, $real,
-     $s.gain, .[0].public_only.mean] | @tsv' "$dir/plan.json" "$dir/real.json"
+  local study=("${rows[@]}" --private "$dir/private.csv" --test "$dir/test.csv" --epsilon "$epsilon"
+    --split-rule hybrid --estimator smooth --repeats 1 --json)
+  "$lab" local "${study[@]}" 2> /dev/null > "$dir/real.json"
+  "$lab" local "${study[@]}" --evidence public 2> /dev/null > "$dir/public.json"
+  jq -r -s 'def held($value; $low; $high): if $value >= $low and $value <= $high then 1 else 0 end;
+    .[1].accuracy.mean as $real | ($real - .[2].accuracy.mean) as $gain | .[0].studies[0] as $s |
+    [held($real; $s.accuracy.low; $s.accuracy.high), held($gain; $s.gain_interval[0]; $s.gain_interval[1]),
+     $s.accuracy.mean, $real, $s.gain, $gain] | @tsv' "$dir/plan.json" "$dir/real.json" "$dir/public.json"
 }
 
 # draw FILE SCHEMA PUBLIC DEVICES SEED DIR: splits a file; the rest is the test.
@@ -198,8 +201,9 @@ plan_row() {
     rm -f "$dir"/*
     $make "$seed" "$dir" > /dev/null
     one_plan "$dir" "$epsilon" "$devices"
-  done | awk -v name="$name" -v e="$epsilon" '{ held += $1; foreseen += $2; real += $3; gain += $4 }
-    END { printf "| %s | %s | %d of %d | %.3f | %.3f | %+.3f |\n", name, e, held, NR, foreseen / NR, real / NR, gain / NR }'
+  done | awk -v name="$name" -v e="$epsilon" '{ held += $1; gain_held += $2; foreseen += $3; real += $4; gain += $5; real_gain += $6 }
+    END { printf "| %s | %s | %d of %d | %.3f | %.3f | %d of %d | %+.3f | %+.3f |\n", name, e, held, NR, foreseen / NR,
+          real / NR, gain_held, NR, gain / NR, real_gain / NR }'
   rm -rf "$dir"
 }
 
@@ -209,8 +213,8 @@ plan_table() {
   banknote_50() { draw "$data/banknote/banknote.csv" "$data/banknote/schema.json" 50 800 "$1" "$2"; }
   mushroom_50() { draw "$data/mushroom/mushroom.csv" "$data/mushroom/schema.json" 50 5000 "$1" "$2"; }
   robot4_100() { draw "$data/robot4/robot4.csv" "$data/robot4/schema.json" 100 4000 "$1" "$2"; }
-  echo "| study | ε | interval held | foreseen, mean | real, mean | foreseen gain |"
-  echo "|---|---|---|---|---|---|"
+  echo "| study | ε | interval held | foreseen, mean | real, mean | gain's interval held | foreseen gain, mean | real gain, mean |"
+  echo "|---|---|---|---|---|---|---|---|"
   local epsilon
   for epsilon in 1 4; do
     plan_row "synthetic γ=1 (10000, 100)" "$epsilon" 10000 same_population

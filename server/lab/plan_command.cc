@@ -21,9 +21,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
+#include "common/evaluation/class_evaluation.h"
 #include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/partition/forest_size.h"
@@ -45,6 +47,18 @@ struct PlanRow {
   curator::MechanismCost cost;
   curator::StudyForecast forecast;
 };
+
+// What always answering one class is worth, on the public rows.
+struct PublicMajority {
+  std::string name;
+  double share = 0;
+};
+
+PublicMajority MajorityAmong(const Table& public_rows) {
+  const Schema& schema = public_rows.schema();
+  const Majority majority = MajorityOf(public_rows.labels(), schema.num_classes());
+  return {.name = schema.classes()[majority.label], .share = majority.share};
+}
 
 // gnuplot's quoting: a double quote ends the text, a backslash escapes.
 std::string Quoted(const std::string& text) {
@@ -137,7 +151,8 @@ Json RowJson(const PlanRow& row, bool with_accuracy) {
                {"influence", row.forecast.influence}};
   if (with_accuracy) {
     json["accuracy"] = IntervalJson(row.forecast.accuracy);
-    json["gain"] = row.forecast.gain;
+    json["gain"] = row.forecast.gain.mean;
+    json["gain_interval"] = {row.forecast.gain.low, row.forecast.gain.high};
   }
   return json;
 }
@@ -229,7 +244,7 @@ size_t PublicRowsOf(const curator::Planner& planner) {
 std::string AdviceOnRows(const std::vector<PlanRow>& rows,
                          const curator::PartitionOptions& partition) {
   std::vector<double> gains;
-  for (const PlanRow& row : rows) gains.push_back(row.forecast.gain);
+  for (const PlanRow& row : rows) gains.push_back(row.forecast.gain.mean);
   return curator::Advice(gains, partition);
 }
 
@@ -253,7 +268,8 @@ void PrintTakes(const Json& one) {
 }
 
 void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
-               bool with_accuracy) {
+               const std::optional<PublicMajority>& majority) {
+  const bool with_accuracy = majority.has_value();
   const curator::Interval level = planner.public_only();
   std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
                                PublicRowsOf(planner), planner.forest().size(),
@@ -261,10 +277,17 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
   if (with_accuracy) {
     std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean,
                                  level.low, level.high);
+    const bool is_beaten = std::any_of(rows.begin(), rows.end(), [&](const PlanRow& row) {
+      return row.forecast.accuracy.mean > majority->share;
+    });
+    std::cout << absl::StrFormat("Always answering %s: %.3f of the public rows%s\n",
+                                 Printable(majority->name), majority->share,
+                                 is_beaten ? "" : "; no study here is foreseen to beat that");
   }
   std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s", "epsilon", "devices", "mechanism",
                                "bytes", "worth rows", "one liar");
-  std::cout << (with_accuracy ? "  accuracy (90 %)         gain\n" : "\n");
+  std::cout << (with_accuracy ? "  accuracy (90 %)         gain over public labels (90 %)\n"
+                              : "\n");
   for (const PlanRow& row : rows) {
     std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f", row.epsilon.ToString(),
                                  row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
@@ -273,8 +296,8 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
       const curator::Interval& accuracy = row.forecast.accuracy;
       std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
                                    accuracy.high);
-      const bool helps = row.forecast.gain >= curator::kWorthwhileGain;
-      std::cout << (helps ? absl::StrFormat("%+.3f", row.forecast.gain) : "-");
+      const curator::Interval& gain = row.forecast.gain;
+      std::cout << absl::StrFormat("%+.3f (%+.3f to %+.3f)", gain.mean, gain.low, gain.high);
     }
     std::cout << "\n";
   }
@@ -283,12 +306,17 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
 }
 
 void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
-               bool with_accuracy) {
+               const std::optional<PublicMajority>& majority) {
+  const bool with_accuracy = majority.has_value();
   Json report = {{"public_rows", PublicRowsOf(planner)},
                  {"trees", planner.forest().size()},
                  {"effective_cells", planner.effective_cells()},
                  {"advice", AdviceOnRows(rows, planner.partition())}};
-  if (with_accuracy) report["public_only"] = IntervalJson(planner.public_only());
+  if (with_accuracy) {
+    report["public_only"] = IntervalJson(planner.public_only());
+    report["majority"] = majority->share;
+    report["majority_class"] = majority->name;
+  }
   report["studies"] = Json::array();
   for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
   if (!takes.empty()) report["takes"] = std::move(takes);
@@ -378,14 +406,15 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (flags.accuracy > 0) {
     COPPICE_ASSIGN_OR_RETURN(takes, FindRequirements(planner, flags));
   }
-  const bool with_accuracy = options.partition.use_labels;
+  std::optional<PublicMajority> majority;
+  if (options.partition.use_labels) majority = MajorityAmong(public_rows);
   if (!flags.plot_file.empty()) {
     COPPICE_RETURN_IF_ERROR(PlotPlan(planner.public_only(), rows, flags.plot_file));
   }
   if (flags.json) {
-    PrintJson(planner, rows, std::move(takes), with_accuracy);
+    PrintJson(planner, rows, std::move(takes), majority);
   } else {
-    PrintText(planner, rows, takes, with_accuracy);
+    PrintText(planner, rows, takes, majority);
   }
   if (!std::cout.flush()) {
     return absl::UnavailableError("the plan could not be written to stdout");

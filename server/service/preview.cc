@@ -80,7 +80,8 @@ v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::Mecha
   proto.set_influence(forecast.influence);
   if (with_labels) {
     *proto.mutable_accuracy() = ToProto(forecast.accuracy);
-    proto.set_gain(forecast.gain);
+    proto.set_gain(forecast.gain.mean);
+    *proto.mutable_gain_interval() = ToProto(forecast.gain);
   }
   return proto;
 }
@@ -118,7 +119,7 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
       added = ToProto(forecast, cost, with_labels);
       added.set_epsilon_nanos(epsilon.nanos());
       added.set_devices(devices);
-      gains.push_back(forecast.gain);
+      gains.push_back(forecast.gain.mean);
     }
   }
   if (with_labels) *response->mutable_public_only() = ToProto(planner.public_only());

@@ -193,6 +193,8 @@ TEST_F(ForestJobTest, APreviewSaysWhetherReportsWillHelp) {
   EXPECT_EQ(preview.exit_code, 0) << preview.err;
   EXPECT_THAT(preview.out, HasSubstr("signed_hadamard"));
   EXPECT_THAT(preview.err, HasSubstr("Reports will not help here"));
+  EXPECT_THAT(preview.out, HasSubstr("gain_low"));
+  EXPECT_THAT(preview.err, HasSubstr("Always answering "));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
+#include "common/evaluation/class_evaluation.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -56,8 +58,24 @@ Json Describe(const v1::Outlook& outlook) {
     json["low"] = outlook.accuracy().low();
     json["high"] = outlook.accuracy().high();
     json["gain"] = outlook.gain();
+    json["gain_low"] = outlook.gain_interval().low();
+    json["gain_high"] = outlook.gain_interval().high();
   }
   return json;
+}
+
+// What always answering one class is worth, and whether any study is foreseen to be worth more.
+std::string MajorityNote(const v1::CreateStudyRequest& study,
+                         const v1::PreviewStudyResponse& response) {
+  const Majority majority =
+      MajorityOf(study.public_labels(), static_cast<uint32_t>(study.schema().classes_size()));
+  double best = response.public_only().mean();
+  for (const v1::Outlook& outlook : response.outlooks()) {
+    best = std::max(best, outlook.accuracy().mean());
+  }
+  return absl::StrFormat("Always answering %s: %.3f of the public rows.%s",
+                         study.schema().classes(static_cast<int>(majority.label)), majority.share,
+                         best > majority.share ? "" : " No study here is foreseen to beat that.");
 }
 
 absl::Status Preview(const PreviewFlags& flags) {
@@ -76,6 +94,7 @@ absl::Status Preview(const PreviewFlags& flags) {
     const v1::Interval& level = response.public_only();
     Note(absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f).", level.mean(), level.low(),
                          level.high()));
+    Note(MajorityNote(request.study(), response));
   }
   Note(response.advice());
   return absl::OkStatus();

@@ -165,20 +165,23 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
       all.insert(all.end(), theta.begin(), theta.end());
     }
     truth.at_rows = basis_.AtRows(all);
-    truth.public_score = Score(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fits[g])));
+    truth.public_scores =
+        ScoresAtRows(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fits[g])));
   }
   return absl::OkStatus();
 }
 
-// The accuracy at the rows looked at, of the label with the largest predicted margin.
-double Planner::Score(absl::Span<const double> truth, absl::Span<const double> predicted) const {
+// How likely the label with the largest predicted margin is right, at each of the rows looked at.
+std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
+                                          absl::Span<const double> predicted) const {
   const size_t rows = basis_.rows_looked_at(), columns = basis_.columns();
   const double share = 1.0 / basis_.classes();
-  double total = 0;
+  std::vector<double> scores;
+  scores.reserve(rows);
   for (size_t i = 0; i < rows; ++i) {
     if (columns == 1) {
       const double p = std::clamp((1 + truth[i]) / 2, 0.0, 1.0);
-      total += predicted[i] > 0 ? p : 1 - p;
+      scores.push_back(predicted[i] > 0 ? p : 1 - p);
       continue;
     }
     size_t best = 0;
@@ -190,9 +193,9 @@ double Planner::Score(absl::Span<const double> truth, absl::Span<const double> p
       all += probability(k);
       if (predicted[k * rows + i] > predicted[best * rows + i]) best = k;
     }
-    total += all > 0 ? probability(best) / all : share;
+    scores.push_back(all > 0 ? probability(best) / all : share);
   }
-  return total / static_cast<double>(rows);
+  return scores;
 }
 
 Interval Planner::public_only() const {
@@ -228,6 +231,7 @@ absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismC
   forecast.influence = InfluenceOf(reports.variance, devices, cost.margin_influence);
   if (truths_.empty()) return forecast;
   std::vector<double> gains;
+  double row_variance = 0;  // of what rows gain, the mean over the draws
   for (const Truth& truth : truths_) {
     COPPICE_RETURN_IF_ERROR(cancel());
     reports.theta = truth.theta;
@@ -239,12 +243,19 @@ absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismC
     }
     const SmoothModel model(basis_, reports, /*use_labels=*/true);
     const Posterior fit = model.Fit(truth.setting);
-    const double score = Score(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fit)));
-    gains.push_back(score - truth.public_score);
+    std::vector<double> of_rows =
+        ScoresAtRows(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fit)));
+    for (size_t i = 0; i < of_rows.size(); ++i) of_rows[i] -= truth.public_scores[i];
+    const MeanAndDeviation gain = Summarize(of_rows);
+    gains.push_back(gain.mean);
+    row_variance +=
+        gain.deviation * gain.deviation / static_cast<double>(truths_.size() * basis_.rows());
   }
   const MeanAndDeviation gain = Summarize(gains);
   const Interval level = public_only();
-  forecast.gain = gain.mean;
+  // Twice the rows' variance, as for the level: which rows teach matters about as much.
+  const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
+  forecast.gain = {.low = gain.mean - spread, .mean = gain.mean, .high = gain.mean + spread};
   const double mean = std::min(level.mean + gain.mean, 1.0);
   const double reach = std::hypot(std::max(level.mean - level.low, level.high - level.mean),
                                   kNormal90 * gain.deviation);

@@ -6,8 +6,10 @@
 // margin at the public rows. That gives the gain over public labels alone. The level is the
 // estimator's on public rows held out, in turns.
 //
-// An interval is of 90 % for the accuracy on rows like the public ones: the level's (few public
-// rows say little of it) and the gain's spread. docs/accuracy.md has how often it held.
+// An interval is of 90 %. The accuracy's is for rows like the public ones: the level's (few public
+// rows say little of it) and the gain's spread. The gain's is paired: each draw scores both
+// estimates against one margin at the same rows, so that the level drops out; how the rows differ
+// in what they gain stays. docs/accuracy.md has how often both held.
 //
 // A plan does not see that private rows may be of another population than the public ones; then
 // reports are worth more than is said here. Without labels there is no level: only what reports are
@@ -45,7 +47,7 @@ struct Interval {
 // One study that could be made.
 struct StudyForecast {
   Interval accuracy;           // all 0 without public labels
-  double gain = 0;             // of the mean over public labels alone
+  Interval gain;               // over public labels alone, at the same rows
   double equivalent_rows = 0;  // what the reports are worth, in public rows
   // The most that one device can move the score of one public row (a margin, -1 to 1), however it
   // lies, with everything else fixed; 0 if there are too many public rows to compute it.
@@ -85,7 +87,8 @@ class Planner {
  private:
   explicit Planner(SmoothBasis basis) : basis_(std::move(basis)) {}
   absl::Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
-  double Score(absl::Span<const double> truth, absl::Span<const double> predicted) const;
+  std::vector<double> ScoresAtRows(absl::Span<const double> truth,
+                                   absl::Span<const double> predicted) const;
   double InfluenceOf(absl::Span<const double> report_variance, double devices,
                      double margin_influence) const;
 
@@ -99,7 +102,7 @@ class Planner {
     std::vector<std::vector<double>> theta;  // theta[column][j]
     std::vector<std::vector<double>> noise;  // standard normal, of reports in the same shape
     std::vector<double> at_rows;             // see SmoothBasis::AtRows(), by column
-    double public_score = 0;                 // accuracy of public labels alone
+    std::vector<double> public_scores;       // of public labels alone, by row looked at
   };
   std::vector<Truth> truths_;
 };

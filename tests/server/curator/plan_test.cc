@@ -70,11 +70,11 @@ TEST(PlanTest, StopsWhereverItIsToldTo) {
 
 TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.5));
-  const double little = Forecast(planner, "0.5", 1'000).gain,
-               more = Forecast(planner, "4", 10'000).gain;
+  const double little = Forecast(planner, "0.5", 1'000).gain.mean,
+               more = Forecast(planner, "4", 10'000).gain.mean;
   EXPECT_LT(little, kWorthwhileGain);
   EXPECT_GT(more, kWorthwhileGain);
-  EXPECT_GT(Forecast(planner, "4", 1'000'000).gain, more);
+  EXPECT_GT(Forecast(planner, "4", 1'000'000).gain.mean, more);
 }
 
 TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
@@ -87,6 +87,17 @@ TEST(PlanTest, IntervalHoldsItsMeanAndNarrowsWithPublicRows) {
   const auto width = [](const Interval& interval) { return interval.high - interval.low; };
   EXPECT_LT(width(many.public_only()), 0.7 * width(few.public_only()));
   EXPECT_NEAR(many.public_only().mean, 0.85, 0.05) << "a drawn label is right half the time";
+}
+
+// Few public rows say little of the level, which the study and public labels alone share.
+TEST(PlanTest, GainIsKnownBetterThanTheLevel) {
+  const Planner planner = PlannerFor(Strips(40, 2, 0.5));
+  const StudyForecast forecast = Forecast(planner, "2", 10'000);
+  EXPECT_LT(forecast.gain.low, forecast.gain.mean);
+  EXPECT_LT(forecast.gain.mean, forecast.gain.high);
+  const auto width = [](const Interval& interval) { return interval.high - interval.low; };
+  EXPECT_LT(width(forecast.gain), 0.7 * width(forecast.accuracy));
+  EXPECT_LT(width(forecast.gain), 0.7 * width(planner.public_only()));
 }
 
 TEST(PlanTest, ReportsAreWorthTheirNumberOverCellsAndNoise) {
