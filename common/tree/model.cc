@@ -89,14 +89,6 @@ uint32_t LargestOf(const std::vector<double>& numbers) {
   return static_cast<uint32_t>(best - numbers.begin());
 }
 
-// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1. Of terms so large that
-// they cancel nothing is left: then nothing is known.
-void CutToProbabilities(std::vector<double>& p) {
-  for (double& x : p) x = std::clamp(x, 0.0, 1.0);
-  const double total = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& x : p) x = total > 0 ? x / total : 1 / static_cast<double>(p.size());
-}
-
 // Where the answers below a node come from, if they all come from one node.
 constexpr uint32_t kSeveral = ~0u;
 
@@ -273,6 +265,12 @@ Prediction Model::PredictOutputs(RowView row) const {
   mean.standard_error = (additive ? errors : std::sqrt(variance)) / trees;
   if (additive) CutToProbabilities(mean.probabilities);
   return mean;
+}
+
+void CutToProbabilities(std::vector<double>& p) {
+  for (double& x : p) x = std::clamp(x, 0.0, 1.0);
+  const double total = std::accumulate(p.begin(), p.end(), 0.0);
+  for (double& x : p) x = total > 0 ? x / total : 1 / static_cast<double>(p.size());
 }
 
 double Confidence(const Prediction& prediction) {

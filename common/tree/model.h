@@ -64,6 +64,10 @@ Prediction PredictFromWeights(std::vector<double> sums, double variance);
 // The prediction that a row's scores make, summed over the trees. See LeafKind::kScores.
 Prediction PredictFromScores(const std::vector<double>& sums, bool regression);
 
+// Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1. Of terms so large that
+// they cancel nothing is left: then nothing is known.
+void CutToProbabilities(std::vector<double>& p);
+
 // How likely it is that the label is the most probable class, by the lead that its probability has
 // and the standard error of that (a normal approximation): from 1/2, nothing is known, to 1.
 double Confidence(const Prediction& prediction);

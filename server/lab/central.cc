@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -13,6 +11,8 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/delta.h"
 #include "common/tree/votes.h"
 #include "server/curator/partition/public_random.h"
@@ -28,8 +28,8 @@ namespace coppice::lab {
 namespace {
 
 struct Scores {
-  std::vector<double> accuracy, mse, rmse;  // one per repetition; of the task's kind
-  std::vector<double> auc;                  // of two classes
+  RepeatedClassScores classes;  // or
+  RepeatedNumberScores numbers;
   std::vector<double> fit_seconds, fit_cpu_seconds, leaves;
   std::vector<double> questions;  // of models that are votes on questions
   std::string votes;              // of the first
@@ -69,60 +69,37 @@ absl::StatusOr<RowSource> ResolveRows(const CentralFlags& flags) {
   return FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
 }
 
-double AccuracyOf(const Model& model, const Table& test) {
-  size_t right = 0, labelled = 0;
+ClassScores EvaluateClasses(const Model& model, const Table& test) {
+  ClassEvaluation evaluation(model.schema().num_classes());
   Row row;
   for (size_t i = 0; i < test.num_rows(); ++i) {
     if (test.label(i) == kUnlabelled) continue;
     test.CopyRow(i, row);
-    ++labelled;
-    right += model.Predict(row).label == test.label(i) ? 1 : 0;
+    const Prediction prediction = model.Predict(row);
+    evaluation.Add(prediction.label, prediction.probabilities, test.label(i));
   }
-  return labelled == 0 ? 0 : static_cast<double>(right) / static_cast<double>(labelled);
+  return evaluation.Scores();
 }
 
-// How often a row of the second class is given more of it than one of the first, ties half: the
-// area under the ROC curve, which says what a model knows of a class that it hardly ever answers.
-// A half if there are no two such rows.
-double AucOf(const Model& model, const Table& test) {
-  std::vector<std::pair<double, uint32_t>> rows;  // probability of the second class, and the class
-  Row row;
-  for (size_t i = 0; i < test.num_rows(); ++i) {
-    if (test.label(i) == kUnlabelled) continue;
-    test.CopyRow(i, row);
-    rows.emplace_back(model.Predict(row).probabilities[1], test.label(i));
-  }
-  std::sort(rows.begin(), rows.end());
-  double pairs = 0, firsts = 0, seconds = 0;
-  for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    double tied_firsts = 0, tied_seconds = 0;
-    for (; end < rows.size() && rows[end].first == rows[begin].first; ++end) {
-      ++(rows[end].second == 1 ? tied_seconds : tied_firsts);
-    }
-    pairs += tied_seconds * (firsts + tied_firsts / 2);
-    firsts += tied_firsts;
-    seconds += tied_seconds;
-  }
-  return firsts > 0 && seconds > 0 ? pairs / (firsts * seconds) : 0.5;
-}
-
-double SquaredErrorOf(const Model& model, const Table& test) {
-  double sum = 0;
+NumberScores EvaluateNumbers(const Model& model, const Table& test) {
+  const Target& target = *model.schema().target();
+  NumberEvaluation evaluation(target.min, target.max);
   Row row;
   for (size_t i = 0; i < test.num_rows(); ++i) {
     test.CopyRow(i, row);
-    sum += std::pow(model.Predict(row).value - test.target(i), 2);
+    evaluation.Add(model.Predict(row).value, test.target(i));
   }
-  return sum / static_cast<double>(test.num_rows());
+  return evaluation.Scores();
 }
 
 absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
                                      const trainers::TrainOptions& options, const RowSource& source,
                                      const CentralFlags& flags) {
   Scores scores;
+  scores.classes.Resize(flags.repeats);
+  scores.numbers.Resize(flags.repeats);
   for (auto* values :
-       {&scores.accuracy, &scores.auc, &scores.mse, &scores.rmse, &scores.fit_seconds,
-        &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
+       {&scores.fit_seconds, &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
     values->resize(flags.repeats);
   }
   const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
@@ -140,13 +117,9 @@ absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
     const absl::StatusOr<std::vector<Vote>> votes = VotesOf(model);
     scores.questions[repetition] = votes.ok() ? static_cast<double>(votes->size()) : 0;
     if (model.schema().target()) {
-      scores.mse[repetition] = SquaredErrorOf(model, *rows.test_rows);
-      scores.rmse[repetition] = std::sqrt(scores.mse[repetition]);
+      scores.numbers.Set(repetition, EvaluateNumbers(model, *rows.test_rows));
     } else {
-      scores.accuracy[repetition] = AccuracyOf(model, *rows.test_rows);
-      if (model.schema().num_classes() == 2) {
-        scores.auc[repetition] = AucOf(model, *rows.test_rows);
-      }
+      scores.classes.Set(repetition, EvaluateClasses(model, *rows.test_rows));
     }
     if (repetition == 0) {
       scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
@@ -166,22 +139,14 @@ absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
 nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
                                 const Scores& scores) {
   const bool regression = schema.target().has_value();
-  const auto describe = [](const std::vector<double>& values) -> nlohmann::ordered_json {
-    const Summary summary = Summarize(values);
-    return {{"mean", summary.mean}, {"std", summary.deviation}, {"n", summary.n}};
-  };
   nlohmann::ordered_json report;
   if (regression) {
-    report["mse"] = describe(scores.mse);
-    report["rmse"] = describe(scores.rmse);
+    AddNumberScores(scores.numbers, report);
   } else {
-    report["accuracy"] = describe(scores.accuracy);
+    AddClassScores(scores.classes, schema.classes(), report);
   }
-  if (!regression && schema.num_classes() == 2) {
-    report["auc"] = describe(scores.auc);
-    report["auc_standard_error"] = Summarize(scores.auc).standard_error();
-  }
-  report["standard_error"] = Summarize(regression ? scores.rmse : scores.accuracy).standard_error();
+  report["standard_error"] =
+      Summarize(regression ? scores.numbers.rmse : scores.classes.accuracy).standard_error();
   report["algorithm"] = flags.algorithm;
   report["epsilon"] = flags.epsilon;
   if (flags.delta != "0") report["delta"] = flags.delta;

@@ -175,36 +175,34 @@ absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Ta
 }
 
 LocatedRows::LocatedRows(const Forest& forest, const Table& rows)
-    : labels_(rows.labels().begin(), rows.labels().end()) {
+    : classes_(rows.schema().num_classes()), labels_(rows.labels().begin(), rows.labels().end()) {
   for (const Tree& tree : forest) leaf_.push_back(curator::FindLeaves(tree, rows));
 }
 
-uint32_t LocatedRows::Predict(const ForestPredictions& predictions, size_t row) const {
+Prediction LocatedRows::Predict(const ForestPredictions& predictions, size_t row) const {
   const LeafPrediction& first = predictions[0][leaf_[0][row]];
-  if (leaf_.size() == 1) return first.label;
-  std::vector<double> total(first.probabilities.size(), 0);
+  Prediction prediction = {.label = first.label, .probabilities = first.probabilities};
+  if (leaf_.size() == 1) return prediction;
+  std::vector<double>& mean = prediction.probabilities;
+  std::fill(mean.begin(), mean.end(), 0);
   for (size_t t = 0; t < leaf_.size(); ++t) {
     const std::vector<double>& p = predictions[t][leaf_[t][row]].probabilities;
-    for (size_t k = 0; k < total.size(); ++k) total[k] += p[k];
+    for (size_t k = 0; k < mean.size(); ++k) mean[k] += p[k];
   }
-  return static_cast<uint32_t>(
-      std::distance(total.begin(), std::max_element(total.begin(), total.end())));
+  for (double& p : mean) p /= static_cast<double>(leaf_.size());
+  prediction.label = static_cast<uint32_t>(
+      std::distance(mean.begin(), std::max_element(mean.begin(), mean.end())));
+  CutToProbabilities(mean);
+  return prediction;
 }
 
-double LocatedRows::Accuracy(const ForestPredictions& predictions) const {
-  size_t hits = 0;
-  for (size_t i = 0; i < labels_.size(); ++i) hits += Predict(predictions, i) == labels_[i];
-  return static_cast<double>(hits) / static_cast<double>(labels_.size());
-}
-
-double MajorityAccuracy(const Table& rows, const Table& test) {
-  std::vector<size_t> count(rows.schema().num_classes(), 0);
-  for (const uint32_t label : rows.labels()) ++count[label];
-  const auto majority = static_cast<uint32_t>(
-      std::distance(count.begin(), std::max_element(count.begin(), count.end())));
-  const absl::Span<const uint32_t> labels = test.labels();
-  return static_cast<double>(std::count(labels.begin(), labels.end(), majority)) /
-         static_cast<double>(labels.size());
+ClassScores LocatedRows::Evaluate(const ForestPredictions& predictions) const {
+  ClassEvaluation evaluation(classes_);
+  for (size_t i = 0; i < labels_.size(); ++i) {
+    const Prediction prediction = Predict(predictions, i);
+    evaluation.Add(prediction.label, prediction.probabilities, labels_[i]);
+  }
+  return evaluation.Scores();
 }
 
 }  // namespace coppice::lab

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/data/table.h"
+#include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/private_random.h"
 #include "common/tree/model.h"
@@ -69,18 +70,16 @@ class LocatedRows {
  public:
   LocatedRows(const Forest& forest, const Table& rows);
 
-  // Share of rows whose predicted label, as of Model::Predict(), is their own.
-  double Accuracy(const ForestPredictions& predictions) const;
+  // Of labels and probabilities as of Model::Predict().
+  ClassScores Evaluate(const ForestPredictions& predictions) const;
 
  private:
-  uint32_t Predict(const ForestPredictions& predictions, size_t row) const;
+  Prediction Predict(const ForestPredictions& predictions, size_t row) const;
 
+  uint32_t classes_;
   std::vector<std::vector<uint32_t>> leaf_;  // leaf_[tree][row]
   std::vector<uint32_t> labels_;
 };
-
-// The share of `test` rows that are of the most frequent class of `rows` (the lower on a tie).
-double MajorityAccuracy(const Table& rows, const Table& test);
 
 }  // namespace coppice::lab
 

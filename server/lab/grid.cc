@@ -22,8 +22,9 @@ std::vector<GridCell> EmptyCells(const RunOptions& options) {
         cell.min_leaf = min_leaf;
         cell.estimator = estimator;
         cell.estimator.max_depth = depth;
-        for (auto* values : {&cell.accuracy, &cell.leaves, &cell.report_bytes, &cell.fit_seconds,
-                             &cell.fit_cpu_seconds}) {
+        cell.scores.Resize(options.repeats);
+        for (auto* values :
+             {&cell.leaves, &cell.report_bytes, &cell.fit_seconds, &cell.fit_cpu_seconds}) {
           values->resize(options.repeats);
         }
         cell.alarms.resize(options.repeats);
@@ -43,7 +44,7 @@ class Runner {
     curator::PublicRandom seeds(options_.seed, repetition);
     const LabRows rows = rows_(seeds.Next());
     const uint64_t partition_seed = seeds.Next();
-    result_.majority[repetition] = MajorityAccuracy(*rows.private_rows, *rows.test_rows);
+    if (repetition == 0) result_.classes = rows.test_rows->schema().classes();
     const absl::Span<GridCell> cells = absl::MakeSpan(result_.cells);
     const size_t group = options_.grid.estimators.size();
     for (size_t first = 0; first < cells.size(); first += group) {
@@ -76,7 +77,7 @@ class Runner {
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;
       cell.alarms[repetition] = study.alarms;
-      cell.accuracy[repetition] = test.Accuracy(predictions);
+      cell.scores.Set(repetition, test.Evaluate(predictions));
       cell.leaves[repetition] = static_cast<double>(study.leaves);
       cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
     }
@@ -92,7 +93,9 @@ class Runner {
 const GridCell& BestOver(const RunResult& result, size_t first, size_t step) {
   const auto total = [=](const GridCell& cell) {
     double sum = 0;
-    for (size_t r = first; r < cell.accuracy.size(); r += step) sum += cell.accuracy[r];
+    for (size_t r = first; r < cell.scores.accuracy.size(); r += step) {
+      sum += cell.scores.accuracy[r];
+    }
     return sum;
   };
   const GridCell* best = &result.cells.front();
@@ -116,7 +119,6 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
   }
   RunResult result;
   result.cells = EmptyCells(options);
-  result.majority.resize(options.repeats);
   Runner runner(rows, options, result);
 
   COPPICE_RETURN_IF_ERROR(RunRepetitions(
@@ -129,10 +131,12 @@ absl::StatusOr<RunResult> RunGrid(const RowSource& rows, const RunOptions& optio
 const GridCell& BestCell(const RunResult& result) { return BestOver(result, 0, 1); }
 
 std::vector<double> SplitHalfAccuracies(const RunResult& result) {
-  std::vector<double> accuracies(result.majority.size());
+  std::vector<double> accuracies(result.cells.front().scores.accuracy.size());
   for (size_t half = 0; half < 2; ++half) {
     const GridCell& cell = BestOver(result, half, 2);
-    for (size_t r = 1 - half; r < accuracies.size(); r += 2) accuracies[r] = cell.accuracy[r];
+    for (size_t r = 1 - half; r < accuracies.size(); r += 2) {
+      accuracies[r] = cell.scores.accuracy[r];
+    }
   }
   return accuracies;
 }

@@ -15,12 +15,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/lab/experiment.h"
+#include "server/lab/repetitions.h"
 #include "server/lab/rows.h"
 
 namespace coppice::lab {
@@ -47,8 +49,8 @@ struct GridCell {
   uint32_t min_leaf = 0;
   curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
-  std::vector<double> accuracy;            // one per repetition
-  std::vector<double> leaves;
+  RepeatedClassScores scores;
+  std::vector<double> leaves;  // one per repetition
   std::vector<double> report_bytes;
   // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
   std::vector<double> fit_seconds;
@@ -58,7 +60,7 @@ struct GridCell {
 
 struct RunResult {
   std::vector<GridCell> cells;
-  std::vector<double> majority;  // one per repetition: the private rows' most frequent class
+  std::vector<std::string> classes;  // their names
 };
 
 // `progress` is called from worker threads, one at a time, with the number of finished repetitions.

@@ -62,4 +62,50 @@ Summary Summarize(absl::Span<const double> values) {
   return summary;
 }
 
+MeanGain MeanGainOf(absl::Span<const double> gains,
+                    absl::Span<const ConfidenceInterval> intervals) {
+  constexpr double kNormal95 = 1.959964;
+  double centre = 0, squares = 0;
+  for (const ConfidenceInterval& interval : intervals) {
+    const double reach = (interval.high - interval.low) / 2;
+    centre += (interval.high + interval.low) / 2;
+    squares += reach * reach;
+  }
+  const auto n = static_cast<double>(intervals.size());
+  const Summary summary = Summarize(gains);
+  const double reach = std::hypot(std::sqrt(squares / n), kNormal95 * summary.standard_error());
+  return {.gain = summary.mean,
+          .interval = {.low = centre / n - reach, .high = centre / n + reach}};
+}
+
+void RepeatedClassScores::Resize(size_t repeats) {
+  for (auto* values : {&accuracy, &auc, &log_loss, &majority, &gain}) values->resize(repeats);
+  gain_interval.resize(repeats);
+  majority_class.resize(repeats);
+}
+
+void RepeatedClassScores::Set(size_t repetition, const ClassScores& scores) {
+  accuracy[repetition] = scores.accuracy;
+  auc[repetition] = scores.auc.value_or(0.5);
+  log_loss[repetition] = scores.log_loss;
+  majority[repetition] = scores.majority.share;
+  gain[repetition] = scores.gain;
+  gain_interval[repetition] = scores.gain_interval;
+  majority_class[repetition] = scores.majority.label;
+}
+
+void RepeatedNumberScores::Resize(size_t repeats) {
+  for (auto* values : {&mse, &rmse, &mae, &mean, &gain}) values->resize(repeats);
+  gain_interval.resize(repeats);
+}
+
+void RepeatedNumberScores::Set(size_t repetition, const NumberScores& scores) {
+  mse[repetition] = scores.mse;
+  rmse[repetition] = scores.rmse;
+  mae[repetition] = scores.mae;
+  mean[repetition] = scores.mean.rmse;
+  gain[repetition] = scores.gain;
+  gain_interval[repetition] = scores.gain_interval;
+}
+
 }  // namespace coppice::lab

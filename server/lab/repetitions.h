@@ -9,9 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/private_random.h"
 
 namespace coppice::lab {
@@ -35,6 +38,35 @@ struct Summary {
   double standard_error() const;
 };
 Summary Summarize(absl::Span<const double> values);
+
+// The mean gain over a baseline with its 95 % interval. Repetitions may have been scored on the
+// same rows, so what one set of rows leaves open stays open however many repetitions there are;
+// only what differs among them averages out.
+struct MeanGain {
+  double gain = 0;
+  ConfidenceInterval interval;
+};
+MeanGain MeanGainOf(absl::Span<const double> gains, absl::Span<const ConfidenceInterval> intervals);
+
+// Scores of predicted classes, one entry per repetition. Repetitions may be set by several threads.
+struct RepeatedClassScores {
+  std::vector<double> accuracy, auc, log_loss, majority, gain;
+  std::vector<ConfidenceInterval> gain_interval;
+  std::vector<uint32_t> majority_class;
+
+  void Resize(size_t repeats);
+  // An AUC that is not defined counts as 0.5.
+  void Set(size_t repetition, const ClassScores& scores);
+};
+
+// Scores of predicted numbers, likewise. `mean` is the RMSE of always answering the mean.
+struct RepeatedNumberScores {
+  std::vector<double> mse, rmse, mae, mean, gain;
+  std::vector<ConfidenceInterval> gain_interval;
+
+  void Resize(size_t repeats);
+  void Set(size_t repetition, const NumberScores& scores);
+};
 
 // Wall-clock seconds since its creation, and CPU seconds of this thread.
 class Stopwatch {

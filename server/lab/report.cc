@@ -9,6 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/printable.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "server/lab/experiment.h"
 #include "server/lab/liars.h"
 
@@ -66,7 +69,7 @@ std::string PartsText(const Json& value) {
 }
 
 std::string ValueText(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return Printable(value.get<std::string>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return absl::StrFormat("%.4g", value.get<double>());
   if (value.is_object() && value.contains("mean") && value.contains("std")) {
@@ -76,16 +79,52 @@ std::string ValueText(const Json& value) {
   return value.is_structured() ? PartsText(value) : value.dump();
 }
 
+void AddGain(const MeanGain& gain, Json& report) {
+  report["gain"] = gain.gain;
+  report["gain_interval"] = {gain.interval.low, gain.interval.high};
+}
+
+// Its name if it is the same in all repetitions.
+std::string MajorityName(const std::vector<uint32_t>& labels,
+                         const std::vector<std::string>& classes) {
+  const bool is_one = std::count(labels.begin(), labels.end(), labels.front()) ==
+                      static_cast<std::ptrdiff_t>(labels.size());
+  return is_one ? classes[labels.front()] : "the most frequent class";
+}
+
 }  // namespace
+
+void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::string>& classes,
+                    Json& report) {
+  const MeanGain gain = MeanGainOf(scores.gain, scores.gain_interval);
+  const double majority = Summarize(scores.majority).mean;
+  report["verdict"] = ClassVerdict(MajorityName(scores.majority_class, classes), majority,
+                                   gain.gain, gain.interval);
+  report["accuracy"] = SummaryJson(Summarize(scores.accuracy));
+  report["majority"] = majority;
+  AddGain(gain, report);
+  report["auc"] = SummaryJson(Summarize(scores.auc));
+  report["auc_standard_error"] = Summarize(scores.auc).standard_error();
+  report["log_loss"] = SummaryJson(Summarize(scores.log_loss));
+}
+
+void AddNumberScores(const RepeatedNumberScores& scores, Json& report) {
+  const MeanGain gain = MeanGainOf(scores.gain, scores.gain_interval);
+  const double mean = Summarize(scores.mean).mean;
+  report["verdict"] = NumberVerdict(mean, gain.gain, gain.interval);
+  report["mse"] = SummaryJson(Summarize(scores.mse));
+  report["rmse"] = SummaryJson(Summarize(scores.rmse));
+  report["mae"] = SummaryJson(Summarize(scores.mae));
+  report["mean"] = mean;
+  AddGain(gain, report);
+}
 
 Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {
   const GridCell& best = BestCell(result);
   const CollectOptions& collect = options.collect;
-  const Summary accuracy = Summarize(best.accuracy);
   Json report;
-  report["accuracy"] = SummaryJson(accuracy);
-  report["standard_error"] = accuracy.standard_error();
-  report["majority"] = Summarize(result.majority).mean;
+  AddClassScores(best.scores, result.classes, report);
+  report["standard_error"] = Summarize(best.scores.accuracy).standard_error();
   if (grid) {
     report["tuned_on_test"] = true;
     report["grid_cells"] = result.cells.size();

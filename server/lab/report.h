@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_LAB_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,12 @@ namespace coppice::lab {
 // The best cell of a run (its only one without a grid). Infinity is the text "inf". With `grid` the
 // figure is marked as tuned on the test rows, and the split-half one is beside it.
 nlohmann::ordered_json LocalReport(const RunOptions& options, const RunResult& result, bool grid);
+
+// Adds what answers are worth beside always answering the majority's class, or the mean, of the
+// same test rows: first of all a sentence that says whether they are better.
+void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::string>& classes,
+                    nlohmann::ordered_json& report);
+void AddNumberScores(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
 
 // "name: value" lines.
 std::string ReportText(const nlohmann::ordered_json& report);

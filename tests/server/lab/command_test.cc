@@ -20,6 +20,7 @@ namespace {
 
 using ::coppice::testing::TempDir;
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -56,7 +57,14 @@ TEST(LabCommandTest, PrintsOneJsonObject) {
   EXPECT_EQ(report["mechanism"], "laplace_split");
   EXPECT_EQ(report["estimator"], "smooth");
   EXPECT_EQ(report["split_rule"], "hybrid");
-  for (const char* name : {"std", "mean"}) EXPECT_TRUE(report["accuracy"][name].is_number());
+  for (const char* name : {"std", "mean"}) {
+    for (const char* score : {"accuracy", "auc", "log_loss"}) {
+      EXPECT_TRUE(report[score][name].is_number()) << score;
+    }
+  }
+  EXPECT_TRUE(report["verdict"].is_string());
+  EXPECT_LE(report["gain_interval"][0], report["gain"]);
+  EXPECT_GE(report["gain_interval"][1], report["gain"]);
   for (const char* name : {"leaves", "report_bytes", "fit_seconds", "standard_error", "majority"}) {
     EXPECT_TRUE(report[name].is_number()) << name;
   }
@@ -102,6 +110,7 @@ TEST(LabCommandTest, WithoutPublicRowsTheSchemaWillDo) {
   EXPECT_EQ(plan.exit_code, 0);
   EXPECT_THAT(plan.out, HasSubstr("0 public rows"));
   EXPECT_THAT(plan.out, HasSubstr("Without public rows"));
+  EXPECT_THAT(plan.out, Not(HasSubstr("Always answering")));
 }
 
 TEST(LabCommandTest, GridReportsItsBestCell) {
@@ -225,7 +234,7 @@ TEST(LabCommandTest, ReadsFilesAndSplitsThem) {
 }
 
 // Rows of a feature that says all, or, where it is the same in all of them, nothing.
-TEST(LabCommandTest, CentralSaysTheAreaUnderTheCurveOfTwoClasses) {
+TEST(LabCommandTest, CentralSaysWhatTheMajorityScoresAndTheAreaUnderTheCurve) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_auc";
   std::filesystem::create_directories(folder);
   const auto central = [&](const std::string& classes, bool says_all) {
@@ -249,7 +258,13 @@ TEST(LabCommandTest, CentralSaysTheAreaUnderTheCurveOfTwoClasses) {
   const json of_nothing = central(R"("no","yes")", false);
   EXPECT_EQ(of_nothing["auc"]["mean"], 0.5);
   EXPECT_EQ(of_nothing["auc_standard_error"], 0.0);
-  EXPECT_FALSE(central(R"("no","yes","perhaps")", true).contains("auc"));
+  EXPECT_NEAR(of_nothing["majority"], 2.0 / 3, 1e-12);
+  EXPECT_EQ(of_nothing["verdict"],
+            "No better than always answering no, which is right on 0.667 of these rows.");
+  const json many = central(R"("no","yes","perhaps")", true);
+  EXPECT_EQ(many["auc"]["mean"], 1.0) << "the mean over the classes that there are";
+  EXPECT_LT(many["log_loss"]["mean"], 0.5);
+  EXPECT_THAT(many["verdict"].get<std::string>(), HasSubstr("Better than always answering no"));
 }
 
 TEST(LabCommandTest, HelpAndVersionAreDone) {
@@ -284,8 +299,32 @@ TEST_F(LabPlanTest, PrintsAnIntervalForEachStudy) {
     EXPECT_LE(study["accuracy"]["low"], study["accuracy"]["mean"]);
     EXPECT_LE(study["accuracy"]["mean"], study["accuracy"]["high"]);
   }
+  for (const json& study : plan["studies"]) {
+    EXPECT_LT(study["gain_interval"][0], study["gain"]);
+    EXPECT_GT(study["gain_interval"][1], study["gain"]);
+  }
+  EXPECT_GE(plan["majority"], 0.5);
   EXPECT_GT(plan["studies"][3]["gain"], plan["studies"][0]["gain"]);
   EXPECT_EQ(plan["takes"].size(), 4u);
+}
+
+// Rows whose label no feature tells: nothing beats their majority.
+TEST_F(LabPlanTest, SaysWhatTheMajorityScoresAndWhenNothingBeatsIt) {
+  EXPECT_THAT(Lab("plan " + Rows() + "--epsilon 4 --devices 1000000").out,
+              ContainsRegex("Always answering [a-z0-9]+: 0[.][0-9]+ of the public rows\n"));
+  std::ofstream rows(folder_ + "/public.csv");
+  const json schema = json::parse(std::ifstream(folder_ + "/schema.json"));
+  for (const json& feature : schema["features"]) {
+    rows << feature["name"].get<std::string>() << ",";
+  }
+  rows << schema["label"].get<std::string>() << "\n";
+  for (int i = 0; i < 60; ++i) {
+    for (size_t f = 0; f < schema["features"].size(); ++f) rows << "0.5,";
+    rows << schema["classes"][i % 10 == 0 ? 1 : 0].get<std::string>() << "\n";
+  }
+  rows.close();
+  EXPECT_THAT(Lab("plan " + Rows() + "--epsilon 1 --devices 1000").out,
+              HasSubstr(": 0.900 of the public rows; no study here is foreseen to beat that\n"));
 }
 
 TEST_F(LabPlanTest, ShowsEveryMechanismAndDrawsAPicture) {

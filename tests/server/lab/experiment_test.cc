@@ -106,21 +106,26 @@ TEST_F(ExperimentTest, LargeEpsilonIsNearlyExact) {
   }
 }
 
-TEST_F(ExperimentTest, AccuracyIsThatOfTheModel) {
-  for (const uint32_t trees : {1u, 3u}) {
+TEST_F(ExperimentTest, ScoresAreThoseOfTheModel) {
+  for (const LeafKind kind : {LeafKind::kProbabilities, LeafKind::kAdditive}) {
     CollectOptions options;
-    options.partition.trees = trees;
+    options.partition.trees = kind == LeafKind::kAdditive ? 3 : 1;
     options.epsilon = *Budget::FromEpsilon(2);
     ASSERT_OK_AND_ASSIGN(SimulatedStudy study, CollectWith(options));
     ASSERT_OK_AND_ASSIGN(const ForestPredictions predictions, EstimateForest(study, public_, {}));
     ASSERT_OK_AND_ASSIGN(const Model model,
-                         Model::Create(*schema_, study.forest, predictions, Certificate()));
-    size_t hits = 0;
+                         Model::Create(*schema_, study.forest, predictions, Certificate(), kind));
+    ClassEvaluation evaluation(2);
     for (size_t i = 0; i < test_.num_rows(); ++i) {
-      hits += model.Predict(test_.row(i)).label == test_.label(i);
+      const Prediction prediction = model.Predict(test_.row(i));
+      evaluation.Add(prediction.label, prediction.probabilities, test_.label(i));
     }
-    EXPECT_EQ(LocatedRows(study.forest, test_).Accuracy(predictions),
-              static_cast<double>(hits) / 500);
+    const ClassScores expected = evaluation.Scores();
+    const ClassScores scores = LocatedRows(study.forest, test_).Evaluate(predictions);
+    EXPECT_EQ(scores.rows, 500u);
+    EXPECT_EQ(scores.accuracy, expected.accuracy);
+    EXPECT_NEAR(*scores.auc, *expected.auc, 1e-12);
+    EXPECT_NEAR(scores.log_loss, expected.log_loss, 1e-12);
   }
 }
 
@@ -136,14 +141,6 @@ TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact,
                        EstimateForest(exact, public_, public_only));
   EXPECT_EQ(from_noisy, from_exact);
-}
-
-TEST(MajorityTest, IsTheTrainingMajorityScoredOnTheTest) {
-  Table train(SyntheticSchema()), test(SyntheticSchema());
-  const std::array<double, 2> x = {0.5, 0.5};
-  for (const uint32_t label : {0u, 1u, 1u}) train.Append(x, label);
-  for (const uint32_t label : {0u, 0u, 0u, 1u}) test.Append(x, label);
-  EXPECT_EQ(MajorityAccuracy(train, test), 0.25);
 }
 
 }  // namespace

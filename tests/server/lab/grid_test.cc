@@ -16,9 +16,13 @@ using testing::StatusIs;
 RunResult TwoCells() {
   RunResult result;
   result.cells.resize(2);
-  result.cells[0].accuracy = {0.9, 0.1, 0.8, 0.2};  // better on the even half
-  result.cells[1].accuracy = {0.5, 0.6, 0.4, 0.7};  // better on the odd half, and on the whole
-  result.majority = {0.5, 0.5, 0.5, 0.5};
+  for (GridCell& cell : result.cells) {
+    cell.scores.Resize(4);
+    cell.scores.majority = {0.5, 0.5, 0.5, 0.5};
+  }
+  result.cells[0].scores.accuracy = {0.9, 0.1, 0.8, 0.2};  // better on the even half
+  result.cells[1].scores.accuracy = {0.5, 0.6, 0.4, 0.7};  // better on the odd half, and all in all
+  result.classes = {"no", "yes"};
   return result;
 }
 
@@ -43,6 +47,21 @@ TEST(SummaryTest, IsMeanDeviationAndStandardError) {
   EXPECT_EQ(Summarize({7}).deviation, 0);
 }
 
+// One repetition has the interval of its rows; many that agree do not narrow what those rows leave
+// open, and many that differ widen it.
+TEST(MeanGainTest, RepetitionsDoNotHideWhatTheRowsLeaveOpen) {
+  const ConfidenceInterval open = {.low = -0.01, .high = 0.03};
+  const MeanGain one = MeanGainOf({0.01}, {open});
+  EXPECT_NEAR(one.interval.low, -0.01, 1e-12);
+  EXPECT_NEAR(one.interval.high, 0.03, 1e-12);
+  const std::vector<ConfidenceInterval> four(4, open);
+  EXPECT_NEAR(MeanGainOf({0.01, 0.01, 0.01, 0.01}, four).interval.low, -0.01, 1e-12);
+  const MeanGain apart = MeanGainOf({-0.01, 0.03, -0.01, 0.03}, four);
+  EXPECT_NEAR(apart.gain, 0.01, 1e-12);
+  const double spread = 1.96 * Summarize({-0.01, 0.03, -0.01, 0.03}).standard_error();
+  EXPECT_NEAR(apart.interval.high, 0.01 + std::hypot(0.02, spread), 1e-4);
+}
+
 TEST(GridTest, BestCellHasTheBestMean) {
   const RunResult result = TwoCells();
   EXPECT_EQ(&BestCell(result), &result.cells[1]);
@@ -59,8 +78,8 @@ TEST(GridTest, RunsEveryCellInEveryRepetition) {
   EXPECT_EQ(result.cells[5].min_leaf, 5u);
   EXPECT_EQ(result.cells[5].estimator.lambda, 10);
   for (const GridCell& cell : result.cells) {
-    ASSERT_EQ(cell.accuracy.size(), 5u);
-    for (const double accuracy : cell.accuracy) EXPECT_TRUE(accuracy > 0 && accuracy < 1);
+    ASSERT_EQ(cell.scores.accuracy.size(), 5u);
+    for (const double accuracy : cell.scores.accuracy) EXPECT_TRUE(accuracy > 0 && accuracy < 1);
     for (const double leaves : cell.leaves) EXPECT_LE(leaves, cell.depth == 1 ? 2 : 8);
   }
 }
@@ -72,9 +91,10 @@ TEST(GridTest, ThreadsDoNotChangeTheRows) {
   options.threads = 4;
   ASSERT_OK_AND_ASSIGN(const RunResult four, RunGrid(SmallRows(), options, [](uint32_t) {}));
   for (size_t i = 0; i < one.cells.size(); ++i) {
-    EXPECT_EQ(one.cells[i].accuracy, four.cells[i].accuracy);
+    EXPECT_EQ(one.cells[i].scores.accuracy, four.cells[i].scores.accuracy);
+    EXPECT_EQ(one.cells[i].scores.auc, four.cells[i].scores.auc);
+    EXPECT_EQ(one.cells[i].scores.majority, four.cells[i].scores.majority);
   }
-  EXPECT_EQ(one.majority, four.majority);
 }
 
 TEST(GridTest, ProgressCountsEveryRepetitionOnce) {
@@ -91,6 +111,25 @@ TEST(GridTest, AnErrorOfOneRepetitionIsTheRunsError) {
   options.grid.min_leaves.clear();
   EXPECT_THAT(RunGrid(SmallRows(), options, [](uint32_t) {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one cell")));
+}
+
+TEST(ReportTest, SaysFirstWhetherTheMajorityIsBeaten) {
+  RepeatedClassScores scores;
+  scores.Resize(2);
+  scores.majority = {0.888, 0.888};
+  scores.gain = {0.001, 0.003};
+  scores.gain_interval = {{-0.01, 0.012}, {-0.01, 0.012}};
+  nlohmann::ordered_json report;
+  AddClassScores(scores, {"no", "yes"}, report);
+  EXPECT_EQ(report.begin().key(), "verdict");
+  EXPECT_EQ(report["verdict"],
+            "No better than always answering no, which is right on 0.888 of these rows.");
+  EXPECT_EQ(report["majority"], 0.888);
+  scores.majority_class = {0, 1};
+  scores.gain_interval = {{0.01, 0.02}, {0.01, 0.02}};
+  AddClassScores(scores, {"no", "yes"}, report);
+  EXPECT_THAT(report["verdict"].get<std::string>(),
+              HasSubstr("Better than always answering the most frequent class (0.888)"));
 }
 
 TEST(ReportTest, MarksAGridAsTunedAndWritesInfinityAsText) {
