@@ -209,6 +209,13 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_EQ(std::count(predicted.out.begin(), predicted.out.end(), '\n'), 500);
+  const Outcome all = daemon_.Coppice(
+      {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--probabilities"});
+  EXPECT_THAT(all.out.substr(0, all.out.find('\n')), HasSubstr("confidence  p("));
+  const Outcome evaluated =
+      daemon_.Coppice({"model", "evaluate", "--model", "tree", "--data", rows_ + "/test.csv"});
+  EXPECT_THAT(evaluated.out.substr(0, evaluated.out.find('\n')),
+              HasSubstr(" than always answering "));
 
   // By an endpoint, from rows without labels: the same answers.
   daemon_.CoppiceJson(

@@ -1,6 +1,6 @@
-#include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +21,7 @@ struct RowsFlags : SourceFlags {
   std::string data_file;
   std::vector<std::string> missing;
   bool strict = false;
+  bool probabilities = false;
   double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
 };
 
@@ -45,60 +46,84 @@ absl::Status PredictRows(const RowsFlags& flags, bool with_labels, ModelSource& 
 
 absl::Status Predict(const RowsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
-  RowPrinter printer(flags.output.json);
-  return PredictRows(
-      flags, /*with_labels=*/false, *source,
-      [&](size_t row, const Table&, size_t, const v1::Prediction& prediction) {
-        printer.Print(DescribePrediction(row, prediction, *source->schema(), flags.abstain_below));
-      });
+  const Schema& schema = *source->schema();
+  if (flags.probabilities && schema.target()) {
+    return absl::InvalidArgumentError(
+        "--probabilities: the model predicts a number, which has none; leave it out");
+  }
+  const bool json = flags.output.json;
+  RowPrinter printer(json);
+  return PredictRows(flags, /*with_labels=*/false, *source,
+                     [&](size_t row, const Table&, size_t, const v1::Prediction& prediction) {
+                       Json described =
+                           DescribePrediction(row, prediction, schema, flags.abstain_below);
+                       if (!json) EmptyMissingLabel(described);
+                       if (flags.probabilities)
+                         AddProbabilities(prediction, schema, json, described);
+                       printer.Print(std::move(described));
+                     });
 }
 
-// The score of one row more.
-void Add(const Table& table, size_t row, const v1::Prediction& prediction, double abstain_below,
-         Score& score) {
-  if (table.schema().target()) {
-    ++score.rows;
-    score.squared_error += std::pow(prediction.value() - table.target(row), 2);
-  } else if (prediction.confidence() < abstain_below) {
-    ++score.abstained;
+void WarnOfRelease() {
+  Note(
+      "An accuracy measured on private rows is itself a release; publish it only for public ones.");
+}
+
+absl::Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
+  const Target& target = *source.schema()->target();
+  NumberEvaluation evaluation(target.min, target.max);
+  COPPICE_RETURN_IF_ERROR(PredictRows(
+      flags, /*with_labels=*/true, source,
+      [&](size_t, const Table& block, size_t in_block, const v1::Prediction& prediction) {
+        evaluation.Add(prediction.value(), block.target(in_block));
+      }));
+  const NumberScores scores = evaluation.Scores();
+  if (scores.rows == 0) return absl::InvalidArgumentError("there is no row to evaluate on");
+  WarnOfRelease();
+  if (flags.output.json) {
+    PrintObject(DescribeScores(source.id(), scores), /*json=*/true);
   } else {
-    ++score.rows;
-    score.correct += prediction.label() == table.label(row) ? 1 : 0;
+    PrintText(ScoresText(scores));
   }
+  return absl::OkStatus();
+}
+
+absl::Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
+  const Schema& schema = *source.schema();
+  ClassEvaluation evaluation(schema.num_classes());
+  COPPICE_RETURN_IF_ERROR(PredictRows(
+      flags, /*with_labels=*/true, source,
+      [&](size_t, const Table& block, size_t in_block, const v1::Prediction& prediction) {
+        if (prediction.confidence() < flags.abstain_below) {
+          evaluation.AddAbstained();
+        } else {
+          evaluation.Add(prediction.label(), prediction.probabilities(), block.label(in_block));
+        }
+      }));
+  const ClassScores scores = evaluation.Scores();
+  if (scores.rows == 0) {
+    return absl::InvalidArgumentError(
+        scores.abstained == 0 ? "there is no row to evaluate on"
+                              : "the model abstains on every row: lower --abstain-below");
+  }
+  WarnOfRelease();
+  if (flags.output.json) {
+    PrintObject(DescribeScores(source.id(), scores, schema), /*json=*/true);
+  } else {
+    PrintText(ScoresText(scores, schema));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Evaluate(const RowsFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
-  Score score;
-  COPPICE_RETURN_IF_ERROR(PredictRows(
-      flags, /*with_labels=*/true, *source,
-      [&](size_t, const Table& block, size_t in_block, const v1::Prediction& prediction) {
-        Add(block, in_block, prediction, flags.abstain_below, score);
-      }));
-  if (score.rows == 0) {
-    return absl::InvalidArgumentError("the model abstains on every row: lower --abstain-below");
-  }
-  Note(
-      "An accuracy measured on private rows is itself a release; publish it only for public ones.");
-  if (source->schema()->target()) {
-    const double mse = score.mean_squared_error();
-    PrintObject(
-        {{"model", source->id()}, {"mse", mse}, {"rmse", std::sqrt(mse)}, {"rows", score.rows}},
-        flags.output.json);
-    return absl::OkStatus();
-  }
-  PrintObject({{"model", source->id()},
-               {"accuracy", score.accuracy()},
-               {"rows", score.rows},
-               {"correct", score.correct},
-               {"abstained", score.abstained}},
-              flags.output.json);
-  return absl::OkStatus();
+  return source->schema()->target() ? EvaluateNumbers(flags, *source)
+                                    : EvaluateClasses(flags, *source);
 }
 
-void AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
-                 const std::string& data, absl::Status (*run)(const RowsFlags&)) {
-  const auto flags = std::make_shared<RowsFlags>();
+Command AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
+                    const std::string& data, const std::shared_ptr<RowsFlags>& flags,
+                    absl::Status (*run)(const RowsFlags&)) {
   const Command verb = noun.AddCommand(name, description,
                                        "coppice model " + name + " --model m-91c0 --data test.csv");
   verb.Add("--data", flags->data_file, data + "; - is stdin, read as CSV").Takes("FILE").Required();
@@ -115,24 +140,29 @@ void AddRowsVerb(const Command& noun, const std::string& name, const std::string
   AddOutputFlags(verb, flags->output);
   AddSourceFlags(verb, flags);
   SetAction(verb, flags, run);
+  return verb;
 }
 
 }  // namespace
 
 void AddPredict(const Command& model) {
+  const auto flags = std::make_shared<RowsFlags>();
   AddRowsVerb(model, "predict", "Predict the class, or the number, of every row of a table",
               "Table with the schema's features, CSV or LIBSVM; labels are not needed, nor looked "
               "at. Read and answered block by block: the output of a file that breaks off ends "
               "before the fault, and the command fails",
-              Predict);
+              flags, Predict)
+      .AddSwitch("--probabilities", flags->probabilities,
+                 "Add the probability of every class, not only of the label");
 }
 
 void AddEvaluate(const Command& model) {
-  AddRowsVerb(
-      model, "evaluate", "Compare predictions with a table's own labels or numbers",
-      "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its features, "
-      "not its labels",
-      Evaluate);
+  AddRowsVerb(model, "evaluate",
+              "Compare predictions with a table's own labels or numbers, and with always answering "
+              "the most frequent class or the mean",
+              "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
+              "features, not its labels",
+              std::make_shared<RowsFlags>(), Evaluate);
 }
 
 }  // namespace coppice::cli

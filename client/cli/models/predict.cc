@@ -1,6 +1,7 @@
 #include "client/cli/models/predict.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -91,6 +92,25 @@ Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Sche
                {"confidence", prediction.confidence()}};
   if (prediction.confidence() < abstain_below) json["label"] = nullptr;
   return json;
+}
+
+void AddProbabilities(const v1::Prediction& prediction, const Schema& schema, bool json,
+                      Json& row) {
+  Json probabilities = Json::object();
+  for (size_t k = 0; k < schema.classes().size(); ++k) {
+    const std::string& name = schema.classes()[k];
+    probabilities[json ? name : absl::StrCat("p(", name, ")")] =
+        prediction.probabilities(static_cast<int>(k));
+  }
+  if (json) {
+    row["probabilities"] = std::move(probabilities);
+  } else {
+    row.update(probabilities);
+  }
+}
+
+void EmptyMissingLabel(Json& row) {
+  if (row.contains("label") && row["label"].is_null()) row["label"] = "";
 }
 
 }  // namespace coppice::cli

@@ -4,7 +4,6 @@
 #define COPPICE_CLIENT_CLI_MODELS_PREDICT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,8 @@
 #include "client/cli/terminal/output.h"
 #include "common/data/read_table.h"
 #include "common/data/table.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
@@ -41,20 +42,18 @@ absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions
 Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Schema& schema,
                         double abstain_below);
 
-// What share of the labels was met, or how far the numbers were off.
-struct Score {
-  uint64_t rows = 0;
-  uint64_t correct = 0;
-  uint64_t abstained = 0;    // not in `rows`
-  double squared_error = 0;  // regression: the sum
+// Adds every class's probability: for scripts as "probabilities", an object; for people as columns
+// "p(CLASS)".
+void AddProbabilities(const v1::Prediction& prediction, const Schema& schema, bool json, Json& row);
+// For people: no label is an empty field, because any word may be a class.
+void EmptyMissingLabel(Json& row);
 
-  double accuracy() const {
-    return rows == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(rows);
-  }
-  double mean_squared_error() const {
-    return rows == 0 ? 0 : squared_error / static_cast<double>(rows);
-  }
-};
+// What `model evaluate` prints, for scripts and for people: the verdict first, then the figures
+// beside those of always answering the majority's class, or the mean.
+Json DescribeScores(const std::string& model, const ClassScores& scores, const Schema& schema);
+Json DescribeScores(const std::string& model, const NumberScores& scores);
+std::string ScoresText(const ClassScores& scores, const Schema& schema);
+std::string ScoresText(const NumberScores& scores);
 
 }  // namespace coppice::cli
 

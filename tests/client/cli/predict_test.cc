@@ -14,6 +14,7 @@ using ::coppice::testing::SampleTerms;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A file of so many rows, without the column of the label.
 std::string FileOf(const TempDir& folder, size_t rows) {
@@ -120,9 +121,109 @@ TEST(PredictTest, NoLabelBelowTheConfidenceAskedFor) {
   EXPECT_TRUE(DescribePrediction(0, prediction, schema, 0.81)["label"].is_null());
 }
 
-TEST(ScoreTest, AccuracyOfNothingIsZero) {
-  EXPECT_EQ(Score().accuracy(), 0);
-  EXPECT_EQ((Score{.rows = 4, .correct = 3}.accuracy()), 0.75);
+// An abstention is an empty field: "unknown" may be the name of a class.
+TEST(PredictTest, PeopleSeeNoWordWhereThereIsNoLabel) {
+  v1::Prediction prediction;
+  prediction.add_probabilities(0.6);
+  prediction.add_probabilities(0.4);
+  prediction.set_confidence(0.8);
+  Json row = DescribePrediction(0, prediction, *SampleTerms().schema, 0.9);
+  EmptyMissingLabel(row);
+  EXPECT_THAT(AsTable({row}), HasSubstr("\n1           0.6 "));
+  EXPECT_THAT(AsTable({row}), Not(HasSubstr("unknown")));
+}
+
+TEST(PredictTest, ProbabilitiesOfAllClasses) {
+  v1::Prediction prediction;
+  prediction.add_probabilities(0.6);
+  prediction.add_probabilities(0.4);
+  const Schema schema = *SampleTerms().schema;
+  Json for_scripts, for_people;
+  AddProbabilities(prediction, schema, /*json=*/true, for_scripts);
+  EXPECT_EQ(JsonLine(for_scripts), R"({"probabilities":{"no":0.6,"yes":0.4}})");
+  AddProbabilities(prediction, schema, /*json=*/false, for_people);
+  EXPECT_EQ(AsTable({for_people}), "p(no)  p(yes)\n0.6    0.4\n");
+}
+
+// 1000 rows of which 888 are "no", as a bank's campaign.
+ClassScores BankScores() {
+  ClassEvaluation evaluation(2);
+  const auto add = [&](int rows, uint32_t label, uint32_t predicted) {
+    const double p = predicted == 1 ? 0.75 : 0.12;
+    for (int i = 0; i < rows; ++i) evaluation.Add(predicted, {1 - p, p}, label);
+  };
+  add(880, 0, 0);
+  add(8, 0, 1);
+  add(100, 1, 0);
+  add(12, 1, 1);
+  evaluation.AddAbstained();
+  return evaluation.Scores();
+}
+
+TEST(EvaluateTest, TextBeginsWithTheVerdictAndIsATable) {
+  EXPECT_EQ(ScoresText(BankScores(), *SampleTerms().schema),
+            R"(No better than always answering no, which is right on 0.888 of these rows.
+Gain +0.004 (-0.005 to +0.013, 95 %) on 1000 rows; abstained on 1 more.
+
+          this model              always no
+accuracy  0.892 (0.871 to 0.910)  0.888
+AUC       0.549                   0.500
+log loss  0.339                   0.351
+
+true class  predicted no  predicted yes  recall  precision
+no          880           8              0.991   0.898
+yes         100           12             0.107   0.600
+
+Calibration of the probability of yes (off by 0.021 on average):
+probability  rows  predicted  observed
+0.1 to 0.2   980   0.120      0.102
+0.7 to 0.8   20    0.750      0.600
+)");
+}
+
+TEST(EvaluateTest, JsonHasTheSameForScripts) {
+  const Json json = DescribeScores("m", BankScores(), *SampleTerms().schema);
+  EXPECT_EQ(json["model"], "m");
+  EXPECT_EQ(json["rows"], 1000);
+  EXPECT_EQ(json["abstained"], 1);
+  EXPECT_EQ(json["correct"], 892);
+  EXPECT_EQ(json["majority_class"], "no");
+  EXPECT_EQ(json["verdict"],
+            "No better than always answering no, which is right on 0.888 of these rows.");
+  EXPECT_LT(json["gain_interval"][0], 0);
+  EXPECT_EQ(JsonLine(json["confusion"]), "[[880,8],[100,12]]");
+  EXPECT_EQ(json["calibration"].size(), 10u);
+  EXPECT_TRUE(json["calibration"][5]["observed"].is_null()) << "no row is in this bin";
+  EXPECT_EQ(json["calibration"][7]["observed"], 0.6);
+}
+
+TEST(EvaluateTest, NumbersStandBesideTheirMean) {
+  NumberEvaluation evaluation(0, 10);
+  for (int i = 0; i < 100; ++i) {
+    const double target = i % 10;
+    evaluation.Add(target + (i % 2 == 0 ? 0.5 : -0.5), target);
+  }
+  const NumberScores scores = evaluation.Scores();
+  const Json json = DescribeScores("m", scores);
+  EXPECT_NEAR(json["rmse"], 0.5, 1e-12);
+  EXPECT_NEAR(json["mean_value"], 4.5, 1e-12);
+  EXPECT_NEAR(json["mean"], 2.8723, 1e-4);
+  EXPECT_NEAR(json["r2"], 1 - 0.25 / 8.25, 1e-9);
+  const std::string text = ScoresText(scores);
+  EXPECT_EQ(text.substr(0, text.find(" by")), "Better than always answering the mean (RMSE 2.872)");
+  EXPECT_THAT(text, HasSubstr("always 4.5, the mean\n"));
+}
+
+// A matrix of many classes is for scripts.
+TEST(EvaluateTest, ManyClassesAreALineEach) {
+  std::vector<std::string> names;
+  for (int k = 0; k < 20; ++k) names.push_back("c" + std::to_string(k));
+  const Schema schema = *Schema::Create(SampleTerms().schema->features(), "label", names);
+  ClassEvaluation evaluation(20);
+  evaluation.Add(3, std::vector<double>(20, 0.05), 3);
+  const std::string text = ScoresText(evaluation.Scores(), schema);
+  EXPECT_THAT(text, HasSubstr("true class  recall  precision\n"));
+  EXPECT_THAT(text, HasSubstr("Calibration of the answer's probability"));
 }
 
 }  // namespace
