@@ -1,10 +1,14 @@
 #include <iostream>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/central/budget_flags.h"
 #include "client/cli/central/commands.h"
+#include "client/cli/central/dataset_upload.h"
 #include "client/cli/central/describe_job.h"
 #include "client/cli/central/train_watch.h"
 #include "client/cli/terminal/describe.h"
@@ -12,7 +16,11 @@
 #include "client/cli/terminal/remote.h"
 #include "client/collector/collector_call.h"
 #include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/wire/convert.h"
+#include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/training.pb.h"
 
 namespace coppice::cli {
@@ -76,12 +84,50 @@ void Warn(const google::protobuf::RepeatedPtrField<std::string>& warnings) {
 
 // ---- preview
 
-absl::Status Preview(const SpecFlags& flags) {
+struct PreviewFlags : SpecFlags {
+  std::string data_file;
+  std::vector<std::string> missing;
+};
+
+// What always answering the most frequent class, or the mean, is worth on rows that the caller has.
+// They are read by the dataset's schema, and not sent.
+absl::StatusOr<Json> BaselineOn(const PreviewFlags& flags, const Remote& remote) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Dataset dataset,
+                           GetDataset(remote, MakeName("datasets", flags.dataset)));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(dataset.schema()));
+  COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.data_file));
+  COPPICE_ASSIGN_OR_RETURN(const TableFile file,
+                           ReadTable(path, std::make_shared<const Schema>(std::move(schema)),
+                                     {.allow_unlabelled = !dataset.schema().has_target(),
+                                      .format = {.missing = flags.missing}}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) Note(notes);
+  const Table& rows = file.table;
+  if (rows.num_rows() == 0) return absl::InvalidArgumentError("--data: the file has no row");
+  if (rows.schema().target()) {
+    const MeanAnswer mean = MeanAnswerFor(rows.targets());
+    return Json{{"mean", mean.rmse}, {"mean_value", mean.value}};
+  }
+  const Majority majority = MajorityOf(rows.labels(), rows.schema().num_classes());
+  return Json{{"majority", majority.share},
+              {"majority_class", rows.schema().classes()[majority.label]}};
+}
+
+absl::Status Preview(const PreviewFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::PreviewJobRequest request;
   *request.mutable_spec() = SpecOf(flags);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::PreviewJobResponse>(request));
   Json json = DescribePreview(response);
+  if (flags.data_file.empty()) {
+    Note(
+        "What always answering the most frequent class, or the mean, is worth on the dataset "
+        "cannot "
+        "be told without spending; --data FILE, rows like it, tells it of those, which stay here.");
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(const Json baseline, BaselineOn(flags, remote));
+    json.update(baseline);
+  }
   if (!flags.output.json) {
     Warn(response.warnings());
     PrintRows(json["releases"].get<std::vector<Json>>(), /*json=*/false);
@@ -137,11 +183,20 @@ absl::Status Submit(const SubmitFlags& flags) {
 }  // namespace
 
 void AddTrainPreview(const Command& noun) {
-  const auto flags = std::make_shared<SpecFlags>();
+  const auto flags = std::make_shared<PreviewFlags>();
   const Command verb =
       noun.AddCommand("preview", "Show what a job would cost, and whether the budget allows it",
                       "coppice train preview --dataset d-7b1e --algorithm spe --epsilon 1");
   AddSpecFlags(verb, *flags);
+  const Flag data =
+      verb.Add("--data", flags->data_file,
+               "Rows like the dataset's, CSV or LIBSVM, which are not sent: tells what always "
+               "answering their most frequent class, or their mean, is worth; - is stdin")
+          .Takes("FILE");
+  verb.Add("--missing", flags->missing,
+           "Texts that stand for a missing value in --data besides the empty one, by commas: NA,?")
+      .SplitAt(',')
+      .Needs(data);
   verb.CheckFlags([flags] { return CheckKeysDiffer(flags->settings); });
   SetAction(verb, flags, Preview);
 }

@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "client/cli/central/commands.h"
 #include "client/cli/terminal/output.h"
 #include "tests/client/cli/fake_datasets.h"
 #include "tests/client/cli/run_coppice.h"
+#include "tests/support/temp_dir.h"
 
 namespace coppice::cli {
 namespace {
@@ -14,6 +16,7 @@ using ::coppice::testing::FakeTrainingCurator;
 using ::coppice::testing::JobAt;
 using ::coppice::testing::Outcome;
 using ::coppice::testing::RunCoppice;
+using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -120,6 +123,43 @@ TEST_F(TrainTest, PreviewShowsReleasesAndWhetherItFits) {
   std::vector<std::string> json = preview;
   json.emplace_back("--json");
   EXPECT_EQ(Json::parse(Run(json).out)["fits"], false);
+}
+
+// Of the dataset's own rows nothing is told that is not paid for.
+TEST_F(TrainTest, PreviewTellsTheBaselineOfRowsThatAreGiven) {
+  const TempDir folder;
+  const std::string path = folder.path() + "/rows.csv";
+  std::vector<std::string> preview = {"train", "preview",   "--dataset", "d1",    "--algorithm",
+                                      "spe",   "--epsilon", "1",         "--json"};
+  const Outcome without = Run(preview);
+  EXPECT_EQ(without.code, 0) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("cannot be told without spending; --data FILE"));
+  EXPECT_FALSE(Json::parse(without.out).contains("majority"));
+
+  v1::Schema schema;
+  v1::Feature& feature = *schema.add_features();
+  feature.set_name("x");
+  feature.mutable_numeric()->set_max(1);
+  schema.set_label("y");
+  for (const char* name : {"no", "yes"}) schema.add_classes(name);
+  curator_.datasets->dataset.set_name("datasets/d1");
+  *curator_.datasets->dataset.mutable_schema() = schema;
+  std::ofstream(path) << "x,y\n0.5,no\nNA,yes\n0.2,no\n1,no\n";
+  preview.insert(preview.end(), {"--data", path, "--missing", "NA"});
+  const Outcome classes = Run(preview);
+  EXPECT_EQ(classes.code, 0) << classes.err;
+  EXPECT_EQ(Json::parse(classes.out)["majority"], 0.75);
+  EXPECT_EQ(Json::parse(classes.out)["majority_class"], "no");
+  EXPECT_THAT(classes.err, Not(HasSubstr("cannot be told")));
+
+  schema.clear_classes();
+  schema.mutable_target()->set_max(10);
+  *curator_.datasets->dataset.mutable_schema() = schema;
+  std::ofstream(path) << "x,y\n0.5,2\n0.1,6\n";
+  const Outcome numbers = Run(preview);
+  EXPECT_EQ(numbers.code, 0) << numbers.err;
+  EXPECT_EQ(Json::parse(numbers.out)["mean"], 2);
+  EXPECT_EQ(Json::parse(numbers.out)["mean_value"], 4);
 }
 
 TEST_F(TrainTest, AlgorithmsAreOneParagraphOrOneObjectEach) {
