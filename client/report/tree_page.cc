@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/report/html.h"
+#include "client/report/pages.h"
+#include "common/tree/render_label.h"
+
+namespace coppice::report {
+namespace {
+
+using render_internal::TreeView;
+
+constexpr uint32_t kOpenDepth = 2;  // splits above it are shown without a click
+constexpr size_t kShownFeatures = 20;
+
+std::string Way(const TreeView& view, uint32_t node) {
+  const uint32_t parent = view.tree().parent(node);
+  if (parent == kNoParent) return "";
+  const bool yes = view.tree().nodes()[parent].left == node;
+  return absl::StrCat("<span class=\"way\">", yes ? "yes" : "no", "</span> ");
+}
+
+std::string Leaf(const TreeView& view, uint32_t node) {
+  const uint32_t leaf = view.tree().first_leaf(node);
+  std::string sure = render_internal::Certainty(view, leaf);
+  const std::string pruned = render_internal::PrunedTo(view, leaf);
+  if (!pruned.empty()) absl::StrAppend(&sure, " (pruned to ", pruned, ")");
+  return absl::StrCat("<div class=\"leaf\">", Way(view, node), "<b>",
+                      Text(render_internal::Answer(view, leaf)), "</b> <span class=\"sure\">",
+                      Text(sure), "</span></div>\n");
+}
+
+void AddSplits(const TreeView& view, uint32_t node, std::string& html) {
+  const Node& split = view.tree().nodes()[node];
+  if (split.kind == SplitKind::kLeaf) {
+    html += Leaf(view, node);
+    return;
+  }
+  const bool open = view.tree().node_depth(node) < kOpenDepth;
+  absl::StrAppend(&html, "<details", open ? " open" : "", "><summary>", Way(view, node),
+                  Text(render_internal::Question(view, node)), "</summary>\n");
+  AddSplits(view, split.left, html);
+  AddSplits(view, split.right, html);
+  html += "</details>\n";
+}
+
+std::string OneTree(const TreeView& view) {
+  std::string html =
+      absl::StrCat("<details", view.number == 0 ? " open" : "", "><summary><b>",
+                   Text(render_internal::Title(view)), "</b></summary>\n<div class=\"tree\">\n");
+  AddSplits(view, 0, html);
+  return absl::StrCat(html, "</div>\n</details>\n");
+}
+
+std::string Trees(const Model& model) {
+  std::string html;
+  size_t nodes = 0, shown = 0;
+  for (; shown < model.forest().size(); ++shown) {
+    nodes += model.forest()[shown].nodes().size();
+    if (nodes > kMaxPageNodes) break;
+    html += OneTree({model, shown});
+  }
+  const size_t left = model.forest().size() - shown;
+  if (left > 0) {
+    html += Remark(absl::StrCat(left, left == 1 ? " tree is" : " trees are",
+                                " left out: with it the page would have more than ", kMaxPageNodes,
+                                " nodes. `coppice model show --tree ", shown,
+                                "` draws the next one by itself."));
+  }
+  return Section("The trees", html);
+}
+
+// How often each feature is asked about, and in how many trees first.
+std::string Features(const Model& model) {
+  std::map<uint32_t, std::pair<size_t, size_t>> asked;
+  for (const Tree& tree : model.forest()) {
+    for (const Node& node : tree.nodes()) {
+      if (node.kind != SplitKind::kLeaf) ++asked[node.feature].first;
+    }
+    if (tree.nodes()[0].kind != SplitKind::kLeaf) ++asked[tree.nodes()[0].feature].second;
+  }
+  if (asked.empty()) return "";
+  std::vector<std::pair<uint32_t, std::pair<size_t, size_t>>> order(asked.begin(), asked.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  TableData table{.caption =
+                      "How often the trees ask about a feature. In a forest whose splits "
+                      "are drawn from public bounds that says nothing of its worth.",
+                  .columns = {"feature", "splits", "asked first"},
+                  .rows = {}};
+  for (const auto& [feature, counts] : order) {
+    if (table.rows.size() == kShownFeatures) break;
+    table.rows.push_back({Cell(model.tree_schema().features()[feature].name),
+                          NumberCell(absl::StrCat(counts.first)),
+                          NumberCell(absl::StrCat(counts.second))});
+  }
+  std::string html = RenderTable(table);
+  if (order.size() > kShownFeatures) {
+    html += Paragraph(absl::StrCat(order.size() - kShownFeatures, " more are asked less often."));
+  }
+  return Section("What they ask about", html);
+}
+
+std::string Overview(const Model& model) {
+  size_t leaves = 0;
+  uint32_t depth = 0;
+  for (const Tree& tree : model.forest()) {
+    leaves += tree.num_leaves();
+    depth = std::max(depth, tree.depth());
+  }
+  const auto& target = model.schema().target();
+  return RenderFigures(
+      {{"Trees", absl::StrCat(model.forest().size()), ""},
+       {"Leaves", absl::StrCat(leaves), "of all trees"},
+       {"Depth", absl::StrCat(depth), "of the deepest"},
+       {"Predicts", model.schema().label(),
+        target ? "a number" : absl::StrCat(model.schema().num_classes(), " classes")}});
+}
+
+}  // namespace
+
+std::string TreePage(const std::string& id, const Model& model) {
+  return RenderDocument({.kind = "Model",
+                         .title = absl::StrCat("Model ", id),
+                         .lead = render_internal::PrivacyLine(model),
+                         .body = absl::StrCat(Overview(model), Features(model), Trees(model))});
+}
+
+}  // namespace coppice::report

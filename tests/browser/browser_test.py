@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Every page in headless Chromium: browser_test.py SAMPLE_PAGES OUTPUT_DIR
+
+Each page opens in light and in dark, wide and narrow, without an error on the console or a request besides itself; its
+text stands out from its ground; nothing is wider than the window; a screen reader finds a heading and a main part. The
+certificate prints on one page of A4. Screenshots and PDFs stay in OUTPUT_DIR. Without Chromium: exit code 77.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, OUTPUT = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ["certificate", "curve", "evaluation", "hostile", "plan", "regression", "tree"]
+WIDTHS = {"wide": 1000, "narrow": 390}
+
+# The least contrast of a text and what is behind it, by WCAG 2; with the text that has it.
+CONTRAST = r"""
+(() => {
+  const parse = text => { const p = text.match(/[\d.]+/g).map(Number); return p.length > 3 ? p : [...p, 1]; };
+  const over = (top, under) => top.slice(0, 3).map((c, i) => c * top[3] + under[i] * (1 - top[3])).concat(1);
+  const light = c => { const l = c.slice(0, 3).map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                       return .2126 * l[0] + .7152 * l[1] + .0722 * l[2]; };
+  const ground = element => { const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(parse(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]); };
+  let worst = [99, ''];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode());) {
+    const element = node.parentElement, style = getComputedStyle(element);
+    if (!node.data.trim() || ['title', 'desc'].includes(element.localName)) continue;
+    const back = ground(element), color = parse(element.closest('svg') ? style.fill : style.color);
+    color[3] *= Number(style.opacity);
+    const pair = [light(over(color, back)), light(back)].sort((a, b) => b - a);
+    const contrast = (pair[0] + .05) / (pair[1] + .05);
+    if (contrast < worst[0]) worst = [contrast, node.data.trim()];
+  }
+  return worst;
+})()
+"""
+
+
+def skip(reason):
+    print("browser_test: skipped:", reason, file=sys.stderr)
+    sys.exit(77)
+
+
+class Browser:
+    """Chromium, told what to do over a pipe (the DevTools protocol)."""
+
+    def __init__(self, folder):
+        to_browser, self.commands = os.pipe()
+        self.answers, from_browser = os.pipe()
+
+        def place_pipes():  # where Chromium looks for them
+            read, write = os.dup(to_browser), os.dup(from_browser)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
+        self.process = subprocess.Popen(
+            ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+             "--remote-debugging-pipe", "--user-data-dir=" + folder],
+            preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.buffer = b""
+        self.number = 0
+        self.session = None
+        self.events = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Log", "Runtime", "Accessibility"):
+            self.call(domain + ".enable")
+
+    def message(self):
+        while b"\0" not in self.buffer:
+            piece = os.read(self.answers, 1 << 16)
+            if not piece:
+                raise RuntimeError("Chromium ended")
+            self.buffer += piece
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.commands, json.dumps(request).encode() + b"\0")
+        while True:
+            message = self.message()
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return message["result"]
+            self.events.append(message)
+
+    def open(self, url):
+        """The events until the page has loaded."""
+        self.events = []
+        self.call("Page.navigate", url=url)
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.message())
+        self.value("document.readyState")  # what the page logs on the way is there before this answer
+        return self.events
+
+    def value(self, expression):
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def end(self):
+        os.close(self.commands)
+        os.close(self.answers)
+        self.process.terminate()
+        self.process.wait()
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="coppice-browser-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.browser = Browser(cls.folder)
+        cls.addClassCleanup(cls.browser.end)
+
+    def show(self, page, scheme="light", width=1000):
+        self.browser.call("Emulation.setEmulatedMedia", media="",
+                          features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        return self.browser.open(url_of(page))
+
+    def take_picture(self, name):
+        size = self.browser.call("Page.getLayoutMetrics")["cssContentSize"]
+        picture = self.browser.call("Page.captureScreenshot", captureBeyondViewport=True,
+                                    clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
+        (OUTPUT / (name + ".png")).write_bytes(base64.b64decode(picture["data"]))
+
+    def print_page(self, page):
+        self.show(page, "dark")  # paper is light all the same
+        pdf = base64.b64decode(self.browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
+        (OUTPUT / (page + ".pdf")).write_bytes(pdf)
+        return pdf
+
+    def test_pages_are_quiet_and_ask_for_nothing(self):
+        for page in PAGES:
+            events = self.show(page)
+            complaints = [event for event in events
+                          if event.get("method") in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")]
+            self.assertEqual(complaints, [], page)
+            asked = [event["params"]["request"]["url"] for event in events
+                     if event.get("method") == "Network.requestWillBeSent"]
+            self.assertEqual(asked, [url_of(page)], page)
+
+    def test_a_script_or_a_style_of_another_hand_is_refused(self):
+        page = (OUTPUT / "curve.html").read_text()
+        for foreign in ("<script>document.title = 'changed'</script>", "<style>h1{display:none}</style>",
+                        "<img src='https://example.invalid/x.png' alt=''>"):
+            (OUTPUT / "changed.html").write_text(page.replace("</main>", foreign + "</main>"))
+            events = self.show("changed")
+            refused = [event for event in events if event.get("method") == "Log.entryAdded"
+                       and "Content Security Policy" in event["params"]["entry"]["text"]]
+            self.assertNotEqual(refused, [], foreign)
+            self.assertNotEqual(self.browser.value("document.title"), "changed")
+            self.assertNotEqual(self.browser.value("getComputedStyle(document.querySelector('h1')).display"), "none")
+
+    def test_the_style_is_taken(self):
+        for page in PAGES:
+            self.show(page)
+            self.assertEqual(self.browser.value("getComputedStyle(document.body).maxWidth"), "928px", page)
+
+    def test_text_stands_out_in_light_and_in_dark(self):
+        grounds = set()
+        for scheme in ("light", "dark"):
+            for page in PAGES:
+                self.show(page, scheme)
+                contrast, text = self.browser.value(CONTRAST)
+                self.assertGreaterEqual(contrast, 4.5, f"{page}, {scheme}: {text}")
+                grounds.add((scheme, self.browser.value("getComputedStyle(document.documentElement).backgroundColor")))
+                self.take_picture(f"{page}-{scheme}")
+        self.assertEqual(len(grounds), 2, grounds)
+
+    def test_nothing_is_wider_than_the_window(self):
+        for name, width in WIDTHS.items():
+            for page in PAGES:
+                self.show(page, width=width)
+                self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width, f"{page}, {name}")
+                if name == "narrow":
+                    self.take_picture(f"{page}-narrow")
+
+    def test_a_screen_reader_finds_its_way(self):
+        for page in PAGES:
+            self.show(page)
+            nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+            roles = [node["role"]["value"] for node in nodes if not node.get("ignored") and "role" in node]
+            for role in ("main", "banner", "contentinfo", "heading"):
+                self.assertIn(role, roles, page)
+            unnamed = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value")
+                       in ("image", "table", "region", "DisclosureTriangle") and not node.get("name", {}).get("value")]
+            self.assertEqual(unnamed, [], page)
+            self.assertEqual(self.browser.value("document.querySelectorAll('h1').length"), 1, page)
+            self.assertEqual(self.browser.value("document.querySelectorAll('th:not([scope])').length"), 0, page)
+
+    def test_a_tree_opens_by_keyboard(self):
+        self.show("tree")
+        self.browser.value("document.querySelectorAll('summary')[3].focus()")
+        state = "document.activeElement.parentElement.open"
+        before = self.browser.value(state)
+        for kind in ("keyDown", "keyUp"):
+            self.browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13,
+                              text="\r")
+        self.assertEqual(self.browser.value(state), not before)
+
+    def test_names_from_data_stay_text(self):
+        for page in ("hostile", "tree"):
+            self.show(page)
+            self.assertEqual(self.browser.value("document.scripts.length"), 0, page)
+            self.assertIn("<script>alert(\"1\")</script>", self.browser.value("document.body.textContent"), page)
+
+    def test_the_certificate_prints_on_one_page(self):
+        self.assertEqual(page_count(self.print_page("certificate")), 1)
+        for page in PAGES:
+            self.assertGreaterEqual(page_count(self.print_page(page)), 1, page)
+
+    def test_the_drawing_is_a_file_of_its_own(self):
+        events = self.browser.open((OUTPUT / "curve.svg").as_uri())
+        self.assertEqual([event for event in events if event.get("method") == "Log.entryAdded"], [])
+        self.assertGreater(self.browser.value("document.querySelector('path.line').getTotalLength()"), 100)
+        self.take_picture("curve-svg")
+
+
+def url_of(page):
+    return (OUTPUT / (page + ".html")).as_uri()
+
+
+def page_count(pdf):
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+def main():
+    if shutil.which("chromium") is None:
+        install = [SOURCE / "deploy/install-packages.sh", SOURCE / "tests/browser/packages.txt"]
+        installed = subprocess.run(install, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if installed.returncode != 0:
+            skip("Chromium is not installed: " + (installed.stdout.strip().splitlines() or ["no word from apt"])[-1].strip())
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    subprocess.run([PROGRAM, str(OUTPUT)], check=True)
+    unittest.main(argv=sys.argv[:1])
+
+
+main()
