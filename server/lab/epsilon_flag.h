@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
 #include "common/privacy/budget.h"
 
 namespace coppice::lab {
@@ -14,7 +15,11 @@ namespace coppice::lab {
 inline constexpr char kNoPrivacy[] = "inf";
 
 // Nothing for kNoPrivacy. InvalidArgument: neither that nor a budget.
-absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text);
+inline absl::StatusOr<std::optional<Budget>> ParseEpsilonFlag(const std::string& text) {
+  if (text == kNoPrivacy) return std::optional<Budget>();
+  COPPICE_ASSIGN_OR_RETURN(const Budget epsilon, Budget::Parse(text));
+  return std::optional<Budget>(epsilon);
+}
 
 }  // namespace coppice::lab
 

@@ -1,0 +1,169 @@
+#include "server/lab/scores.h"
+
+#include <iostream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/data/read_table.h"
+#include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
+#include "common/privacy/delta.h"
+#include "common/tree/votes.h"
+#include "server/curator/partition/public_random.h"
+#include "server/trainers/registry.h"
+
+namespace coppice::lab {
+namespace {
+
+absl::StatusOr<trainers::Settings> ParseSettings(const std::vector<std::string>& texts) {
+  trainers::Settings settings;
+  for (const std::string& text : texts) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    if (parts.first.empty() || !settings.emplace(parts).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set ", text, ": must be name=value, each name once"));
+    }
+  }
+  return settings;
+}
+
+ClassScores EvaluateClasses(const Model& model, const Table& test) {
+  ClassEvaluation evaluation(model.schema().num_classes());
+  Row row;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    if (test.label(i) == kUnlabelled) continue;
+    test.CopyRow(i, row);
+    const Prediction prediction = model.Predict(row);
+    evaluation.Add(prediction.label, prediction.probabilities, test.label(i));
+  }
+  return evaluation.Scores();
+}
+
+NumberScores EvaluateNumbers(const Model& model, const Table& test) {
+  const Target& target = *model.schema().target();
+  NumberEvaluation evaluation(target.min, target.max);
+  Row row;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    test.CopyRow(i, row);
+    evaluation.Add(model.Predict(row).value, test.target(i));
+  }
+  return evaluation.Scores();
+}
+
+}  // namespace
+
+void AddFileFlags(const Command& command, CentralFlags& flags) {
+  command.Add("--data", flags.data_file, "rows to train on (CSV, LIBSVM)").Required();
+  command.Add("--schema", flags.schema_file, "schema of all files (JSON)").Required();
+}
+
+void AddRunFlags(const Command& command, CentralFlags& flags) {
+  command
+      .Add("--delta", flags.delta,
+           "the same for delta, of algorithms that can use one; 0: pure epsilon-DP")
+      .Check(
+          [](const std::string& text) { return std::string(ParseDelta(text).status().message()); })
+      .ShowDefault();
+  command.Add("--set", flags.settings,
+              "name=value, a parameter of the algorithm; a wrong name lists those there are, and "
+              "coppice train algorithms describes them");
+  const Flag test = command.Add("--test", flags.test_file, "rows to score on");
+  command.Add("--holdout", flags.holdout, "share of the rows to score on instead")
+      .InRange(0.0, 1.0)
+      .Excludes(test)
+      .ShowDefault();
+  command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
+  command.AddSwitch("--unlabelled", flags.unlabelled, "an empty label is a row without one");
+  command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
+  command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
+  command.Add("--seed", flags.seed, "of how rows are split; never of noise or groups")
+      .ShowDefault();
+}
+
+std::string TrainerNames() {
+  return absl::StrJoin(trainers::AllTrainers(), ", ",
+                       [](std::string* out, const trainers::Trainer* trainer) {
+                         absl::StrAppend(out, trainer->info().name);
+                       });
+}
+
+absl::StatusOr<std::shared_ptr<const Table>> ReadLabRows(const std::string& path,
+                                                         const SchemaFile& schema,
+                                                         const CentralFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema,
+                                                     {.strict = flags.strict,
+                                                      .allow_unlabelled = flags.unlabelled,
+                                                      .format = schema.format}));
+  const std::string notes = file.notes.Summary();
+  if (!notes.empty()) std::cerr << path << ": " << notes << "\n";
+  return std::make_shared<const Table>(std::move(file.table));
+}
+
+absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const auto rows, ReadLabRows(flags.data_file, schema, flags));
+  if (flags.test_file.empty()) return HoldOut(nullptr, rows, flags.holdout);
+  COPPICE_ASSIGN_OR_RETURN(const auto test, ReadLabRows(flags.test_file, schema, flags));
+  return FixedRows({.public_rows = nullptr, .private_rows = rows, .test_rows = test});
+}
+
+absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
+                                                      const CentralFlags& flags,
+                                                      std::optional<Budget> epsilon) {
+  trainers::TrainOptions options{.epsilon = epsilon};
+  COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
+  COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
+  if (options.delta_atto > 0 && !trainer.info().delta) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--delta: ", trainer.info().name, " is of pure epsilon-DP and takes none; leave it out"));
+  }
+  return options;
+}
+
+absl::StatusOr<Scores> TrainAndScore(const trainers::Trainer& trainer,
+                                     const trainers::TrainOptions& options, const RowSource& source,
+                                     const CentralFlags& flags,
+                                     const std::function<void(uint32_t)>& progress) {
+  Scores scores;
+  scores.classes.Resize(flags.repeats);
+  scores.numbers.Resize(flags.repeats);
+  for (auto* values :
+       {&scores.fit_seconds, &scores.fit_cpu_seconds, &scores.leaves, &scores.questions}) {
+    values->resize(flags.repeats);
+  }
+  const auto run = [&](uint32_t repetition, PrivateRandom& noise) -> absl::Status {
+    curator::PublicRandom seeds(flags.seed, repetition);
+    const LabRows rows = source(seeds.Next());
+    const Stopwatch fitting;
+    COPPICE_ASSIGN_OR_RETURN(
+        const Model model,
+        trainer.Train(*rows.private_rows, options, noise, [](double) { return absl::OkStatus(); }));
+    scores.fit_seconds[repetition] = fitting.clock_seconds();
+    scores.fit_cpu_seconds[repetition] = fitting.cpu_seconds();
+    double leaves = 0;
+    for (const Tree& tree : model.forest()) leaves += tree.num_leaves();
+    scores.leaves[repetition] = leaves;
+    const absl::StatusOr<std::vector<Vote>> votes = VotesOf(model);
+    scores.questions[repetition] = votes.ok() ? static_cast<double>(votes->size()) : 0;
+    if (model.schema().target()) {
+      scores.numbers.Set(repetition, EvaluateNumbers(model, *rows.test_rows));
+    } else {
+      scores.classes.Set(repetition, EvaluateClasses(model, *rows.test_rows));
+    }
+    if (repetition == 0) {
+      scores.epsilon_spent = static_cast<double>(model.certificate().epsilon_nanos) / 1e9;
+      scores.trees = model.forest().size();
+    }
+    if (repetition == 0 && flags.votes) {
+      COPPICE_ASSIGN_OR_RETURN(scores.votes, RenderVotes(model));
+    }
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(RunRepetitions(flags.repeats, flags.threads, run, progress));
+  return scores;
+}
+
+}  // namespace coppice::lab
