@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/command_line/command_line.h"
 #include "server/lab/audit/audit.h"
 
@@ -59,6 +60,9 @@ struct LocalFlags {
 void AddLocalFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalFlags(const LocalFlags& flags);
 absl::Status RunLocal(const LocalFlags& flags);
+// What the flags ask to be run (grid.h).
+struct RunOptions;
+absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
 
 // coppice-lab central: what accuracy a central trainer reaches on files, at which epsilon. Trains
 // and scores `repeats` times.
@@ -79,6 +83,22 @@ struct CentralFlags {
 };
 void AddCentralFlags(const Command& command, CentralFlags& flags);
 absl::Status RunCentral(const CentralFlags& flags);
+
+// coppice-lab curve: what accuracy an epsilon buys. Runs algorithms, local studies among them, at
+// several epsilons and without privacy over the same splits of one table; prints a table and what
+// follows from it in sentences, and writes a drawing and a page.
+struct CurveFlags {
+  CentralFlags table;  // without its algorithm and epsilon
+  std::vector<std::string> algorithms = {"auto"};
+  std::vector<std::string> epsilons = {"0.1", "0.5", "1", "2", "4"};
+  std::vector<uint64_t> devices;  // of local studies
+  std::string public_source;      // of local studies: a file, or a share of the rows
+  std::string output_dir;         // empty: nothing is written
+  bool force = false;
+};
+void AddCurveFlags(const Command& command, CurveFlags& flags);
+absl::Status CheckCurveFlags(const CurveFlags& flags);
+absl::Status RunCurve(const CurveFlags& flags);
 
 // coppice-lab plan: what accuracy to expect of a study, from public rows alone, before anyone is
 // asked for a report. Prints a table over epsilon and the number of devices, draws it on request

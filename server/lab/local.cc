@@ -185,7 +185,9 @@ absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
   return WithPublicLabels(std::move(rows), labels);
 }
 
-absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
+}  // namespace
+
+absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
   RunOptions run;
   curator::PartitionOptions& partition = run.collect.partition;
@@ -217,8 +219,6 @@ absl::StatusOr<RunOptions> ResolveRun(const LocalFlags& flags) {
   run.seed = flags.seed;
   return run;
 }
-
-}  // namespace
 
 void AddLocalFlags(const Command& command, LocalFlags& flags) {
   const Flag public_file = command.Add(
@@ -380,7 +380,7 @@ absl::Status RunLocal(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags, [](const std::string& note) {
                              std::cerr << note << "\n";
                            }));
-  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveRun(flags));
+  COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags));
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
                              ShowRepetitions(finished, options.repeats);
                            }));

@@ -31,6 +31,10 @@ int Main(int argc, const char* const* argv) {
   AddLabCommand<CentralFlags>(line, "central",
                               "accuracy of a model that is trained on a whole table",
                               AddCentralFlags, RunCentral, nullptr);
+  AddLabCommand(line, "curve", "what accuracy each epsilon buys, on the same splits of one table",
+                AddCurveFlags, RunCurve, CheckCurveFlags,
+                "coppice-lab curve --data rows.csv --schema schema.json --algorithm auto,logistic "
+                "--epsilon 0.1,0.5,1,2,4 --output-dir curve");
   AddLabCommand<SynthesizeFlags>(
       line, "synthesize", "the synthetic pair as files, to try the daemon on", AddSynthesizeFlags,
       RunSynthesize, nullptr, "coppice-lab synthesize --output-dir /tmp/synthetic");

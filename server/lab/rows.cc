@@ -76,6 +76,32 @@ absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows,
   };
 }
 
+absl::StatusOr<RowSource> StudyRows(RowSource source, std::shared_ptr<const Table> public_rows,
+                                    double public_share, uint64_t devices) {
+  const size_t all = source(0).private_rows->num_rows();
+  const auto taken = public_rows != nullptr
+                         ? size_t{0}
+                         : static_cast<size_t>(std::ceil(public_share * static_cast<double>(all)));
+  if (devices > all - taken) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(devices, " devices need as many rows; there are ", all - taken,
+                     " to train on that are not public"));
+  }
+  return [=, source = std::move(source)](uint64_t seed) {
+    LabRows rows = source(seed);
+    curator::PublicRandom random(seed, 3);
+    const std::vector<size_t> order = Permutation(all, random);
+    const absl::Span<const size_t> indices(order);
+    rows.public_rows =
+        public_rows != nullptr
+            ? public_rows
+            : std::make_shared<const Table>(rows.private_rows->Select(indices.first(taken)));
+    rows.private_rows =
+        std::make_shared<const Table>(rows.private_rows->Select(indices.subspan(taken, devices)));
+    return rows;
+  };
+}
+
 absl::StatusOr<PublicLabels> ParsePublicLabels(absl::string_view name) {
   if (name == "as_given") return PublicLabels::kAsGiven;
   if (name == "flipped") return PublicLabels::kFlipped;

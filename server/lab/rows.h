@@ -46,6 +46,12 @@ struct SplitOptions {
 // InvalidArgument unless every part gets a row.
 absl::StatusOr<RowSource> SplitRows(std::shared_ptr<const Table> rows, const SplitOptions& options);
 
+// The rows of `rows` as a study of `devices` has them: those to train on are shared out, the test
+// rows stay. The public ones are `public_rows` or, where that is null, `public_share` of those to
+// train on. InvalidArgument unless there are rows for all.
+absl::StatusOr<RowSource> StudyRows(RowSource rows, std::shared_ptr<const Table> public_rows,
+                                    double public_share, uint64_t devices);
+
 // What is done to the labels of the public rows, to see what a study makes of bad ones.
 enum class PublicLabels { kAsGiven, kFlipped, kRandom };
 // "as_given", "flipped" (class k becomes K-1-k), "random" (the same labels in random order).

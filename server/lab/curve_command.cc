@@ -1,0 +1,342 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/report/pages.h"
+#include "common/base/status_macros.h"
+#include "common/base/write_file.h"
+#include "common/data/schema_file.h"
+#include "common/privacy/delta.h"
+#include "server/lab/commands.h"
+#include "server/lab/curve/curve.h"
+#include "server/lab/epsilon_flag.h"
+#include "server/lab/grid.h"
+#include "server/lab/repetitions.h"
+#include "server/lab/rows.h"
+#include "server/lab/scores.h"
+#include "server/trainers/registry.h"
+
+namespace coppice::lab {
+namespace {
+
+constexpr char kStudy[] = "local";  // the algorithm that is a study of devices
+constexpr char kSvgFile[] = "curve.svg", kHtmlFile[] = "curve.html", kJsonFile[] = "curve.json";
+
+absl::StatusOr<Budget> ParseCurveEpsilon(const std::string& text) {
+  const absl::StatusOr<Budget> epsilon = Budget::Parse(text);
+  if (epsilon.ok()) return epsilon;
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(epsilon.status().message()),
+                   text == kNoPrivacy ? "; the run without privacy is always made" : ""));
+}
+
+bool HasStudies(const CurveFlags& flags) {
+  return std::count(flags.algorithms.begin(), flags.algorithms.end(), kStudy) > 0;
+}
+
+std::vector<Budget> RisingBudgets(const CurveFlags& flags) {
+  std::vector<Budget> budgets;
+  for (const std::string& text : flags.epsilons) budgets.push_back(*ParseCurveEpsilon(text));
+  std::sort(budgets.begin(), budgets.end(),
+            [](const Budget& a, const Budget& b) { return a.nanos() < b.nanos(); });
+  budgets.erase(
+      std::unique(budgets.begin(), budgets.end(),
+                  [](const Budget& a, const Budget& b) { return a.nanos() == b.nanos(); }),
+      budgets.end());
+  return budgets;
+}
+
+double RowErrorOf(const std::vector<ConfidenceInterval>& gains) {
+  constexpr double kNormal95 = 1.959964;
+  double squares = 0;
+  for (const ConfidenceInterval& gain : gains) squares += std::pow((gain.high - gain.low) / 2, 2);
+  return std::sqrt(squares / static_cast<double>(gains.size())) / kNormal95;
+}
+
+CurveScores FromClasses(const RepeatedClassScores& scores) {
+  return {.measure = scores.accuracy,
+          .auc = scores.auc,
+          .log_loss = scores.log_loss,
+          .row_error = RowErrorOf(scores.gain_interval)};
+}
+
+CurveScores FromNumbers(const RepeatedNumberScores& scores) {
+  return {.measure = scores.rmse,
+          .auc = {},
+          .log_loss = {},
+          .row_error = RowErrorOf(scores.gain_interval)};
+}
+
+// Runs every algorithm at every epsilon, over the same splits.
+class CurveRuns {
+ public:
+  CurveRuns(const CurveFlags& flags, const SchemaFile& file, RowSource rows)
+      : flags_(flags), file_(file), rows_(std::move(rows)), budgets_(RisingBudgets(flags)) {}
+
+  absl::StatusOr<Curve> Run() {
+    COPPICE_RETURN_IF_ERROR(Begin());
+    for (const std::string& name : flags_.algorithms) {
+      if (name != kStudy) {
+        COPPICE_RETURN_IF_ERROR(RunTrainer(name));
+        continue;
+      }
+      for (const uint64_t devices : flags_.devices) COPPICE_RETURN_IF_ERROR(RunStudies(devices));
+    }
+    return std::move(curve_);
+  }
+
+ private:
+  const Schema& schema() const { return *file_.schema; }
+
+  // What every run has in common; and what can be refused before any of them.
+  absl::Status Begin() {
+    const LabRows first = rows_(0);
+    curve_.label = schema().label();
+    curve_.numbers = schema().target().has_value();
+    curve_.test_rows = first.test_rows->num_rows();
+    curve_.rows = first.private_rows->num_rows() + curve_.test_rows;
+    curve_.delta = flags_.table.delta;
+    uint64_t series = 0;
+    for (const std::string& name : flags_.algorithms) {
+      if (name == kStudy) {
+        COPPICE_RETURN_IF_ERROR(BeginStudies());
+        series += flags_.devices.size();
+      } else {
+        COPPICE_RETURN_IF_ERROR(CheckTrainer(name));
+        ++series;
+      }
+    }
+    total_ = static_cast<uint32_t>(series * (budgets_.size() + 1) * flags_.table.repeats);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckTrainer(const std::string& name) const {
+    COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
+    for (const Budget& budget : budgets_) {
+      COPPICE_ASSIGN_OR_RETURN(const trainers::TrainOptions options,
+                               TrainOptionsOf(*trainer, flags_.table, budget));
+      const absl::Status planned = trainer->Plan(schema(), options).status();
+      if (!planned.ok()) {
+        return absl::Status(planned.code(), absl::StrCat(name, " at epsilon ", budget.ToString(),
+                                                         ": ", std::string(planned.message())));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginStudies() {
+    if (curve_.numbers) {
+      return absl::InvalidArgumentError("--algorithm local: studies predict classes, not numbers");
+    }
+    double share = 0;
+    if (!absl::SimpleAtod(flags_.public_source, &share)) {
+      COPPICE_ASSIGN_OR_RETURN(public_rows_,
+                               ReadLabRows(flags_.public_source, file_, flags_.table));
+    } else if (!(share > 0 && share < 1)) {
+      return absl::InvalidArgumentError("--public: a share must be above 0 and below 1");
+    }
+    public_share_ = share;
+    const uint64_t most = *std::max_element(flags_.devices.begin(), flags_.devices.end());
+    return StudyRows(rows_, public_rows_, public_share_, most).status();
+  }
+
+  std::function<void(uint32_t)> Progress() {
+    return [this](uint32_t finished) { ShowRepetitions(done_ + finished, total_); };
+  }
+
+  // The baseline is of the test rows alone, so it is that of every run.
+  void TakeBaseline(const std::vector<double>& baseline, const std::vector<uint32_t>& majority) {
+    curve_.baseline = baseline;
+    if (!majority.empty()) curve_.majority_class = schema().classes()[majority[0]];
+    done_ += flags_.table.repeats;
+  }
+
+  absl::StatusOr<CurveScores> TrainOnce(const trainers::Trainer& trainer,
+                                        std::optional<Budget> epsilon) {
+    COPPICE_ASSIGN_OR_RETURN(trainers::TrainOptions options,
+                             TrainOptionsOf(trainer, flags_.table, epsilon));
+    if (!epsilon) options.delta_atto = 0;
+    COPPICE_ASSIGN_OR_RETURN(const Scores scores,
+                             TrainAndScore(trainer, options, rows_, flags_.table, Progress()));
+    if (curve_.numbers) {
+      TakeBaseline(scores.numbers.mean, {});
+      return FromNumbers(scores.numbers);
+    }
+    TakeBaseline(scores.classes.majority, scores.classes.majority_class);
+    return FromClasses(scores.classes);
+  }
+
+  absl::Status RunTrainer(const std::string& name) {
+    COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer, trainers::FindTrainer(name));
+    CurveSeries series{.algorithm = name, .points = {}};
+    for (const Budget& budget : budgets_) {
+      COPPICE_ASSIGN_OR_RETURN(CurveScores scores, TrainOnce(*trainer, budget));
+      series.points.push_back({.epsilon = budget.epsilon(), .scores = std::move(scores)});
+    }
+    absl::StatusOr<CurveScores> without = TrainOnce(*trainer, std::nullopt);
+    if (without.ok()) {
+      series.non_private = std::move(*without);
+    } else if (!absl::IsInvalidArgument(without.status())) {
+      return without.status();
+    } else {
+      done_ += flags_.table.repeats;  // the algorithm has no run without privacy
+    }
+    curve_.series.push_back(std::move(series));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<CurveScores> StudyOnce(const RowSource& rows, const std::string& epsilon) {
+    LocalFlags local;
+    local.epsilon = epsilon;
+    local.repeats = flags_.table.repeats;
+    local.threads = flags_.table.threads;
+    local.seed = flags_.table.seed;
+    COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(local));
+    COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, Progress()));
+    const RepeatedClassScores& scores = BestCell(result).scores;  // the only one
+    TakeBaseline(scores.majority, scores.majority_class);
+    return FromClasses(scores);
+  }
+
+  absl::Status RunStudies(uint64_t devices) {
+    COPPICE_ASSIGN_OR_RETURN(const RowSource rows,
+                             StudyRows(rows_, public_rows_, public_share_, devices));
+    CurveSeries series{.algorithm = kStudy, .devices = devices, .points = {}};
+    for (const Budget& budget : budgets_) {
+      COPPICE_ASSIGN_OR_RETURN(CurveScores scores, StudyOnce(rows, budget.ToString()));
+      series.points.push_back({.epsilon = budget.epsilon(), .scores = std::move(scores)});
+    }
+    COPPICE_ASSIGN_OR_RETURN(series.non_private, StudyOnce(rows, kNoPrivacy));
+    curve_.series.push_back(std::move(series));
+    return absl::OkStatus();
+  }
+
+  const CurveFlags& flags_;
+  const SchemaFile& file_;
+  const RowSource rows_;
+  const std::vector<Budget> budgets_;
+  std::shared_ptr<const Table> public_rows_;
+  double public_share_ = 0;
+  uint32_t done_ = 0, total_ = 0;  // repetitions
+  Curve curve_;
+};
+
+std::string PathOf(const CurveFlags& flags, const char* file) {
+  return (std::filesystem::path(flags.output_dir) / file).string();
+}
+
+// Before anything is run, so that a long run does not end with a refusal.
+absl::Status PrepareFolder(const CurveFlags& flags) {
+  std::error_code error;
+  std::filesystem::create_directories(flags.output_dir, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot make the folder ", flags.output_dir, ": ", error.message()));
+  }
+  for (const char* file : {kSvgFile, kHtmlFile, kJsonFile}) {
+    if (!flags.force && std::filesystem::exists(PathOf(flags, file), error)) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(PathOf(flags, file), " exists already; --force replaces it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteFiles(const CurveFlags& flags, const nlohmann::ordered_json& curve) {
+  const WriteOptions options{.replace = flags.force};
+  COPPICE_RETURN_IF_ERROR(WriteFileAtomically(
+      PathOf(flags, kSvgFile), report::CurveDrawing(curve, report::ChartUse::kFile), options));
+  COPPICE_RETURN_IF_ERROR(
+      WriteFileAtomically(PathOf(flags, kHtmlFile), report::CurvePage(curve), options));
+  return WriteFileAtomically(PathOf(flags, kJsonFile), curve.dump(2) + "\n", options);
+}
+
+void PrintCurve(const Curve& curve, bool json) {
+  if (json) {
+    for (const nlohmann::ordered_json& line : CurveLines(curve)) std::cout << line.dump() << "\n";
+    return;
+  }
+  std::cout << CurveTable(curve) << "\n";
+  for (const std::string& sentence : CurveSentences(curve)) std::cout << sentence << "\n";
+}
+
+}  // namespace
+
+void AddCurveFlags(const Command& command, CurveFlags& flags) {
+  flags.table.repeats = 10;
+  flags.table.holdout = 0.2;
+  AddFileFlags(command, flags.table);
+  command
+      .Add("--algorithm", flags.algorithms,
+           absl::StrCat("several by commas: local (a study of devices), ", TrainerNames()))
+      .SplitAt(',')
+      .Check([](const std::string& name) {
+        return name == kStudy ? std::string()
+                              : std::string(trainers::FindTrainer(name).status().message());
+      })
+      .ShowDefault();
+  command.Add("--epsilon", flags.epsilons, "several by commas; without privacy is always added")
+      .SplitAt(',')
+      .Check([](const std::string& text) {
+        return std::string(ParseCurveEpsilon(text).status().message());
+      })
+      .ShowDefault();
+  command.Add("--devices", flags.devices, "of local studies: how many answer, several by commas")
+      .SplitAt(',')
+      .InRange(uint64_t{1}, uint64_t{10'000'000'000});
+  command.Add("--public", flags.public_source,
+              "of local studies: a file of public rows, or the share of the training rows that is "
+              "public");
+  AddRunFlags(command, flags.table);
+  command.Add("--output-dir", flags.output_dir,
+              "folder for curve.svg, curve.html and curve.json, made if need be");
+  command.AddSwitch("--force", flags.force, "replace the files that are there");
+  command.AddSwitch("--json", flags.table.json,
+                    "one JSON object a line, for each algorithm and epsilon");
+}
+
+absl::Status CheckCurveFlags(const CurveFlags& flags) {
+  const bool studies = HasStudies(flags);
+  if (studies && (flags.devices.empty() || flags.public_source.empty())) {
+    return absl::InvalidArgumentError("--algorithm local needs --devices and --public");
+  }
+  if (!studies && !(flags.devices.empty() && flags.public_source.empty())) {
+    return absl::InvalidArgumentError("--devices and --public are for --algorithm local");
+  }
+  if (studies && flags.table.unlabelled) {
+    return absl::InvalidArgumentError("--unlabelled is not for --algorithm local");
+  }
+  if (!flags.table.settings.empty() && flags.algorithms.size() > 1) {
+    return absl::InvalidArgumentError("--set is for one algorithm at a time");
+  }
+  if (flags.force && flags.output_dir.empty()) {
+    return absl::InvalidArgumentError("--force needs --output-dir");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunCurve(const CurveFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile file, ReadSchema(flags.table.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(RowSource rows, ResolveTableRows(flags.table));
+  if (!flags.output_dir.empty()) COPPICE_RETURN_IF_ERROR(PrepareFolder(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Curve curve, CurveRuns(flags, file, std::move(rows)).Run());
+  PrintCurve(curve, flags.table.json);
+  if (!std::cout.flush()) {
+    return absl::UnavailableError("the curve could not be written to stdout");
+  }
+  return flags.output_dir.empty() ? absl::OkStatus() : WriteFiles(flags, CurveJson(curve));
+}
+
+}  // namespace coppice::lab
