@@ -113,6 +113,8 @@ struct PlanFlags {
   size_t max_payload = 0;
   double accuracy = 0;  // wanted; 0: not asked
   std::string plot_file;
+  std::string html_file;
+  bool force = false;  // replace that file
   uint64_t seed = 1;
   bool strict = false;
   bool json = false;

@@ -21,8 +21,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
+#include "client/report/pages.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
+#include "common/base/write_file.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
 #include "common/evaluation/class_evaluation.h"
@@ -305,8 +307,8 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
   for (const Json& one : takes) PrintTakes(one);
 }
 
-void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
-               const std::optional<PublicMajority>& majority) {
+Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
+                const std::optional<PublicMajority>& majority) {
   const bool with_accuracy = majority.has_value();
   Json report = {{"public_rows", PublicRowsOf(planner)},
                  {"trees", planner.forest().size()},
@@ -320,7 +322,7 @@ void PrintJson(const curator::Planner& planner, const std::vector<PlanRow>& rows
   report["studies"] = Json::array();
   for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
   if (!takes.empty()) report["takes"] = std::move(takes);
-  std::cout << report.dump() << "\n";
+  return report;
 }
 
 bool WithoutLabels(const PlanFlags& flags) {
@@ -374,6 +376,8 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
       .InRange(0.0, 1.0);
   command.Add("--plot", flags.plot_file,
               "draw accuracy over epsilon into this SVG file (needs gnuplot)");
+  command.Add("--html", flags.html_file, "write the plan as a page into this file, for people");
+  command.AddSwitch("--force", flags.force, "replace the page if there is one");
   command.Add("--seed", flags.seed, "of partitions and of the simulation; public").ShowDefault();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
@@ -411,8 +415,13 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (!flags.plot_file.empty()) {
     COPPICE_RETURN_IF_ERROR(PlotPlan(planner.public_only(), rows, flags.plot_file));
   }
+  const Json report = ReportJson(planner, rows, takes, majority);
+  if (!flags.html_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteFileAtomically(flags.html_file, report::PlanPage(report), {.replace = flags.force}));
+  }
   if (flags.json) {
-    PrintJson(planner, rows, std::move(takes), majority);
+    std::cout << report.dump() << "\n";
   } else {
     PrintText(planner, rows, takes, majority);
   }

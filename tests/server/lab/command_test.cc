@@ -340,6 +340,18 @@ TEST_F(LabPlanTest, ShowsEveryMechanismAndDrawsAPicture) {
   EXPECT_THAT(text, HasSubstr("1000 devices"));
 }
 
+TEST_F(LabPlanTest, WritesAPageAndNeverOverOne) {
+  const std::string page = folder_ + "/plan.html";
+  const std::string command = "plan " + Rows() + "--epsilon 1,2 --devices 1000 --html " + page;
+  EXPECT_EQ(Lab(command).exit_code, 0);
+  std::ifstream file(page);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_THAT(text, HasSubstr("Content-Security-Policy"));
+  EXPECT_THAT(text, HasSubstr("What reports add"));
+  EXPECT_EQ(Lab(command + " 2>/dev/null").exit_code, 1);
+  EXPECT_EQ(Lab(command + " --force").exit_code, 0);
+}
+
 TEST_F(LabPlanTest, RefusesAccuraciesWithoutLabels) {
   EXPECT_EQ(Lab("plan " + Rows() + "--public-labels none --accuracy 0.7 2>/dev/null").exit_code, 2);
   EXPECT_EQ(Lab("plan " + Rows() + "--public-labels none").exit_code, 0);
