@@ -216,6 +216,13 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
       daemon_.Coppice({"model", "evaluate", "--model", "tree", "--data", rows_ + "/test.csv"});
   EXPECT_THAT(evaluated.out.substr(0, evaluated.out.find('\n')),
               HasSubstr(" than always answering "));
+  const std::string page = folder_.path() + "/evaluation.html";
+  const std::vector<std::string> with_page = {"model",  "evaluate",          "--model", "tree",
+                                              "--data", rows_ + "/test.csv", "--html",  page};
+  EXPECT_EQ(daemon_.Coppice(with_page).exit_code, 0);
+  EXPECT_THAT(ReadWhole(page), HasSubstr("Confusion matrix"));
+  EXPECT_THAT(ReadWhole(page), HasSubstr(" than always answering "));
+  EXPECT_THAT(daemon_.Coppice(with_page).err, HasSubstr("--force"));  // a page is never replaced
 
   // By an endpoint, from rows without labels: the same answers.
   daemon_.CoppiceJson(

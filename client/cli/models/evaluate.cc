@@ -9,6 +9,7 @@
 #include "client/cli/models/predict.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "client/report/pages.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -23,6 +24,8 @@ struct RowsFlags : SourceFlags {
   bool strict = false;
   bool probabilities = false;
   double abstain_below = 0.5;  // confidence; 0.5 is that of no knowledge at all
+  std::string html_file;       // of evaluate; "": no page
+  bool force = false;
 };
 
 // Reads the rows by the model's schema, and has them predicted.
@@ -64,9 +67,21 @@ absl::Status Predict(const RowsFlags& flags) {
                      });
 }
 
-void WarnOfRelease() {
+// As a page, where one is asked for, and on stdout, unless the page goes there.
+absl::Status ShowScores(const RowsFlags& flags, const Json& scores, const std::string& text) {
   Note(
       "An accuracy measured on private rows is itself a release; publish it only for public ones.");
+  if (!flags.html_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteResult(flags.html_file, report::EvaluationPage(scores), flags.force));
+    if (flags.html_file == "-") return absl::OkStatus();
+  }
+  if (flags.output.json) {
+    PrintObject(scores, /*json=*/true);
+  } else {
+    PrintText(text);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
@@ -79,13 +94,7 @@ absl::Status EvaluateNumbers(const RowsFlags& flags, ModelSource& source) {
       }));
   const NumberScores scores = evaluation.Scores();
   if (scores.rows == 0) return absl::InvalidArgumentError("there is no row to evaluate on");
-  WarnOfRelease();
-  if (flags.output.json) {
-    PrintObject(DescribeScores(source.id(), scores), /*json=*/true);
-  } else {
-    PrintText(ScoresText(scores));
-  }
-  return absl::OkStatus();
+  return ShowScores(flags, DescribeScores(source.id(), scores), ScoresText(scores));
 }
 
 absl::Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
@@ -106,13 +115,7 @@ absl::Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
         scores.abstained == 0 ? "there is no row to evaluate on"
                               : "the model abstains on every row: lower --abstain-below");
   }
-  WarnOfRelease();
-  if (flags.output.json) {
-    PrintObject(DescribeScores(source.id(), scores, schema), /*json=*/true);
-  } else {
-    PrintText(ScoresText(scores, schema));
-  }
-  return absl::OkStatus();
+  return ShowScores(flags, DescribeScores(source.id(), scores, schema), ScoresText(scores, schema));
 }
 
 absl::Status Evaluate(const RowsFlags& flags) {
@@ -157,12 +160,17 @@ void AddPredict(const Command& model) {
 }
 
 void AddEvaluate(const Command& model) {
-  AddRowsVerb(model, "evaluate",
-              "Compare predictions with a table's own labels or numbers, and with always answering "
-              "the most frequent class or the mean",
-              "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
-              "features, not its labels",
-              std::make_shared<RowsFlags>(), Evaluate);
+  const auto flags = std::make_shared<RowsFlags>();
+  const Command verb = AddRowsVerb(
+      model, "evaluate",
+      "Compare predictions with a table's own labels or numbers, and with always answering "
+      "the most frequent class or the mean",
+      "Table with the schema's columns, CSV or LIBSVM; the curator gets to see its "
+      "features, not its labels",
+      flags, Evaluate);
+  verb.Add("--html", flags->html_file, "Write the result as a page too, for people; - is stdout")
+      .Takes("FILE");
+  verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
 }
 
 }  // namespace coppice::cli
