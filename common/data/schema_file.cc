@@ -71,6 +71,7 @@ class SchemaParser {
   Names Texts(const json& object, const char* name, absl::string_view where);
 
   ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
+  std::string Unit(const json& object, absl::string_view where);
   TableFormat Format(const json& root);
   void CheckMissing(const Names& missing, const Names& values, absl::string_view where);
   void TakeFeature(const json& object);
@@ -143,7 +144,6 @@ ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_v
     notes.integer = *found == true;
     if (!found->is_boolean()) Add(absl::StrCat(where, ": \"integer\" must be true or false"));
   }
-  if (object.contains("unit")) notes.unit = Text(object, "unit", where);
   if (const auto found = object.find("bounds"); found != object.end()) {
     notes.from_rows = *found == kFromRows;
     if (*found != kDeclared && !notes.from_rows) {
@@ -151,6 +151,10 @@ ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_v
     }
   }
   return notes;
+}
+
+std::string SchemaParser::Unit(const json& object, absl::string_view where) {
+  return object.contains("unit") ? Text(object, "unit", where) : "";
 }
 
 void SchemaParser::CheckMissing(const Names& missing, const Names& values,
@@ -205,6 +209,7 @@ void SchemaParser::TakeFeature(const json& object) {
   if (type == "numeric") {
     feature.min = Number(object, "min", where);
     feature.max = Number(object, "max", where);
+    feature.unit = Unit(object, where);
   } else if (type == "categorical") {
     feature.type = FeatureType::kCategorical;
     feature.values = Texts(object, "values", where);
@@ -243,6 +248,7 @@ void SchemaParser::TakeAnswers(const json& root) {
     Target& target = target_.emplace();
     target.min = Number(root, "target_min", "the schema");
     target.max = Number(root, "target_max", "the schema");
+    target.unit = Unit(root, "the schema");
     if (count_ == errors_before) Add(Schema::CreateRegression({any}, label_, target).status());
     return;
   }
@@ -343,9 +349,9 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-void AddNotes(const ColumnNotes& notes, OrderedJson& object) {
+void AddNotes(const ColumnNotes& notes, const std::string& unit, OrderedJson& object) {
   if (notes.integer) object["integer"] = true;
-  if (!notes.unit.empty()) object["unit"] = notes.unit;
+  if (!unit.empty()) object["unit"] = unit;
   object["bounds"] = notes.from_rows ? kFromRows : kDeclared;
 }
 
@@ -366,7 +372,7 @@ OrderedJson ToJson(const Feature& feature, const ColumnNotes& notes) {
     object["type"] = "categorical";
     object["values"] = feature.values;
   }
-  AddNotes(notes, object);
+  AddNotes(notes, feature.unit, object);
   return object;
 }
 
@@ -381,7 +387,7 @@ std::string ToText(const SchemaFile& file) {
   } else {
     root["classes"] = schema.classes();
   }
-  AddNotes(file.label, root);
+  AddNotes(file.label, schema.target() ? schema.target()->unit : "", root);
   const char delimiter = file.format.delimiter;
   if (delimiter != kFindDelimiter) root["delimiter"] = std::string(1, delimiter);
   if (!file.format.missing.empty()) root["missing"] = file.format.missing;

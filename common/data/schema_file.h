@@ -1,5 +1,5 @@
 // Schema files: JSON with a schema, and with what is no part of it: how the files of its rows are
-// written, units, and where bounds come from. docs/schema.md says what stands in one.
+// written, and where bounds come from. docs/schema.md says what stands in one.
 
 #ifndef COPPICE_COMMON_DATA_SCHEMA_FILE_H_
 #define COPPICE_COMMON_DATA_SCHEMA_FILE_H_
@@ -19,7 +19,6 @@ namespace coppice {
 // models hold it.
 struct ColumnNotes {
   bool integer = false;    // numeric: whole numbers only
-  std::string unit = {};   // numeric: "mmHg"
   bool from_rows = false;  // bounds, values or classes were read off rows, not declared
 
   friend bool operator==(const ColumnNotes&, const ColumnNotes&) = default;

@@ -26,6 +26,32 @@ absl::Status CheckDistinct(const std::vector<std::string>& names, absl::string_v
   return absl::OkStatus();
 }
 
+// `what` names its owner in the message: "feature \"age\"".
+absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
+  if (unit.size() > kMaxUnitBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, ": its unit has ", unit.size(), " bytes; at most ", kMaxUnitBytes, " are allowed"));
+  }
+  if (Printable(unit) == unit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": its unit must be UTF-8 without control characters"));
+}
+
+bool UnitsAgree(const std::string& a, const std::string& b) {
+  return a == b || a.empty() || b.empty();
+}
+
+bool IsSame(Feature a, const Feature& b) {
+  if (!UnitsAgree(a.unit, b.unit)) return false;
+  a.unit = b.unit;
+  return a == b;
+}
+
+bool IsSame(const std::optional<Target>& a, const std::optional<Target>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->min == b->min && a->max == b->max && UnitsAgree(a->unit, b->unit);
+}
+
 absl::Status CheckNumeric(const Feature& feature) {
   if (!feature.values.empty()) {
     return absl::InvalidArgumentError(
@@ -41,10 +67,14 @@ absl::Status CheckNumeric(const Feature& feature) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature \"", feature.name, "\": min must not exceed max"));
   }
-  return absl::OkStatus();
+  return CheckUnit(feature.unit, absl::StrCat("feature \"", feature.name, "\""));
 }
 
 absl::Status CheckCategorical(const Feature& feature) {
+  if (!feature.unit.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\" is categorical and must not have a unit"));
+  }
   if (feature.values.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature \"", feature.name, "\" is categorical and needs at least one value"));
@@ -86,12 +116,13 @@ absl::Status CheckColumns(const std::vector<Feature>& features, const std::strin
   return absl::OkStatus();
 }
 
-// "[0, 120]", "one of clerk, smith".
+// "[0, 120] years", "one of clerk, smith".
 std::string Describe(const Feature& feature) {
   if (feature.type == FeatureType::kCategorical) {
     return absl::StrCat("one of ", Printable(ListOf(feature.values)));
   }
-  return absl::StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]");
+  return absl::StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]",
+                      feature.unit.empty() ? "" : " ", feature.unit);
 }
 
 // Whether Encode() can return `value`.
@@ -124,10 +155,11 @@ absl::StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, s
     return absl::InvalidArgumentError(absl::StrCat(
         "target \"", label, "\": min must be less than max, and both and their distance finite"));
   }
+  COPPICE_RETURN_IF_ERROR(CheckUnit(target.unit, absl::StrCat("target \"", label, "\"")));
   Schema schema;
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
-  schema.target_ = target;
+  schema.target_ = std::move(target);
   return schema;
 }
 
@@ -187,20 +219,27 @@ absl::Status Schema::CheckAgreesWith(const Schema& own) const {
           absl::StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
                        "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
     }
-    if (*found != feature) {
+    if (!IsSame(*found, feature)) {
       return absl::FailedPreconditionError(
           absl::StrCat("feature \"", Printable(feature.name),
-                       "\" has another type, other bounds or other values: ", Describe(feature),
+                       "\" has another type, other bounds, values or units: ", Describe(feature),
                        ", and in ", kOwn, " ", Describe(*found)));
     }
   }
-  if (label_ != own.label_ || classes_ != own.classes_ || target_ != own.target_) {
+  if (label_ != own.label_ || classes_ != own.classes_ || !IsSame(target_, own.target_)) {
     return absl::FailedPreconditionError(
         absl::StrCat("label \"", Printable(label_), "\" or its classes (",
                      Printable(ListOf(classes_)), ") are not those of ", kOwn, ", \"",
                      Printable(own.label_), "\" (", Printable(ListOf(own.classes_)), ")"));
   }
   return absl::OkStatus();
+}
+
+bool Schema::IsSameButForUnsaidUnits(const Schema& other) const {
+  return label_ == other.label_ && classes_ == other.classes_ && IsSame(target_, other.target_) &&
+         std::equal(features_.begin(), features_.end(), other.features_.begin(),
+                    other.features_.end(),
+                    [](const Feature& a, const Feature& b) { return IsSame(a, b); });
 }
 
 absl::StatusOr<uint32_t> Schema::ClassOf(absl::string_view text) const {

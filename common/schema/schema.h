@@ -48,6 +48,9 @@ using TextRow = std::map<std::string, std::string, std::less<>>;
 inline constexpr size_t kMaxFeatures = 65'536;
 inline constexpr size_t kMaxClasses = 4'096;
 
+// A unit is a word beside a number, not a text.
+inline constexpr size_t kMaxUnitBytes = 64;
+
 enum class FeatureType { kNumeric, kCategorical };
 
 struct Feature {
@@ -56,6 +59,7 @@ struct Feature {
   double min = 0;                   // numeric: public lower bound
   double max = 0;                   // numeric: public upper bound, min < max or min == max
   std::vector<std::string> values;  // categorical: public vocabulary, distinct, not empty
+  std::string unit{};               // numeric: "mmHg", for people; empty: not said
 
   // The code of a category outside the vocabulary.
   double other() const { return static_cast<double>(values.size()); }
@@ -76,6 +80,7 @@ struct EncodedField {
 struct Target {
   double min = 0;
   double max = 0;
+  std::string unit{};  // for people; empty: not said
 
   double span() const { return max - min; }
   friend bool operator==(const Target&, const Target&) = default;
@@ -85,8 +90,9 @@ struct Target {
 class Schema {
  public:
   // InvalidArgument: no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses, a
-  // duplicate or empty name, non-finite or reversed bounds, an empty or repeated vocabulary. The
-  // message names the feature.
+  // duplicate or empty name, non-finite or reversed bounds, an empty or repeated vocabulary, a unit
+  // that is longer than kMaxUnitBytes, not printable, or of a categorical feature. The message
+  // names the feature.
   static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
                                        std::vector<std::string> classes);
   // InvalidArgument also for bounds of the target that are not finite or do not increase.
@@ -123,8 +129,12 @@ class Schema {
 
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
   // answer by this schema: each of its features is one of theirs with the same type, bounds and
-  // values, and the label and its classes are theirs.
+  // values, and the label and its classes are theirs. Units differ only where both say one.
   absl::Status CheckAgreesWith(const Schema& own) const;
+
+  // Whether this is `other` but for units that one of them does not say. Rows of one are rows of
+  // the other.
+  bool IsSameButForUnsaidUnits(const Schema& other) const;
 
   // The number of the class called `text`. InvalidArgument if there is none.
   absl::StatusOr<uint32_t> ClassOf(absl::string_view text) const;

@@ -332,6 +332,7 @@ class Inference {
       const Target bounds = BoundsOf(column, notes);
       feature.min = bounds.min;
       feature.max = bounds.max;
+      feature.unit = bounds.unit;
       if (survey.integer && survey.all_differ && survey.present() == result_.rows &&
           result_.rows > 20) {
         Warn(absl::StrCat("column \"", feature.name,

@@ -26,7 +26,7 @@ namespace coppice {
 struct InferOptions {
   std::string label = {};                              // the column of the classes, or
   std::string target = {};                             // of the number that is to be predicted
-  std::map<std::string, Target> declared_bounds = {};  // of numeric columns, instead of the rows'
+  std::map<std::string, Target> declared_bounds = {};  // of numeric columns, with their units
   std::vector<std::string> categorical = {};           // columns of codes that look like numbers
   std::vector<std::string> leave_out = {};             // columns
   // Texts that stand for a missing value, instead of those that usually do.

@@ -13,6 +13,7 @@ v1::Feature ToProto(const Feature& feature) {
   if (feature.type == FeatureType::kNumeric) {
     proto.mutable_numeric()->set_min(feature.min);
     proto.mutable_numeric()->set_max(feature.max);
+    proto.mutable_numeric()->set_unit(feature.unit);
   } else {
     proto.mutable_categorical()->mutable_values()->Assign(feature.values.begin(),
                                                           feature.values.end());
@@ -28,6 +29,7 @@ absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
       feature.type = FeatureType::kNumeric;
       feature.min = proto.numeric().min();
       feature.max = proto.numeric().max();
+      feature.unit = proto.numeric().unit();
       return feature;
     case v1::Feature::kCategorical:
       feature.type = FeatureType::kCategorical;
@@ -50,6 +52,7 @@ v1::Schema ToProto(const Schema& schema) {
   if (schema.target()) {
     proto.mutable_target()->set_min(schema.target()->min);
     proto.mutable_target()->set_max(schema.target()->max);
+    proto.mutable_target()->set_unit(schema.target()->unit);
   }
   return proto;
 }
@@ -68,11 +71,12 @@ absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
     return absl::InvalidArgumentError("schema: must have classes or a target, not both");
   }
   absl::StatusOr<Schema> schema =
-      proto.has_target()
-          ? Schema::CreateRegression(std::move(features), proto.label(),
-                                     {.min = proto.target().min(), .max = proto.target().max()})
-          : Schema::Create(std::move(features), proto.label(),
-                           {proto.classes().begin(), proto.classes().end()});
+      proto.has_target() ? Schema::CreateRegression(std::move(features), proto.label(),
+                                                    {.min = proto.target().min(),
+                                                     .max = proto.target().max(),
+                                                     .unit = proto.target().unit()})
+                         : Schema::Create(std::move(features), proto.label(),
+                                          {proto.classes().begin(), proto.classes().end()});
   if (!schema.ok()) return InField("schema", schema.status());
   return schema;
 }

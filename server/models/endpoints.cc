@@ -133,7 +133,8 @@ absl::StatusOr<EndpointInfo> Endpoints::Change(const State* before, EndpointInfo
                                                const ChangeOptions& options) {
   const EndpointVersion& version = next.versions.back();
   if (before != nullptr && !options.allow_schema_change &&
-      before->serving->model.model->schema() != pinned.model.model->schema()) {
+      !before->serving->model.model->schema().IsSameButForUnsaidUnits(
+          pinned.model.model->schema())) {
     return absl::FailedPreconditionError(
         absl::StrCat("model ", version.model, " has another schema than model ",
                      before->serving->model.id, ", which endpoint ", next.id,

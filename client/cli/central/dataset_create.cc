@@ -116,7 +116,7 @@ struct UploadFlags : FileFlags {
 absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
   COPPICE_ASSIGN_OR_RETURN(const SchemaFile given, ReadSchema(schema_file));
-  if (*given.schema == schema) return given.format;
+  if (given.schema->IsSameButForUnsaidUnits(schema)) return given.format;
   return absl::InvalidArgumentError(absl::StrCat(
       schema_file, " is not the schema that the dataset was created with; leave --schema out"));
 }

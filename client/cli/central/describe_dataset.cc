@@ -31,6 +31,7 @@ Json DescribeSchema(const v1::Schema& schema) {
   if (schema.has_target()) {
     json["target_min"] = schema.target().min();
     json["target_max"] = schema.target().max();
+    if (!schema.target().unit().empty()) json["unit"] = schema.target().unit();
   } else {
     json["classes"] = schema.classes();
   }

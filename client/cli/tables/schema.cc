@@ -29,17 +29,19 @@ struct InferFlags {
   InferOptions options;
 };
 
-// "age=0:120".
+// "age=0:120" or "age=0:120:years".
 absl::StatusOr<std::pair<std::string, Target>> ParseBounds(const std::string& text) {
   const size_t equals = text.rfind('=');
-  const std::pair<std::string, std::string> ends = absl::StrSplit(
-      text.substr(equals == std::string::npos ? text.size() : equals + 1), absl::MaxSplits(':', 1));
-  const absl::optional<double> min = ParseFinite(ends.first), max = ParseFinite(ends.second);
+  std::vector<std::string> parts = absl::StrSplit(
+      text.substr(equals == std::string::npos ? text.size() : equals + 1), absl::MaxSplits(':', 2));
+  parts.resize(3);
+  const absl::optional<double> min = ParseFinite(parts[0]), max = ParseFinite(parts[1]);
   if (equals == std::string::npos || equals == 0 || !min || !max || !(*min < *max)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "wants NAME=MIN:MAX with MIN below MAX, such as age=0:120, not \"", text, "\""));
+        "wants NAME=MIN:MAX with MIN below MAX, such as age=0:120 or age=0:120:years, not \"", text,
+        "\""));
   }
-  return std::pair(text.substr(0, equals), Target{*min, *max});
+  return std::pair(text.substr(0, equals), Target{*min, *max, parts[2]});
 }
 
 absl::StatusOr<InferOptions> OptionsOf(const InferFlags& flags) {
@@ -71,6 +73,7 @@ Json Summary(const InferredSchema& inferred, const std::string& output_file) {
   if (schema.target()) {
     json["target_min"] = schema.target()->min;
     json["target_max"] = schema.target()->max;
+    if (!schema.target()->unit.empty()) json["unit"] = schema.target()->unit;
   } else {
     json["classes"] = schema.classes();
   }
@@ -123,7 +126,8 @@ void AddInfer(const Command& noun) {
   verb.Add("--output", flags->output_file, "File to write to (default: stdout)").Takes("FILE");
   verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
   verb.Add("--bounds", flags->bounds,
-           "Bounds that are known without looking at the rows, NAME=MIN:MAX; may be repeated")
+           "Bounds that are known without looking at the rows, NAME=MIN:MAX or, with a unit, "
+           "NAME=MIN:MAX:UNIT; may be repeated")
       .Check(
           [](const std::string& text) { return std::string(ParseBounds(text).status().message()); },
           "NAME=MIN:MAX");

@@ -94,6 +94,7 @@ class SchemaFormat(unittest.TestCase):
                               ("integer", True)):
             variant(classes, lambda s, m=member, v=value: s.update({m: v}))
         for member, value in (("type", "date"), ("min", "0"), ("integer", 1), ("unit", 3),
+                              ("unit", "m" * 65), ("unit", "a\tb"),
                               ("bounds", True), ("missing", ["NA"]), ("name", 1)):
             variant(classes, lambda s, m=member, v=value: s["features"][0].update({m: v}))
         for member in ("name", "type", "min", "max"):

@@ -125,12 +125,13 @@ TEST(TablesTest, ASchemaIsInferredAndSaidToLeak) {
 TEST(TablesTest, InferWithJsonIsOneObject) {
   const TempFile data(".csv", kGood);
   const Outcome outcome = RunCoppice({"schema", "infer", "--data", data.path(), "--target", "age",
-                                      "--bounds", "age=0:120", "--json"});
+                                      "--bounds", "age=0:120:years", "--json"});
   const Json object = Json::parse(outcome.out);
   EXPECT_EQ(object["rows"], 2);
   EXPECT_TRUE(object["output"].is_null());
   EXPECT_EQ(object["schema"]["target_max"], 120);
   EXPECT_EQ(object["schema"]["bounds"], "declared");
+  EXPECT_EQ(object["schema"]["unit"], "years");
 }
 
 TEST(TablesTest, WrongUsageNamesTheFlagAndWhatItWants) {

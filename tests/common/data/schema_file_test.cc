@@ -117,11 +117,11 @@ constexpr char kNoted[] = R"({
 TEST(SchemaFileTest, ReadsWhatIsNoPartOfTheSchema) {
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
   ASSERT_OK_AND_ASSIGN(const SchemaFile plain, ParseSchema(kIncome));
-  EXPECT_EQ(*file.schema, *plain.schema);
+  EXPECT_TRUE(file.schema->IsSameButForUnsaidUnits(*plain.schema));
   EXPECT_EQ(file.format, (TableFormat{.delimiter = ';', .missing = {"NA", "?"}}));
   EXPECT_EQ(plain.format, TableFormat());
-  EXPECT_THAT(file.features, ElementsAre(ColumnNotes{.integer = true, .unit = "years"},
-                                         ColumnNotes{.from_rows = true}));
+  EXPECT_THAT(file.features,
+              ElementsAre(ColumnNotes{.integer = true}, ColumnNotes{.from_rows = true}));
   EXPECT_TRUE(file.label.from_rows);
 }
 
@@ -136,6 +136,21 @@ TEST(SchemaFileTest, WhatIsWrittenReadsBackToTheSame) {
   }
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
   EXPECT_THAT(ToText(file), HasSubstr(R"("min":17,"max":90.5,"integer":true,"unit":"years")"));
+}
+
+TEST(SchemaFileTest, UnitsAreOfTheSchema) {
+  ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
+  EXPECT_EQ(file.schema->features()[0].unit, "years");
+  EXPECT_EQ(file.schema->features()[1].unit, "");
+  ASSERT_OK_AND_ASSIGN(
+      const SchemaFile number,
+      ParseSchema(R"({"label": "y", "target_min": 0, "target_max": 9, "unit": "EUR",
+                      "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})"));
+  EXPECT_EQ(number.schema->target()->unit, "EUR");
+  EXPECT_EQ(*ParseSchema(ToText(number))->schema, *number.schema);
+  EXPECT_THAT(With(absl::StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, "unit": ")",
+                                std::string(kMaxUnitBytes + 1, 'm'), R"("})")),
+              IsRefusedSchema("at most 64"));
 }
 
 TEST(SchemaFileTest, RefusesNotesThatSayNothing) {

@@ -92,7 +92,7 @@ TEST(SchemaTest, RegressionHasATargetAndNoClasses) {
 }
 
 TEST(SchemaTest, TargetBoundsMustIncreaseAndBeFinite) {
-  for (const Target bad : {Target{1, 1}, Target{2, 1}, Target{0, kInf}, Target{-1e308, 1e308}}) {
+  for (const Target& bad : {Target{1, 1}, Target{2, 1}, Target{0, kInf}, Target{-1e308, 1e308}}) {
     EXPECT_THAT(Schema::CreateRegression({Numeric("x", 0, 1)}, "rings", bad),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rings")));
   }
@@ -198,6 +198,55 @@ TEST(SchemaTest, AgreesWithAnOwnSchemaThatHasAllItsColumns) {
     EXPECT_THAT(with({Numeric("age", 17, 90)}, classes).CheckAgreesWith(own),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("classes")));
   }
+}
+
+// age in years, or in whatever unit is given; and a number that is to be predicted, in another.
+Schema WithUnits(const std::string& unit, const std::string& target_unit = "") {
+  Feature age = Numeric("age", 17, 90);
+  age.unit = unit;
+  return *Schema::CreateRegression({age}, "wage", {.min = 0, .max = 9, .unit = target_unit});
+}
+
+TEST(SchemaTest, UnitsAgreeUnlessBothAreSaidAndDiffer) {
+  const Schema unsaid = WithUnits(""), years = WithUnits("years"), months = WithUnits("months");
+  EXPECT_NE(years, unsaid);
+  for (const Schema& other : {unsaid, years}) {
+    EXPECT_TRUE(years.IsSameButForUnsaidUnits(other));
+    EXPECT_TRUE(other.IsSameButForUnsaidUnits(years));
+    EXPECT_OK(years.CheckAgreesWith(other));
+    EXPECT_OK(other.CheckAgreesWith(years));
+  }
+  EXPECT_FALSE(years.IsSameButForUnsaidUnits(months));
+  EXPECT_FALSE(WithUnits("", "EUR").IsSameButForUnsaidUnits(WithUnits("", "USD")));
+  EXPECT_FALSE(
+      years.IsSameButForUnsaidUnits(*Schema::Create({Numeric("age", 17, 90)}, "wage", {"a", "b"})));
+  EXPECT_THAT(months.CheckAgreesWith(years),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("units: [17, 90] months, and in this device's own schema [17, 90] "
+                                 "years")));
+  EXPECT_THAT(WithUnits("", "EUR").CheckAgreesWith(WithUnits("", "USD")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("label \"wage\"")));
+}
+
+TEST(SchemaTest, RefusesUnitsThatAreNoneByName) {
+  const auto create = [](Feature feature, std::string unit) {
+    feature.unit = std::move(unit);
+    return Schema::Create({std::move(feature)}, "y", {"a", "b"}).status();
+  };
+  EXPECT_OK(create(Numeric("x", 0, 1), "µm"));
+  EXPECT_OK(create(Numeric("x", 0, 1), std::string(kMaxUnitBytes, 'm')));
+  for (const Feature& feature : {Numeric("x", 0, 1), Categorical("x", {"a"})}) {
+    for (const std::string& unit :
+         {std::string(kMaxUnitBytes + 1, 'm'), std::string("\x1b[31m"), std::string("\xff")}) {
+      EXPECT_THAT(create(feature, unit),
+                  StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"x\"")));
+    }
+  }
+  EXPECT_THAT(create(Categorical("x", {"a"}), "m"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must not have a unit")));
+  EXPECT_THAT(
+      Schema::CreateRegression({Numeric("x", 0, 1)}, "y", {.min = 0, .max = 1, .unit = "a\nb"}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("target \"y\"")));
 }
 
 std::vector<Feature> ManyFeatures(size_t count) {

@@ -16,10 +16,14 @@ constexpr char kPlain[] = R"({"label": "edible", "classes": ["no", "yes"], "feat
   {"name": "age", "type": "numeric", "min": 0, "max": 100},
   {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
 
+constexpr char kWithUnit[] = R"({"label": "edible", "classes": ["no", "yes"], "features": [
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "unit": "years"},
+  {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
+
 constexpr char kNoted[] = R"({"label": "edible", "classes": ["no", "yes"],
   "bounds": "from these rows", "missing": ["NA"], "delimiter": ";", "source": "a forest",
   "features": [
-  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true, "unit": "years",
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true,
    "bounds": "from these rows"},
   {"name": "odor", "type": "categorical", "values": ["almond", "none"], "bounds": "declared"}]})";
 
@@ -29,12 +33,18 @@ std::string TermsOf(const char* schema) {
   return SerializeTerms(terms);
 }
 
-// Recorded before there were notes.
+// Recorded before there were notes or units.
 constexpr char kFingerprint[] = "8634269008eff33034ebdb53b298ee50f7c9465efbea1a5d7a884e3d0ecee32a";
 
 TEST(SchemaNotesTest, TheTermsAndTheirFingerprintStayAsTheyWere) {
   EXPECT_EQ(TermsOf(kNoted), TermsOf(kPlain));
   EXPECT_EQ(ToHex(FingerprintOf(TermsOf(kNoted))), kFingerprint);
+}
+
+TEST(SchemaNotesTest, AUnitIsOfTheTerms) {
+  EXPECT_NE(TermsOf(kWithUnit), TermsOf(kPlain));
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWithUnit)));
+  EXPECT_EQ(terms.schema->features()[0].unit, "years");
 }
 
 TEST(SchemaNotesTest, MessagesOfDatasetsAndModelsDoNotHoldThem) {
