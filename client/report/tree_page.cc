@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/report/html.h"
 #include "client/report/pages.h"
+#include "common/tree/cuts.h"
 #include "common/tree/render_label.h"
 
 namespace coppice::report {
@@ -55,12 +56,13 @@ std::string OneTree(const TreeView& view) {
 }
 
 std::string Trees(const Model& model) {
+  const ReadableCuts cuts(model);
   std::string html;
   size_t nodes = 0, shown = 0;
   for (; shown < model.forest().size(); ++shown) {
     nodes += model.forest()[shown].nodes().size();
     if (nodes > kMaxPageNodes) break;
-    html += OneTree({model, shown});
+    html += OneTree({model, shown, cuts});
   }
   const size_t left = model.forest().size() - shown;
   if (left > 0) {

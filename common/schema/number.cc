@@ -22,4 +22,13 @@ std::string ShortestNumber(double value) {
   return std::string(buffer, end.ptr);
 }
 
+std::string ReadableNumber(double value) {
+  const double size = std::abs(value);
+  if (size != 0 && !(size >= 1e-5 && size < 1e15)) return ShortestNumber(value);
+  char buffer[32];
+  const std::to_chars_result end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed);
+  return std::string(buffer, end.ptr);
+}
+
 }  // namespace coppice

@@ -17,6 +17,10 @@ absl::optional<double> ParseFinite(absl::string_view text);
 // The fewest digits that read back to the same double.
 std::string ShortestNumber(double value);
 
+// The same without an exponent, for people: 100000, not 1e+05. Numbers that are far from 1, below
+// 1e-5 or from 1e15 on, keep theirs.
+std::string ReadableNumber(double value);
+
 }  // namespace coppice
 
 #endif  // COPPICE_COMMON_SCHEMA_NUMBER_H_

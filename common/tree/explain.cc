@@ -17,8 +17,13 @@ ContributionUnit UnitOf(const Model& model) {
                                                 : ContributionUnit::kProbability;
 }
 
-// What the model answers if no tree contributes.
-double BaseOf(const Model& model) {
+}  // namespace
+
+bool LeavesAreTerms(LeafKind kind, size_t trees) {
+  return kind == LeafKind::kScores || (kind == LeafKind::kAdditive && trees > 1);
+}
+
+double AnswerWithoutTrees(const Model& model) {
   switch (UnitOf(model)) {
     case ContributionUnit::kProbability:
       return 1.0 / model.schema().num_outputs();
@@ -33,7 +38,6 @@ double BaseOf(const Model& model) {
   return 0;
 }
 
-// What a leaf adds to the answer `label`.
 double ContributionOf(const Model& model, const LeafPrediction& leaf, uint32_t label) {
   const std::vector<double>& numbers = leaf.probabilities;
   const auto outputs = static_cast<double>(numbers.size());
@@ -52,15 +56,25 @@ double ContributionOf(const Model& model, const LeafPrediction& leaf, uint32_t l
                                                 : span * (numbers[1] - 0.5) / trees;
 }
 
+namespace {
+
+std::string ConditionFor(const render_internal::TreeView& view, uint32_t node, double value) {
+  const Node& split = view.tree().nodes()[node];
+  if (split.kind == SplitKind::kNumeric && !IsMissing(value) &&
+      view.cuts.Of(split.feature, split.threshold).Holds(value) != GoesLeft(split, value)) {
+    return Question(view, node, ExactCut(split.threshold));
+  }
+  return Question(view, node);
+}
+
 // The splits on the way of `row`, which has derived values too, to its leaf.
-std::vector<PathStep> StepsOf(const Model& model, size_t number, RowView row) {
-  const render_internal::TreeView view{.model = model, .number = number};
+std::vector<PathStep> StepsOf(const render_internal::TreeView& view, RowView row) {
   std::vector<PathStep> steps;
   for (const uint32_t node : view.tree().Path(row)) {
     const Node& split = view.tree().nodes()[node];
     if (split.kind == SplitKind::kLeaf) break;
     const double value = row[split.feature];
-    steps.push_back({.condition = render_internal::Question(view, node),
+    steps.push_back({.condition = ConditionFor(view, node, value),
                      .holds = GoesLeft(split, value),
                      .node = node,
                      .split = split,
@@ -71,10 +85,10 @@ std::vector<PathStep> StepsOf(const Model& model, size_t number, RowView row) {
 
 }  // namespace
 
-Explanation Explain(const Model& model, RowView row, size_t most_trees) {
+Explanation Explain(const Model& model, const ReadableCuts& cuts, RowView row, size_t most_trees) {
   const Row extended = ExtendRow(model.schema(), model.derived(), row);
   const uint32_t label = model.Predict(row).label;
-  Explanation explanation{.unit = UnitOf(model), .base = BaseOf(model)};
+  Explanation explanation{.unit = UnitOf(model), .base = AnswerWithoutTrees(model)};
   std::vector<TreePath>& trees = explanation.trees;
   for (uint32_t t = 0; t < model.forest().size(); ++t) {
     const uint32_t leaf = model.forest()[t].FindLeaf(extended);
@@ -87,10 +101,14 @@ Explanation Explain(const Model& model, RowView row, size_t most_trees) {
   });
   if (most_trees > 0 && most_trees < trees.size()) trees.resize(most_trees);
   for (TreePath& path : trees) {
-    path.steps = StepsOf(model, path.tree, extended);
+    path.steps = StepsOf({.model = model, .number = path.tree, .cuts = cuts}, extended);
     path.prediction = model.leaves()[path.tree][path.leaf];
   }
   return explanation;
+}
+
+Explanation Explain(const Model& model, RowView row, size_t most_trees) {
+  return Explain(model, ReadableCuts(model), row, most_trees);
 }
 
 }  // namespace coppice

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "common/tree/cuts.h"
 #include "common/tree/model.h"
 
 namespace coppice {
@@ -28,10 +29,25 @@ enum class ContributionUnit : uint8_t {
   kValue = 4,        // regression: the number
 };
 
+// Whether a leaf holds a term of the answer, which no tree has alone: scores, and the additive
+// leaves of a model of several trees.
+bool LeavesAreTerms(LeafKind kind, size_t trees);
+inline bool LeavesAreTerms(const Model& model) {
+  return LeavesAreTerms(model.leaf_kind(), model.forest().size());
+}
+
+// What the model answers if no tree contributes, in the model's unit.
+double AnswerWithoutTrees(const Model& model);
+
+// What a leaf adds to the answer `label`, in the model's unit.
+double ContributionOf(const Model& model, const LeafPrediction& leaf, uint32_t label);
+
 // One split on the way.
 struct PathStep {
-  std::string condition;  // in words: "age < 37.5 or missing"
-  bool holds = false;     // then the row goes left
+  // In words: "age < 37.5 years or missing". The cut is as text says it (cuts.h), or exact where
+  // the row's value would seem to go the other way.
+  std::string condition;
+  bool holds = false;  // then the row goes left
   uint32_t node = 0;
   Node split{};
   double value = 0;  // the row's of the split's feature
@@ -51,7 +67,11 @@ struct Explanation {
   std::vector<TreePath> trees{};  // the largest contribution, either way, first
 };
 
-// At most `most_trees` trees, those that contribute most; 0: all. `row` must fit the schema.
+// At most `most_trees` trees, those that contribute most; 0: all. `row` must fit the schema, and
+// `cuts` be the model's.
+Explanation Explain(const Model& model, const ReadableCuts& cuts, RowView row,
+                    size_t most_trees = 0);
+// The same for one row, with the cuts of its model found for it alone.
 Explanation Explain(const Model& model, RowView row, size_t most_trees = 0);
 
 }  // namespace coppice

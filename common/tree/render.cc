@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/tree/cuts.h"
 #include "common/tree/render_formats.h"
 #include "common/tree/votes.h"
 
@@ -30,7 +31,8 @@ absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat
     return absl::InvalidArgumentError(absl::StrCat(
         "tree ", tree, " does not exist: the model's trees are 0 to ", model.forest().size() - 1));
   }
-  const render_internal::TreeView view{model, tree};
+  const ReadableCuts cuts(model);
+  const render_internal::TreeView view{.model = model, .number = tree, .cuts = cuts};
   switch (format) {
     case RenderFormat::kText:
       return render_internal::RenderText(view);

@@ -2,7 +2,7 @@
 // one (votes.h).
 //
 // The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
-// for the format. Thresholds are printed with the fewest digits that read back to the same double.
+// for the format. Cuts are printed as people read them (cuts.h).
 //
 // A tree of a model file may have a million nodes, 512 levels and names as long as the file: what
 // would take more than kMaxDrawingBytes is refused, and not begun in full.

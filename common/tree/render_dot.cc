@@ -26,10 +26,13 @@ std::string LeafAttributes(const TreeView& view, uint32_t leaf) {
 }  // namespace
 
 absl::StatusOr<std::string> RenderDot(const TreeView& view) {
-  std::string out = absl::StrCat("digraph tree {\n  label=", Quote(Title(view)),
-                                 ";\n  labelloc=t;\n  rankdir=LR;\n"
-                                 "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
-                                 "  edge [fontname=\"sans-serif\", color=\"#8a939c\"];\n");
+  const std::string note = LeafNote(view.model);
+  const std::string title = Title(view);
+  std::string out = absl::StrCat(
+      "digraph tree {\n  label=", Quote(note.empty() ? title : absl::StrCat(title, "; ", note)),
+      ";\n  labelloc=t;\n  rankdir=LR;\n"
+      "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
+      "  edge [fontname=\"sans-serif\", color=\"#8a939c\"];\n");
   const absl::Span<const Node> nodes = view.tree().nodes();
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (out.size() > kMaxDrawingBytes) return TooLarge();

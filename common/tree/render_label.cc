@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
 #include "common/schema/number.h"
+#include "common/tree/explain.h"
 
 namespace coppice::render_internal {
 namespace {
@@ -23,6 +24,22 @@ bool MissingArrives(const Tree& tree, uint32_t node, uint32_t feature) {
   return true;
 }
 
+// "= n", "is none of the known".
+std::string CategoryText(const Feature& feature, double category) {
+  if (category == feature.other()) return "is none of the known";
+  return absl::StrCat("= ", Printable(feature.values[static_cast<size_t>(category)]));
+}
+
+std::string OrMissing(const TreeView& view, uint32_t node) {
+  const Node& split = view.tree().nodes()[node];
+  return split.missing_left && MissingArrives(view.tree(), node, split.feature) ? " or missing"
+                                                                                : "";
+}
+
+const Feature& FeatureOfSplit(const TreeView& view, uint32_t node) {
+  return view.model.tree_schema().features()[view.tree().nodes()[node].feature];
+}
+
 }  // namespace
 
 size_t CharacterCount(absl::string_view utf8) {
@@ -33,9 +50,30 @@ size_t CharacterCount(absl::string_view utf8) {
 
 std::string Title(const TreeView& view) {
   const uint32_t leaves = view.tree().num_leaves();
-  return absl::StrCat("tree ", view.number + 1, " of ", view.model.forest().size(), ": ",
-                      Printable(view.model.schema().label()), " by ", leaves,
+  const size_t trees = view.model.forest().size();
+  return absl::StrCat("tree ", view.number, trees == 1 ? "" : absl::StrCat(" of 0 to ", trees - 1),
+                      ": ", LabelWithUnit(view.model.schema()), " by ", leaves,
                       leaves == 1 ? " leaf" : " leaves", ", depth ", view.tree().depth());
+}
+
+std::string LabelWithUnit(const Schema& schema) {
+  const std::string label = Printable(schema.label());
+  if (!schema.target() || schema.target()->unit.empty()) return label;
+  return absl::StrCat(label, " in ", Printable(schema.target()->unit));
+}
+
+std::string LeafNote(const Model& model) {
+  if (!LeavesAreTerms(model)) return "";
+  const std::string without =
+      absl::StrFormat(", which is %.4g without any tree", AnswerWithoutTrees(model));
+  if (model.schema().target()) return absl::StrCat("leaves add to the number", without);
+  return model.leaf_kind() == LeafKind::kScores
+             ? "leaves add to the score of the class that they name"
+             : absl::StrCat("leaves add to the probability of the class that they name", without);
+}
+
+std::string WithUnit(absl::string_view number, absl::string_view unit) {
+  return unit.empty() ? std::string(number) : absl::StrCat(number, " ", Printable(unit));
 }
 
 std::string PrivacyLine(const Model& model) {
@@ -51,28 +89,47 @@ std::string PrivacyLine(const Model& model) {
 }
 
 std::string Question(const TreeView& view, uint32_t node) {
-  const Tree& tree = view.tree();
-  const Node& split = tree.nodes()[node];
-  const Feature& feature = view.model.tree_schema().features()[split.feature];
+  const Node& split = view.tree().nodes()[node];
+  if (split.kind != SplitKind::kNumeric) return Question(view, node, Cut());
+  return Question(view, node, view.cuts.Of(split.feature, split.threshold));
+}
+
+std::string Question(const TreeView& view, uint32_t node, const Cut& cut) {
+  const Feature& feature = FeatureOfSplit(view, node);
   const std::string name = Printable(feature.name);
-  if (split.kind == SplitKind::kMissing) return absl::StrCat(name, " is missing");
-  std::string question;
-  if (split.kind == SplitKind::kNumeric) {
-    question = absl::StrCat(name, " < ", ShortestNumber(split.threshold));
-  } else if (split.threshold == feature.other()) {
-    question = absl::StrCat(name, " is none of the known");
-  } else {
-    question =
-        absl::StrCat(name, " = ", Printable(feature.values[static_cast<size_t>(split.threshold)]));
+  switch (view.tree().nodes()[node].kind) {
+    case SplitKind::kNumeric:
+      return absl::StrCat(name, cut.inclusive ? " <= " : " < ",
+                          WithUnit(ReadableNumber(cut.number), feature.unit),
+                          OrMissing(view, node));
+    case SplitKind::kCategory:
+      return absl::StrCat(name, " ", ChainLink(view, node));
+    case SplitKind::kMissing:
+      return absl::StrCat(name, " is missing");
+    case SplitKind::kLeaf:
+      break;
   }
-  if (split.missing_left && MissingArrives(tree, node, split.feature)) {
-    absl::StrAppend(&question, " or missing");
+  return "";
+}
+
+std::optional<uint32_t> NextOfChain(const TreeView& view, uint32_t node) {
+  const absl::Span<const Node> nodes = view.tree().nodes();
+  const Node& next = nodes[nodes[node].right];
+  if (nodes[node].kind != SplitKind::kCategory || next.kind != SplitKind::kCategory ||
+      nodes[node].feature != next.feature) {
+    return std::nullopt;
   }
-  return question;
+  return nodes[node].right;
+}
+
+std::string ChainLink(const TreeView& view, uint32_t node) {
+  return absl::StrCat(CategoryText(FeatureOfSplit(view, node), view.tree().nodes()[node].threshold),
+                      OrMissing(view, node));
 }
 
 double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
   const std::vector<double>& numbers = view.prediction(leaf).probabilities;
+  if (view.model.leaf_kind() == LeafKind::kAdditive) return std::clamp(numbers[output], 0.0, 1.0);
   if (view.model.leaf_kind() != LeafKind::kWeights) return numbers[output];
   double total = 0;
   for (const double x : numbers) total += std::max(x, 0.0);
@@ -80,16 +137,21 @@ double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output) {
                    : 1 / static_cast<double>(numbers.size());
 }
 
-// A tree of scores answers with others only: what its leaf adds is all there is to say.
-static std::string Scores(const LeafPrediction& leaf) {
-  return absl::StrFormat("%+.3f", leaf.probabilities[leaf.label]);
+// What the leaf adds to the class that it names. Scores are shown as they are, so that votes stay
+// whole; `explain` compares them with the other classes'.
+static std::string ClassTerm(const TreeView& view, const LeafPrediction& leaf) {
+  if (view.model.leaf_kind() == LeafKind::kScores) {
+    return absl::StrFormat("%+.3f", leaf.probabilities[leaf.label]);
+  }
+  return absl::StrFormat("%+.3g", ContributionOf(view.model, leaf, leaf.label));
 }
 
+// A term has no error of its own: what leaves know of errors is that of the whole answer.
 std::string Certainty(const TreeView& view, uint32_t number) {
   const LeafPrediction& leaf = view.prediction(number);
   const std::optional<Target>& target = view.model.schema().target();
   const bool weights = view.model.leaf_kind() == LeafKind::kWeights;
-  if (view.model.leaf_kind() == LeafKind::kScores) return Scores(leaf);
+  if (LeavesAreTerms(view.model)) return target ? "" : ClassTerm(view, leaf);
   if (target) {
     if (weights || !std::isfinite(leaf.standard_error)) return "";
     return absl::StrFormat("± %.3g", leaf.standard_error * target->span());
@@ -108,7 +170,11 @@ std::string PrunedTo(const TreeView& view, uint32_t leaf) {
 
 std::string Answer(const TreeView& view, uint32_t leaf) {
   if (const auto& target = view.model.schema().target()) {
-    return absl::StrFormat("%.4g", target->min + target->span() * ShareOf(view, leaf, 1));
+    const std::string number =
+        LeavesAreTerms(view.model)
+            ? absl::StrFormat("%+.4g", ContributionOf(view.model, view.prediction(leaf), 1))
+            : absl::StrFormat("%.4g", target->min + target->span() * ShareOf(view, leaf, 1));
+    return WithUnit(number, target->unit);
   }
   return Printable(view.model.schema().classes()[view.prediction(leaf).label]);
 }

@@ -177,7 +177,9 @@ constexpr absl::string_view kStyle =
 
 absl::StatusOr<std::string> RenderSvg(const TreeView& view) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<Box> boxes, Layout(view));
-  const std::string title = Title(view), privacy = PrivacyLine(view.model);
+  const std::string title = Title(view), note = LeafNote(view.model);
+  std::string privacy = PrivacyLine(view.model);
+  if (!note.empty()) absl::StrAppend(&privacy, privacy.empty() ? "" : "; ", note);
   std::string body;
   double right = std::max(
       {Legend(view, body), kMargin + 1.45 * TextWidth(title), kMargin + TextWidth(privacy)});

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
 #include "common/tree/render.h"
 #include "common/tree/render_formats.h"
 
@@ -33,25 +35,51 @@ struct Lines {
   }
 };
 
-// `lead` is drawn before this node, `indent` before everything below it. Ends early where the
-// drawing is too large.
-void AddNode(const TreeView& view, uint32_t node, const std::string& lead,
-             const std::string& indent, Lines& lines) {
+// A node's place in the drawing: `lead` is drawn before it, `indent` before everything below it.
+struct Place {
+  std::string lead, indent;
+
+  Place Below(absl::string_view branch) const {
+    return {absl::StrCat(indent, "├─ ", branch), absl::StrCat(indent, "│  ")};
+  }
+  Place LastBelow(absl::string_view branch) const {
+    return {absl::StrCat(indent, "└─ ", branch), absl::StrCat(indent, "   ")};
+  }
+};
+
+void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lines);
+
+// Questions about one feature's categories, each asked where the one before was answered with no:
+// a branch for each.
+void AddChain(const TreeView& view, uint32_t node, const Place& place, Lines& lines) {
+  const absl::Span<const Node> nodes = view.tree().nodes();
+  const std::string& name = view.model.tree_schema().features()[nodes[node].feature].name;
+  lines.Add({absl::StrCat(place.lead, Printable(name)), ""});
+  for (std::optional<uint32_t> link = node; link; link = NextOfChain(view, *link)) {
+    node = *link;
+    AddNode(view, nodes[node].left, place.Below(absl::StrCat(ChainLink(view, node), ": ")), lines);
+  }
+  AddNode(view, nodes[node].right, place.LastBelow("else: "), lines);
+}
+
+// Ends early where the drawing is too large.
+void AddNode(const TreeView& view, uint32_t node, const Place& place, Lines& lines) {
   if (lines.bytes > kMaxDrawingBytes) return;
   const Node& split = view.tree().nodes()[node];
   if (split.kind == SplitKind::kLeaf) {
-    return lines.Add(LeafLine(view, view.tree().first_leaf(node), lead));
+    return lines.Add(LeafLine(view, view.tree().first_leaf(node), place.lead));
   }
-  lines.Add({absl::StrCat(lead, Question(view, node)), ""});
-  AddNode(view, split.left, absl::StrCat(indent, "├─ yes "), absl::StrCat(indent, "│  "), lines);
-  AddNode(view, split.right, absl::StrCat(indent, "└─ no  "), absl::StrCat(indent, "   "), lines);
+  if (NextOfChain(view, node)) return AddChain(view, node, place, lines);
+  lines.Add({absl::StrCat(place.lead, Question(view, node)), ""});
+  AddNode(view, split.left, place.Below("yes "), lines);
+  AddNode(view, split.right, place.LastBelow("no  "), lines);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> RenderText(const TreeView& view) {
   Lines drawn;
-  AddNode(view, 0, "", "", drawn);
+  AddNode(view, 0, {}, drawn);
   if (drawn.bytes > kMaxDrawingBytes) return TooLarge();
   const std::vector<Line>& lines = drawn.lines;
   size_t width = 0;
@@ -61,6 +89,8 @@ absl::StatusOr<std::string> RenderText(const TreeView& view) {
   std::string out = absl::StrCat(Title(view), "\n");
   const std::string privacy = PrivacyLine(view.model);
   if (!privacy.empty()) absl::StrAppend(&out, privacy, "\n");
+  const std::string note = LeafNote(view.model);
+  if (!note.empty()) absl::StrAppend(&out, note, "\n");
   absl::StrAppend(&out, "\n");
   for (const Line& line : lines) {
     absl::StrAppend(&out, line.left);

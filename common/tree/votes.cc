@@ -19,6 +19,7 @@ namespace coppice {
 namespace {
 
 using render_internal::TreeView;
+using render_internal::WithUnit;
 
 constexpr double kMaxVotes = 1e9;
 
@@ -62,17 +63,22 @@ std::optional<std::string> Interval(const TreeView& view) {
     if (node->kind != SplitKind::kNumeric || node->missing_left) return std::nullopt;
   }
   if (low.feature != high.feature) return std::nullopt;
-  return absl::StrCat(ShortestNumber(low.threshold),
-                      " <= ", Printable(view.model.tree_schema().features()[low.feature].name),
-                      " < ", ShortestNumber(high.threshold));
+  const Feature& feature = view.model.tree_schema().features()[low.feature];
+  const Cut from = view.cuts.Of(low.feature, low.threshold);
+  const Cut to = view.cuts.Of(high.feature, high.threshold);
+  return absl::StrCat(
+      ReadableNumber(from.number), from.inclusive ? " < " : " <= ", Printable(feature.name),
+      to.inclusive ? " <= " : " < ", WithUnit(ReadableNumber(to.number), feature.unit));
 }
 
 // "x >= cut", of a tree that asks whether x is below the cut or missing.
 std::optional<std::string> AtLeast(const TreeView& view) {
   const Node& root = view.tree().nodes()[0];
   if (root.kind != SplitKind::kNumeric) return std::nullopt;
-  return absl::StrCat(Printable(view.model.tree_schema().features()[root.feature].name),
-                      " >= ", ShortestNumber(root.threshold));
+  const Feature& feature = view.model.tree_schema().features()[root.feature];
+  const Cut cut = view.cuts.Of(root.feature, root.threshold);
+  return absl::StrCat(Printable(feature.name), cut.inclusive ? " > " : " >= ",
+                      WithUnit(ReadableNumber(cut.number), feature.unit));
 }
 
 // What a tree asks, and its votes where that is true and where it is false.
@@ -115,9 +121,11 @@ std::string Heading(const Model& model) {
 
 absl::StatusOr<std::vector<Vote>> VotesOf(const Model& model) {
   if (model.leaf_kind() != LeafKind::kScores || model.schema().target()) return NotAVote(0);
+  const ReadableCuts cuts(model);
   std::map<std::pair<uint32_t, std::string>, int64_t> sums;
   for (size_t tree = 0; tree < model.forest().size(); ++tree) {
-    const std::optional<TreeQuestion> asked = WhatTreeAsks({model, tree});
+    const std::optional<TreeQuestion> asked =
+        WhatTreeAsks({.model = model, .number = tree, .cuts = cuts});
     if (!asked) return NotAVote(tree);
     if (asked->if_true.votes == asked->if_false.votes) {  // whatever the answer
       sums[{asked->if_true.about, ""}] += asked->if_true.votes;

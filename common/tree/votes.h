@@ -9,7 +9,8 @@
 // Errors     InvalidArgument for a model whose trees are not such questions: leaves must hold
 //            scores (LeafKind::kScores) that are whole votes about one class, and a tree must ask
 //            about one feature, whether it is below or in a range, has a value, or is missing.
-// Guarantee  the sums are the model's own scores: predictions follow from them.
+// Guarantee  the sums are the model's own scores: predictions follow from them, for values with no
+//            more decimals than the questions' cuts (cuts.h).
 
 #ifndef COPPICE_COMMON_TREE_VOTES_H_
 #define COPPICE_COMMON_TREE_VOTES_H_
@@ -24,7 +25,7 @@
 namespace coppice {
 
 struct Vote {
-  std::string question;  // "age < 37.5"; empty: always
+  std::string question;  // "age < 37.5 years"; empty: always
   uint32_t about = 0;    // the class
   int64_t votes = 0;     // not 0
 

@@ -12,6 +12,7 @@
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
+#include "common/schema/number.h"
 #include "common/tree/render_label.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -20,6 +21,7 @@ namespace coppice::cli {
 namespace {
 
 using render_internal::CharacterCount;
+using render_internal::WithUnit;
 
 constexpr int kMaxExplainedRows = 100;
 
@@ -52,21 +54,22 @@ std::string LabelText(const Schema& schema, uint32_t label) {
 // What the row has: a number, a category by name, "other", or "missing".
 std::string ValueText(const v1::PathStep& step, const Schema& schema) {
   if (std::isnan(step.value())) return "missing";
-  if (step.feature() >= schema.num_features()) return absl::StrFormat("%.6g", step.value());
+  if (step.feature() >= schema.num_features()) return ReadableNumber(step.value());
   const Feature& feature = schema.features()[step.feature()];
-  if (feature.type == FeatureType::kNumeric) return absl::StrFormat("%.6g", step.value());
+  if (feature.type == FeatureType::kNumeric) return ReadableNumber(step.value());
   const bool known = step.value() >= 0 && step.value() < feature.other();
   return known ? Printable(feature.values[static_cast<size_t>(step.value())]) : "other";
 }
 
-// "yes 0.83 ± 0.02": what the leaf alone says, in the words of its kind.
-std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit, const Schema& schema) {
+// "yes 0.83 ± 0.02": what the leaf alone says, if it says a probability.
+std::string LeafText(const v1::TreePath& path, v1::ContributionUnit unit,
+                     const ModelSource& source) {
   const v1::LeafPrediction& leaf = path.prediction();
-  if (unit != v1::CONTRIBUTION_UNIT_PROBABILITY) return "";
+  if (unit != v1::CONTRIBUTION_UNIT_PROBABILITY || source.leaves_are_terms()) return "";
   const auto label = static_cast<int>(leaf.label());
   if (label >= leaf.probabilities_size()) return "";
-  std::string text =
-      absl::StrFormat("  → %s %.2f", LabelText(schema, leaf.label()), leaf.probabilities(label));
+  std::string text = absl::StrFormat("  → %s %.2f", LabelText(*source.schema(), leaf.label()),
+                                     std::clamp(leaf.probabilities(label), 0.0, 1.0));
   if (std::isfinite(leaf.standard_error())) {
     absl::StrAppendFormat(&text, " ± %.2f", leaf.standard_error());
   }
@@ -79,7 +82,7 @@ std::string AnswerText(const v1::Prediction& prediction, const Schema& schema) {
     if (std::isfinite(prediction.value_error())) {
       absl::StrAppendFormat(&text, " ± %.3g", prediction.value_error());
     }
-    return text;
+    return WithUnit(text, schema.target()->unit);
   }
   std::string text = absl::StrFormat(
       "%s = %s, probability %.3f", Printable(schema.label()), LabelText(schema, prediction.label()),
@@ -127,14 +130,15 @@ Json DescribeExplanation(size_t row, const v1::Prediction& prediction,
 
 // The same for people.
 std::string ExplanationText(size_t row, const v1::Prediction& prediction,
-                            const v1::Explanation& explanation, const Schema& schema) {
+                            const v1::Explanation& explanation, const ModelSource& source) {
+  const Schema& schema = *source.schema();
   const std::string unit = UnitText(explanation.unit());
   std::string text = absl::StrFormat("row %d: %s\n", row, AnswerText(prediction, schema));
   absl::StrAppendFormat(&text, "%s without any tree: %.4g; what each tree adds, most first\n", unit,
                         explanation.base());
   for (const v1::TreePath& path : explanation.trees()) {
     absl::StrAppendFormat(&text, "\ntree %d  %+.4g%s\n", path.tree(), path.contribution(),
-                          LeafText(path, explanation.unit(), schema));
+                          LeafText(path, explanation.unit(), source));
     size_t width = 0;
     for (const v1::PathStep& step : path.steps())
       width = std::max(width, CharacterCount(Printable(step.condition())));
@@ -199,7 +203,7 @@ absl::Status Explain(const ExplainFlags& flags) {
                   true);
     } else {
       if (i > 0) PrintText("\n");
-      PrintText(ExplanationText(row, prediction, response.explanations(i), *source->schema()));
+      PrintText(ExplanationText(row, prediction, response.explanations(i), *source));
     }
   }
   return absl::OkStatus();

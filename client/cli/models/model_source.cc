@@ -20,7 +20,8 @@ namespace {
 class LocalSource final : public ModelSource {
  public:
   LocalSource(std::string id, Model model)
-      : ModelSource(std::move(id), std::make_shared<const Schema>(model.schema())),
+      : ModelSource(std::move(id), std::make_shared<const Schema>(model.schema()),
+                    LeavesAreTerms(model)),
         model_(std::move(model)) {}
 
   absl::Status Predict(const v1::StreamPredictionsRequest& request,
@@ -30,10 +31,11 @@ class LocalSource final : public ModelSource {
 
   absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     COPPICE_RETURN_IF_ERROR(PredictRows(request.rows(), *response.mutable_predictions()));
+    const ReadableCuts cuts(model_);
     for (const v1::Row& row : request.rows()) {
       const Row values(row.values().begin(), row.values().end());
       *response.add_explanations() =
-          ToProto(coppice::Explain(model_, values, request.explain_trees()));
+          ToProto(coppice::Explain(model_, cuts, values, request.explain_trees()));
     }
     return absl::OkStatus();
   }
@@ -54,8 +56,8 @@ class LocalSource final : public ModelSource {
 class RemoteSource final : public ModelSource {
  public:
   RemoteSource(Remote remote, std::string id, std::shared_ptr<const Schema> schema,
-               absl::Duration timeout)
-      : ModelSource(std::move(id), std::move(schema)),
+               bool leaves_are_terms, absl::Duration timeout)
+      : ModelSource(std::move(id), std::move(schema), leaves_are_terms),
         remote_(std::move(remote)),
         stub_(v1::ModelService::NewStub(remote_.channel())),
         timeout_(timeout) {}
@@ -168,9 +170,10 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
-  return std::make_unique<RemoteSource>(std::move(remote), std::move(id),
-                                        std::make_shared<const Schema>(std::move(schema)),
-                                        absl::Seconds(flags.server.timeout_seconds));
+  return std::make_unique<RemoteSource>(
+      std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),
+      LeavesAreTerms(static_cast<LeafKind>(model.leaf_kind()), model.forest().trees_size()),
+      absl::Seconds(flags.server.timeout_seconds));
 }
 
 }  // namespace coppice::cli

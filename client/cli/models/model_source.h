@@ -41,6 +41,8 @@ class ModelSource {
 
   const std::string& id() const { return id_; }
   const std::shared_ptr<const Schema>& schema() const { return schema_; }
+  // Whether a leaf holds a term of the answer, which no tree has alone.
+  bool leaves_are_terms() const { return leaves_are_terms_; }
 
   // Fills `predictions` with one a row of `request`, which is checked by the schema.
   virtual absl::Status Predict(const v1::StreamPredictionsRequest& request,
@@ -49,12 +51,13 @@ class ModelSource {
   virtual absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) = 0;
 
  protected:
-  ModelSource(std::string id, std::shared_ptr<const Schema> schema)
-      : id_(std::move(id)), schema_(std::move(schema)) {}
+  ModelSource(std::string id, std::shared_ptr<const Schema> schema, bool leaves_are_terms)
+      : id_(std::move(id)), schema_(std::move(schema)), leaves_are_terms_(leaves_are_terms) {}
 
  private:
   std::string id_;
   std::shared_ptr<const Schema> schema_;
+  bool leaves_are_terms_;
 };
 
 }  // namespace coppice::cli

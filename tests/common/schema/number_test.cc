@@ -34,5 +34,16 @@ TEST(NumberTest, ShortestTextReadsBackToTheSameDouble) {
   }
 }
 
+TEST(NumberTest, ReadableTextHasNoExponentUnlessFarFromOne) {
+  EXPECT_EQ(ReadableNumber(100000), "100000");
+  EXPECT_EQ(ReadableNumber(-0.00002), "-0.00002");
+  EXPECT_EQ(ReadableNumber(0), "0");
+  EXPECT_EQ(ReadableNumber(1e15), "1e+15");
+  EXPECT_EQ(ReadableNumber(9e-6), "9e-06");
+  for (const double value : {1.0 / 3, 999999999999999.875, 1.2345678901234567e-5, -2.0 / 3}) {
+    EXPECT_EQ(ParseFinite(ReadableNumber(value)), value);
+  }
+}
+
 }  // namespace
 }  // namespace coppice

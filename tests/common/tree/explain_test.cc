@@ -90,6 +90,27 @@ TEST(ExplainTest, ThePathIsInWordsAndInNumbers) {
   EXPECT_EQ(Explain(model, {70, 1, kNan}, 1).trees.size(), 1u);
 }
 
+// The cut is read as "< 36.9"; of a value in between, the text would say the opposite.
+TEST(ExplainTest, ACutIsExactWhereTheValueWouldSeemToGoTheOtherWay) {
+  const Schema schema = Classes();
+  const Model model = *Model::Create(
+      schema,
+      {*Tree::Create(
+          {{.kind = SplitKind::kNumeric, .threshold = 36.83870967741935, .left = 1, .right = 2},
+           {},
+           {}},
+          schema)},
+      {{{.probabilities = {1, 0}, .source_node = 1}, {.probabilities = {0, 1}, .source_node = 2}}},
+      {});
+  const auto step = [&](double age) { return Explain(model, {age, 0, 0}).trees[0].steps[0]; };
+  EXPECT_EQ(step(36).condition, "age < 36.9");
+  EXPECT_TRUE(step(36).holds);
+  EXPECT_EQ(step(36.85).condition, "age < 36.83870967741935");
+  EXPECT_FALSE(step(36.85).holds);
+  EXPECT_EQ(step(37).condition, "age < 36.9");
+  EXPECT_EQ(step(kNan).condition, "age < 36.9");
+}
+
 TEST(ExplainTest, ContributionsOfProbabilitiesAddUpToTheLabels) {
   const Model model = ModelOf(Classes(), LeafKind::kProbabilities,
                               {{0.5, 0.5}, {0.25, 0.75}, {1, 0}}, {{0, 1}, {0.5, 0.5}});

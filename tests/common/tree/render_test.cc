@@ -14,6 +14,7 @@ namespace coppice {
 namespace {
 
 using ::coppice::testing::Categorical;
+using ::coppice::testing::CategorySplit;
 using ::coppice::testing::IncomeNodes;
 using ::coppice::testing::IncomeSchema;
 using ::coppice::testing::Leaf;
@@ -101,7 +102,7 @@ TEST(RenderTest, WhatWouldBeTooLargeIsRefusedEarly) {
 
 TEST(RenderTest, TextIsAnIndentedTree) {
   EXPECT_EQ(Rendered(IncomeModel(), RenderFormat::kText),
-            "tree 1 of 1: income by 5 leaves, depth 4\n"
+            "tree 0: income by 5 leaves, depth 4\n"
             "ε = 0.5 a report, laplace_split, 1000 reports, 50 public rows\n"
             "\n"
             "age is missing\n"
@@ -115,8 +116,93 @@ TEST(RenderTest, TextIsAnIndentedTree) {
             "         └─ no  ▸ high  0.60 ± 0.03  (pruned to depth 3)\n");
 }
 
-TEST(RenderTest, ThresholdsReadBackToTheSameDouble) {
-  EXPECT_THAT(Rendered(NamedModel("x", "a"), RenderFormat::kText), HasSubstr("x < 0.1\n"));
+TEST(RenderTest, UnitsStandBehindNumbers) {
+  Feature age = Numeric("age", 0, 100);
+  age.unit = "years";
+  const Schema schema =
+      *Schema::CreateRegression({age}, "wage", {.min = 0, .max = 10, .unit = "EUR"});
+  const Model model = *Model::Create(
+      schema, {*Tree::Create({NumericSplit(0, 30, 1, 2, true), Node{}, Node{}}, schema)},
+      {{Leaf({.75, .25}, .1, 0, 1), Leaf({.5, .5}, .1, 1, 2)}}, {});
+  EXPECT_EQ(Rendered(model, RenderFormat::kText),
+            "tree 0: wage in EUR by 2 leaves, depth 1\n"
+            "\n"
+            "age < 30 years or missing\n"
+            "├─ yes ▸ 2.5 EUR  ± 1\n"
+            "└─ no  ▸ 5 EUR    ± 1\n");
+  EXPECT_THAT(Rendered(model, RenderFormat::kDot), HasSubstr("\"2.5 EUR ± 1\""));
+  EXPECT_THAT(Rendered(model, RenderFormat::kSvg), HasSubstr(">2.5 EUR<"));
+}
+
+// odor has a category a split, in a chain; then, below one of them, age.
+TEST(RenderTest, AChainOfCategoriesIsOneQuestionWithManyAnswers) {
+  const Schema schema = *Schema::Create(
+      {Categorical("odor", {"a", "f", "n"}), Numeric("age", 0, 9)}, "y", {"u", "v"});
+  const Model model =
+      *Model::Create(schema,
+                     {*Tree::Create({CategorySplit(0, 2, 1, 4), NumericSplit(1, 5, 2, 3), Node{},
+                                     Node{}, CategorySplit(0, 1, 5, 6, true), Node{},
+                                     CategorySplit(0, 3, 7, 8), Node{}, Node{}},
+                                    schema)},
+                     {{Leaf({1, 0}, .1, 0, 2), Leaf({1, 0}, .1, 0, 3), Leaf({0, 1}, .1, 1, 5),
+                       Leaf({1, 0}, .1, 0, 7), Leaf({0, 1}, .1, 1, 8)}},
+                     {});
+  EXPECT_EQ(Rendered(model, RenderFormat::kText),
+            "tree 0: y by 5 leaves, depth 3\n"
+            "\n"
+            "odor\n"
+            "├─ = n: age < 5\n"
+            "│  ├─ yes ▸ u                 1.00 ± 0.10\n"
+            "│  └─ no  ▸ u                 1.00 ± 0.10\n"
+            "├─ = f or missing: ▸ v        1.00 ± 0.10\n"
+            "├─ is none of the known: ▸ u  1.00 ± 0.10\n"
+            "└─ else: ▸ v                  1.00 ± 0.10\n");
+  EXPECT_THAT(Rendered(model, RenderFormat::kDot), HasSubstr("\"odor = f or missing\""));
+}
+
+// Two trees of one split each.
+Model TwoTrees(LeafKind kind, bool regression, double high, size_t trees = 2) {
+  const std::vector<Feature> features = {Numeric("x", 0, 1)};
+  const Schema schema = regression
+                            ? *Schema::CreateRegression(features, "y", {.min = 10, .max = 20})
+                            : *Schema::Create(features, "y", {"a", "b"});
+  const Tree tree = *Tree::Create({NumericSplit(0, 0.5, 1, 2), Node{}, Node{}}, schema);
+  const std::vector<LeafPrediction> leaves = {Leaf({1 - high, high}, .02, 1, 1),
+                                              Leaf({.75, .25}, .02, 0, 2)};
+  return *Model::Create(schema, Forest(trees, tree), std::vector(trees, leaves), {}, kind);
+}
+
+TEST(RenderTest, TermsAreShownAsWhatTheyAdd) {
+  const Model classes = TwoTrees(LeafKind::kAdditive, false, 1.03);
+  EXPECT_EQ(*Render(classes, 1, RenderFormat::kText),
+            "tree 1 of 0 to 1: y by 2 leaves, depth 1\n"
+            "leaves add to the probability of the class that they name, which is 0.5 without any "
+            "tree\n"
+            "\n"
+            "x < 0.5\n"
+            "├─ yes ▸ b  +0.265\n"
+            "└─ no  ▸ a  +0.125\n");
+  for (const RenderFormat format : {RenderFormat::kDot, RenderFormat::kSvg}) {
+    EXPECT_THAT(Rendered(classes, format), HasSubstr("leaves add to the probability"));
+    EXPECT_THAT(Rendered(classes, format), HasSubstr("+0.265"));
+    EXPECT_THAT(Rendered(classes, format), Not(HasSubstr("1.03")));
+  }
+  const std::string number =
+      Rendered(TwoTrees(LeafKind::kAdditive, true, 1.03), RenderFormat::kText);
+  EXPECT_THAT(number, HasSubstr("leaves add to the number, which is 15 without any tree\n"));
+  EXPECT_THAT(number, HasSubstr("yes ▸ +2.65\n"));
+  const std::string scores = Rendered(TwoTrees(LeafKind::kScores, true, 0.3), RenderFormat::kText);
+  EXPECT_THAT(scores, HasSubstr("leaves add to the number, which is 10 without any tree\n"));
+  EXPECT_THAT(scores, HasSubstr("yes ▸ +3\n"));
+}
+
+TEST(RenderTest, ASingleAdditiveTreeAnswersWithinBounds) {
+  const std::string classes =
+      Rendered(TwoTrees(LeafKind::kAdditive, false, 1.03, 1), RenderFormat::kText);
+  EXPECT_THAT(classes, HasSubstr("yes ▸ b  1.00 ± 0.02\n"));
+  EXPECT_THAT(classes, Not(HasSubstr("leaves add")));
+  EXPECT_THAT(Rendered(TwoTrees(LeafKind::kAdditive, true, 1.03, 1), RenderFormat::kText),
+              HasSubstr("yes ▸ 20    ± 0.2\n"));
 }
 
 TEST(RenderTest, MissingIsNamedOnlyWhereItCanStillArrive) {
@@ -137,7 +223,7 @@ TEST(RenderTest, ASingleLeafIsATreeToo) {
   const Model model =
       *Model::Create(IncomeSchema(), {Tree::SingleLeaf()}, {{Leaf({0.25, 0.75}, 0.1, 1, 0)}}, {});
   EXPECT_EQ(Rendered(model, RenderFormat::kText),
-            "tree 1 of 1: income by 1 leaf, depth 0\n\n▸ high  0.75 ± 0.10\n");
+            "tree 0: income by 1 leaf, depth 0\n\n▸ high  0.75 ± 0.10\n");
   EXPECT_THAT(Rendered(model, RenderFormat::kSvg), HasSubstr("0.75 ± 0.10"));
   EXPECT_THAT(Rendered(model, RenderFormat::kDot), HasSubstr("n0 [label=\"high 0.75 ± 0.10\""));
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -66,6 +67,19 @@ TEST(VotesTest, TreesThatAskTheSameAddUpAndTheMostVotesComeFirst) {
   EXPECT_THAT(votes, ElementsAre(Vote{"sex = Male", 1, 4}, Vote{"age < 30", 1, -3}, Vote{"", 1, 2},
                                  Vote{"30 <= age < 55", 1, 2}, Vote{"age >= 55", 1, 1},
                                  Vote{"age is missing", 1, 1}));
+}
+
+TEST(VotesTest, CutsAreReadAsInTrees) {
+  const auto just_above = [](double x) { return std::nextafter(x, 1e9); };
+  Voting middle = Middle(1), old = OldOrMissing();
+  middle.nodes[0].threshold = just_above(30);
+  middle.nodes[2].threshold = just_above(55);
+  old.nodes[0].threshold = just_above(60);
+  Feature age = Numeric("age", 17, 90);
+  age.unit = "years";
+  const Schema schema = *Schema::Create({age}, "income", {"low", "high"});
+  ASSERT_OK_AND_ASSIGN(const auto votes, VotesOf(ModelOf(schema, {middle, old})));
+  EXPECT_THAT(votes, ElementsAre(Vote{"30 < age <= 55 years", 1, 1}, Vote{"age > 60 years", 1, 1}));
 }
 
 TEST(VotesTest, VotesThatCancelAreNotShown) {
