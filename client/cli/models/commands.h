@@ -11,6 +11,7 @@ namespace coppice::cli {
 void AddModelCommands(CommandLine& line);
 void AddPredict(const Command& model);
 void AddEvaluate(const Command& model);
+void AddShow(const Command& model);
 void AddExplain(const Command& model);
 
 // coppice endpoint: set, rollback, show, list, delete.

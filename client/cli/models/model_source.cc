@@ -138,6 +138,12 @@ absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) 
   return std::move(*response.mutable_model());
 }
 
+void AddModelFlags(const Command& verb, ModelFlags& flags) {
+  AddIdFlag(verb, "--model", flags.model, "Id of the model");
+  AddOutputFlags(verb, flags.output);
+  AddServerFlags(verb, flags.server);
+}
+
 void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags) {
   AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
   AddIdFlag(verb, "--endpoint", flags->endpoint,

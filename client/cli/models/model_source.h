@@ -19,6 +19,15 @@ namespace coppice::cli {
 // "models/ID" of the curator's.
 absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id);
 
+struct ModelFlags {
+  ServerFlags server;
+  OutputFlags output;
+  std::string model;
+};
+
+// --model, --json, and those of the connection.
+void AddModelFlags(const Command& verb, ModelFlags& flags);
+
 struct SourceFlags {
   ServerFlags server;
   std::string model, endpoint, file;  // one of them
