@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/printable.h"
 #include "common/schema/number.h"
+#include "common/tree/certificate_text.h"
 #include "common/tree/explain.h"
 
 namespace coppice::render_internal {
@@ -79,12 +80,11 @@ std::string WithUnit(absl::string_view number, absl::string_view unit) {
 std::string PrivacyLine(const Model& model) {
   const Certificate& c = model.certificate();
   if (c.mechanism.empty()) return "";
-  const std::string epsilon = ShortestNumber(static_cast<double>(c.epsilon_nanos) / 1e9);
   if (c.reports == 0 && c.public_rows == 0) {  // not of a study
-    return absl::StrCat("ε = ", epsilon, ", ", Printable(c.mechanism),
+    return absl::StrCat(CostText(c), ", ", Printable(c.mechanism),
                         ", neighbours: ", Printable(c.neighbouring));
   }
-  return absl::StrCat("ε = ", epsilon, " a report, ", Printable(c.mechanism), ", ", c.reports,
+  return absl::StrCat(CostText(c), " per report, ", Printable(c.mechanism), ", ", c.reports,
                       " reports, ", c.public_rows, " public rows");
 }
 

@@ -1,7 +1,6 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <utility>
 
@@ -217,19 +216,23 @@ absl::StatusOr<v1::Model> ModelToVerify(const VerifyFlags& flags) {
 absl::Status Verify(const VerifyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, ModelToVerify(flags));
   Verdict verdict = VerifyModel(model);
-  if (!flags.output.json) {
-    PrintRows(verdict.json["releases"].get<std::vector<Json>>(), /*json=*/false);
-    verdict.json.erase("releases");
-    std::cout << "\n";
+  if (flags.output.json) {
+    PrintObject(verdict.json, /*json=*/true);
+    return verdict.status;
   }
-  PrintObject(verdict.json, flags.output.json);
+  PrintRows(verdict.json["releases"].get<std::vector<Json>>(), /*json=*/false);
+  for (const char* shown_apart : {"releases", "words"}) verdict.json.erase(shown_apart);
+  PrintText("\n");
+  PrintObject(verdict.json, /*json=*/false);
+  PrintText(ToText(verdict.words));
   return verdict.status;
 }
 
 void AddVerify(const Command& noun) {
   const auto flags = std::make_shared<VerifyFlags>();
   const Command verb = noun.AddCommand(
-      "verify", "List what a model released, and check that it adds up to its epsilon",
+      "verify",
+      "List what a model released, check that it adds up to its epsilon, and say what that means",
       "coppice model verify --model m-91c0");
   const Flag model =
       AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);

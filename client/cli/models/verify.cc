@@ -52,11 +52,27 @@ Verdict VerifyModel(const v1::Model& model) {
   for (const v1::Release& release : model.certificate().releases()) {
     verdict.json["releases"].push_back(DescribeRelease(release));
   }
+  if (verdict.status.ok()) verdict.words = DescribeCertificate(certificate);
+  verdict.json["words"] = Json::array();
+  for (const CertificateText::Section& section : verdict.words.sections) {
+    verdict.json["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});
+  }
   if (!verdict.status.ok()) {
     verdict.status = absl::FailedPreconditionError(
         absl::StrCat("do not use this model: ", verdict.status.message()));
   }
   return verdict;
+}
+
+std::string ToText(const CertificateText& words) {
+  std::string text;
+  for (const CertificateText::Section& section : words.sections) {
+    absl::StrAppend(&text, "\n", section.title, "\n");
+    for (const std::string& sentence : section.sentences) {
+      absl::StrAppend(&text, "  ", sentence, "\n");
+    }
+  }
+  return text;
 }
 
 }  // namespace coppice::cli

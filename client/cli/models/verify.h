@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/output.h"
+#include "common/tree/certificate_text.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
@@ -21,12 +22,16 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path,
                                         size_t max_bytes = kMaxModelFileBytes);
 
 struct Verdict {
-  Json json;            // the claim, every release, and what they cost in all
-  absl::Status status;  // FailedPrecondition if the model is to be refused
+  Json json;              // the claim, every release, and what they cost in all
+  CertificateText words;  // what that means; empty if the model is to be refused
+  absl::Status status;    // FailedPrecondition if the model is to be refused
 };
 
 // Adds the releases up anew, and checks all else that makes a model valid.
 Verdict VerifyModel(const v1::Model& model);
+
+// Titles, and below each its sentences, a line each.
+std::string ToText(const CertificateText& words);
 
 }  // namespace coppice::cli
 

@@ -31,6 +31,22 @@ TEST(VerifyModelTest, ListsTheReleasesAndTheirSum) {
   EXPECT_EQ(verdict.json["releases"][1]["part"], "tree 1");
 }
 
+TEST(VerifyModelTest, SaysInWordsWhatTheCertificateMeans) {
+  const Verdict verdict = VerifyModel(SampleModel());
+  ASSERT_EQ(verdict.json["words"].size(), 4u);
+  EXPECT_EQ(verdict.json["words"][0]["title"], "What was released");
+  EXPECT_EQ(verdict.json["words"][2]["title"], "What ε = 1.5 means");
+  EXPECT_THAT(ToText(verdict.words),
+              AllOf(HasSubstr("\nWhat ε = 1.5 means\n  Whoever sees"), HasSubstr("at most 4.49,")));
+}
+
+TEST(VerifyModelTest, SaysNothingOfACertificateThatDoesNotAddUp) {
+  v1::Model model = SampleModel();
+  model.mutable_certificate()->set_epsilon_nanos(1);
+  EXPECT_TRUE(VerifyModel(model).json["words"].empty());
+  EXPECT_EQ(ToText(VerifyModel(model).words), "");
+}
+
 TEST(VerifyModelTest, RefusesAModelWhoseSumDoesNotMatch) {
   v1::Model model = SampleModel();
   model.mutable_certificate()->set_epsilon_nanos(1'000'000'000);

@@ -103,7 +103,7 @@ TEST(RenderTest, WhatWouldBeTooLargeIsRefusedEarly) {
 TEST(RenderTest, TextIsAnIndentedTree) {
   EXPECT_EQ(Rendered(IncomeModel(), RenderFormat::kText),
             "tree 0: income by 5 leaves, depth 4\n"
-            "ε = 0.5 a report, laplace_split, 1000 reports, 50 public rows\n"
+            "ε = 0.5 per report, laplace_split, 1000 reports, 50 public rows\n"
             "\n"
             "age is missing\n"
             "├─ yes ▸ low            0.50 ± ?\n"

@@ -1,0 +1,39 @@
+// A certificate for people: what was released, from whom rows are protected, what its epsilon
+// means, and what it does not cover. docs/threat-model.md and docs/choosing-epsilon.md say the same
+// at length, and nothing here promises more than they do.
+//
+// The text repeats what the certificate claims: CheckCertificate() says whether that adds up.
+// Epsilon, delta and rho are never rounded; what follows from them is rounded up.
+//
+// Threads    plain functions and values.
+
+#ifndef COPPICE_COMMON_TREE_CERTIFICATE_TEXT_H_
+#define COPPICE_COMMON_TREE_CERTIFICATE_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "common/tree/certificate.h"
+
+namespace coppice {
+
+struct CertificateText {
+  struct Section {
+    std::string title;
+    std::vector<std::string> sentences;
+  };
+  std::vector<Section> sections;
+};
+
+CertificateText DescribeCertificate(const Certificate& certificate);
+
+// What it cost in all, exactly: "ε = 1, δ = 1e-6".
+std::string CostText(const Certificate& certificate);
+
+// That and the relation in a line: "ε = 1; one row more or less, protected from whoever sees the
+// model, ...".
+std::string PrivacyInALine(const Certificate& certificate);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_TREE_CERTIFICATE_TEXT_H_
