@@ -1,5 +1,5 @@
-// A tree as text, Graphviz DOT or SVG, for people; and a whole model as a table of votes, if it is
-// one (votes.h).
+// A tree as text, Graphviz DOT or SVG, for people; and a whole model at a glance, or as a table of
+// votes, if it is one (votes.h).
 //
 // The SVG is complete by itself (no Graphviz needed to see it). Names and categories are escaped
 // for the format. Cuts are printed as people read them (cuts.h).
@@ -29,6 +29,10 @@ absl::StatusOr<RenderFormat> ParseRenderFormat(absl::string_view name);
 // Tree number `tree` of the model; of votes, all of them. InvalidArgument if there is no such tree,
 // or the model is no vote. OutOfRange if the drawing would be too large.
 absl::StatusOr<std::string> Render(const Model& model, size_t tree, RenderFormat format);
+
+// A forest at a glance, in lines for people: what it predicts, at which cost in privacy, how large
+// it is, and what its answers hang on (summary.h).
+std::string RenderSummary(const Model& model);
 
 }  // namespace coppice
 

@@ -200,21 +200,8 @@ void AddDelete(const Command& noun) {
 
 // ---- verify
 
-struct VerifyFlags : ModelFlags {
-  std::string file;
-};
-
-absl::StatusOr<v1::Model> ModelToVerify(const VerifyFlags& flags) {
-  if (!flags.file.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
-    return ReadModelFile(path);
-  }
-  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  return GetModel(remote, flags.model);
-}
-
-absl::Status Verify(const VerifyFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, ModelToVerify(flags));
+absl::Status Verify(const ModelOrFileFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
   Verdict verdict = VerifyModel(model);
   if (flags.output.json) {
     PrintObject(verdict.json, /*json=*/true);
@@ -229,28 +216,12 @@ absl::Status Verify(const VerifyFlags& flags) {
 }
 
 void AddVerify(const Command& noun) {
-  const auto flags = std::make_shared<VerifyFlags>();
+  const auto flags = std::make_shared<ModelOrFileFlags>();
   const Command verb = noun.AddCommand(
       "verify",
       "List what a model released, check that it adds up to its epsilon, and say what that means",
       "coppice model verify --model m-91c0");
-  const Flag model =
-      AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
-  const Flag file =
-      verb.Add("--file", flags->file, "Instead: a file that `model export` wrote; - is stdin")
-          .Takes("FILE")
-          .Excludes(model);
-  AddOutputFlags(verb, flags->output);
-  const Flag server = AddServerFlags(verb, flags->server).Required(false);
-  verb.CheckFlags([model, file, server] {
-    if (!model.IsGiven() && !file.IsGiven()) {
-      return absl::InvalidArgumentError("--model or --file is required");
-    }
-    if (model.IsGiven() && !server.IsGiven()) {
-      return server.MissingError();
-    }
-    return absl::OkStatus();
-  });
+  AddModelOrFileFlags(verb, flags);
   SetAction(verb, flags, Verify);
 }
 

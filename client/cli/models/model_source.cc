@@ -144,6 +144,35 @@ void AddModelFlags(const Command& verb, ModelFlags& flags) {
   AddServerFlags(verb, flags.server);
 }
 
+void AddModelOrFileFlags(const Command& verb, const std::shared_ptr<ModelOrFileFlags>& flags) {
+  const Flag model =
+      AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
+  const Flag file =
+      verb.Add("--file", flags->file, "Instead: a file that `model export` wrote; - is stdin")
+          .Takes("FILE")
+          .Excludes(model);
+  AddOutputFlags(verb, flags->output);
+  const Flag server = AddServerFlags(verb, flags->server).Required(false);
+  verb.CheckFlags([model, file, server] {
+    if (!model.IsGiven() && !file.IsGiven()) {
+      return absl::InvalidArgumentError("--model or --file is required");
+    }
+    if (model.IsGiven() && !server.IsGiven()) {
+      return server.MissingError();
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags) {
+  if (!flags.file.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
+    return ReadModelFile(path);
+  }
+  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
+  return GetModel(remote, flags.model);
+}
+
 void AddSourceFlags(const Command& verb, const std::shared_ptr<SourceFlags>& flags) {
   AddIdFlag(verb, "--model", flags->model, "Id of the model", /*required=*/false);
   AddIdFlag(verb, "--endpoint", flags->endpoint,

@@ -28,6 +28,15 @@ struct ModelFlags {
 // --model, --json, and those of the connection.
 void AddModelFlags(const Command& verb, ModelFlags& flags);
 
+struct ModelOrFileFlags : ModelFlags {
+  std::string file;  // or `model`
+};
+
+// --model, --file, --json, and those of the connection, which --file does not need.
+void AddModelOrFileFlags(const Command& verb, const std::shared_ptr<ModelOrFileFlags>& flags);
+// The curator's, or that of the file; not checked.
+absl::StatusOr<v1::Model> GetModel(const ModelOrFileFlags& flags);
+
 struct SourceFlags {
   ServerFlags server;
   std::string model, endpoint, file;  // one of them

@@ -1,33 +1,62 @@
-#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/models/commands.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "common/base/status_macros.h"
 #include "common/tree/render.h"
+#include "common/tree/summary.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
 
 namespace coppice::cli {
 namespace {
 
-struct ShowFlags : ModelFlags {
+struct ShowFlags : ModelOrFileFlags {
   std::string format = "text", output_file;
-  size_t tree = 0;
+  std::optional<size_t> tree;
   bool force = false;
 };
 
-absl::Status Show(const ShowFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
-  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(remote, flags.model));
-  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+// Where to go on from the summary.
+std::string Hint(const Model& model) {
+  return absl::StrCat("\nTrees are numbered 0 to ", model.forest().size() - 1,
+                      ": `--tree 0` shows the first, `model explain` how a row goes through them, "
+                      "`model verify` what the privacy means.\n");
+}
+
+// Whether the forest is shown at a glance: to people, if they ask for none of several trees.
+bool IsSummary(const ShowFlags& flags, const Model& model) {
+  return flags.format == "text" && !flags.tree && !flags.output.json && model.forest().size() > 1;
+}
+
+absl::StatusOr<std::string> Draw(const ShowFlags& flags, const Model& model) {
+  if (IsSummary(flags, model)) return RenderSummary(model) + Hint(model);
   COPPICE_ASSIGN_OR_RETURN(const RenderFormat format, ParseRenderFormat(flags.format));
-  COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Render(model, flags.tree, format));
+  return Render(model, flags.tree.value_or(0), format);
+}
+
+Json DescribeImportances(const Model& model) {
+  Json json = Json::array();
+  for (const Importance& one : Summarize(model).importances) {
+    json.push_back({{"feature", model.tree_schema().features()[one.feature].name},
+                    {"importance", one.importance},
+                    {"standard_error", one.standard_error ? Json(*one.standard_error) : Json()}});
+  }
+  return json;
+}
+
+absl::Status Show(const ShowFlags& flags) {
+  COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(flags));
+  COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
+  COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, model));
   Json json = DescribeModel(proto);
-  json["tree"] = flags.tree;
+  if (!IsSummary(flags, model)) json["tree"] = flags.tree.value_or(0);
   json["format"] = flags.format;
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, drawing, flags.force));
@@ -36,9 +65,10 @@ absl::Status Show(const ShowFlags& flags) {
   } else if (flags.output.json) {
     json["drawing"] = drawing;
   } else {
-    std::cout << drawing << std::flush;
+    PrintText(drawing);
     return absl::OkStatus();
   }
+  if (flags.output.json) json["importances"] = DescribeImportances(model);
   PrintObject(json, flags.output.json);
   return absl::OkStatus();
 }
@@ -48,17 +78,18 @@ absl::Status Show(const ShowFlags& flags) {
 void AddShow(const Command& noun) {
   const auto flags = std::make_shared<ShowFlags>();
   const Command verb =
-      noun.AddCommand("show", "Draw a tree of a model",
+      noun.AddCommand("show", "Show a forest at a glance, or draw a tree of it",
                       "coppice model show --model m-91c0 --format svg --output tree.svg");
   verb.Add("--format", flags->format,
            "text, dot (Graphviz) or svg; votes: a model of lazybb as one table")
       .OneOf({"text", "dot", "svg", "votes"})
       .ShowDefault();
-  verb.Add("--tree", flags->tree, "Which tree of a forest, from 0").ShowDefault();
+  verb.Add("--tree", flags->tree,
+           "Which tree of a forest, from 0 (default: the first; as text, a summary of all)");
   verb.Add("--output", flags->output_file, "File to write to; - is stdout (the default)")
       .Takes("FILE");
   verb.AddSwitch("--force", flags->force, "Replace the file if there is one");
-  AddModelFlags(verb, *flags);
+  AddModelOrFileFlags(verb, flags);
   SetAction(verb, flags, Show);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/tree/explain.h"
 #include "common/tree/render.h"
+#include "common/tree/summary.h"
 #include "common/wire/convert.h"
 #include "tests/common/wire/wire_fixtures.h"
 #include "tests/support/status_matchers.h"
@@ -116,6 +117,11 @@ void CheckPredicts(const Model& model, Mutator& mutator) {
     ASSERT_EQ(Explain(model, row).trees.size(), model.forest().size());
   }
   ASSERT_OK(Render(model, 0, RenderFormat::kText).status());
+  ASSERT_FALSE(RenderSummary(model).empty());
+  for (const Importance& one : Summarize(model).importances) {
+    ASSERT_TRUE(one.importance >= 0 && one.importance <= 1 + 1e-9) << one.importance;
+    ASSERT_TRUE(!one.standard_error || *one.standard_error >= 0) << *one.standard_error;
+  }
   ASSERT_OK(FromProto(ToProto(model)).status());
 }
 
