@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/report/html.h"
 #include "client/report/pages.h"
 #include "common/tree/cuts.h"
 #include "common/tree/render_label.h"
+#include "common/tree/summary.h"
 
 namespace coppice::report {
 namespace {
@@ -74,35 +75,27 @@ std::string Trees(const Model& model) {
   return Section("The trees", html);
 }
 
-// How often each feature is asked about, and in how many trees first.
 std::string Features(const Model& model) {
-  std::map<uint32_t, std::pair<size_t, size_t>> asked;
-  for (const Tree& tree : model.forest()) {
-    for (const Node& node : tree.nodes()) {
-      if (node.kind != SplitKind::kLeaf) ++asked[node.feature].first;
-    }
-    if (tree.nodes()[0].kind != SplitKind::kLeaf) ++asked[tree.nodes()[0].feature].second;
-  }
-  if (asked.empty()) return "";
-  std::vector<std::pair<uint32_t, std::pair<size_t, size_t>>> order(asked.begin(), asked.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  const std::vector<Importance> importances = Summarize(model).importances;
+  if (importances.empty()) return "";
   TableData table{.caption =
-                      "How often the trees ask about a feature. In a forest whose splits "
-                      "are drawn from public bounds that says nothing of its worth.",
-                  .columns = {"feature", "splits", "asked first"},
+                      "How much of the answer each feature decides, in parts of the whole, "
+                      "with one standard error of the privacy noise",
+                  .columns = {"feature", "importance", "± noise"},
                   .rows = {}};
-  for (const auto& [feature, counts] : order) {
+  for (const Importance& one : importances) {
     if (table.rows.size() == kShownFeatures) break;
-    table.rows.push_back({Cell(model.tree_schema().features()[feature].name),
-                          NumberCell(absl::StrCat(counts.first)),
-                          NumberCell(absl::StrCat(counts.second))});
+    table.rows.push_back(
+        {Cell(model.tree_schema().features()[one.feature].name),
+         NumberCell(Decimal(one.importance)),
+         NumberCell(one.standard_error ? Decimal(*one.standard_error) : "not known")});
   }
   std::string html = RenderTable(table);
-  if (order.size() > kShownFeatures) {
-    html += Paragraph(absl::StrCat(order.size() - kShownFeatures, " more are asked less often."));
+  if (importances.size() > kShownFeatures) {
+    html +=
+        Paragraph(absl::StrCat(importances.size() - kShownFeatures, " more features decide less."));
   }
-  return Section("What they ask about", html);
+  return Section("What decides", html);
 }
 
 std::string Overview(const Model& model) {

@@ -192,19 +192,37 @@ TEST_F(MainJobTest, ATreeCanBeSeenExportedAndAskedAboutARow) {
               HasSubstr("digraph"));
   EXPECT_THAT(daemon_.Coppice({"model", "show", "--model", "tree", "--format", "svg"}).out,
               HasSubstr("<svg"));
+  const std::string drawn = folder_.path() + "/tree.html";
+  const std::vector<std::string> draw = {"model",    "show", "--model",  "tree",
+                                         "--format", "html", "--output", drawn};
+  EXPECT_FALSE(daemon_.CoppiceJson(draw).contains("tree"));  // a page has all trees
+  EXPECT_THAT(ReadWhole(drawn), HasSubstr("x1 &lt; "));
+  EXPECT_THAT(ReadWhole(drawn), HasSubstr("What decides"));
+  EXPECT_THAT(daemon_.Coppice(draw).err, HasSubstr("--force"));
   const std::string exported = folder_.path() + "/tree.json";
   daemon_.CoppiceJson({"model", "export", "--model", "tree", "--output", exported});
   EXPECT_THAT(ReadWhole(exported), HasSubstr("\"epsilon_nanos\""));
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--model", "tree"})["verified"], true);
   EXPECT_EQ(daemon_.CoppiceJson({"model", "verify", "--file", exported})["verified"], true);
+  const std::string sheet = folder_.path() + "/certificate.html";
+  const std::vector<std::string> certify = {"model", "verify", "--file", exported, "--html", sheet};
+  const auto certified = daemon_.CoppiceJson(certify);
+  EXPECT_EQ(certified["verified"], true);
+  EXPECT_THAT(ReadWhole(sheet), HasSubstr("Privacy certificate"));
+  for (const auto& section : certified["words"]) {
+    EXPECT_THAT(ReadWhole(sheet), HasSubstr(section["title"].get<std::string>()));
+  }
+  EXPECT_THAT(daemon_.Coppice(certify).err, HasSubstr("--force"));
   std::string tampered = ReadWhole(exported);
   const size_t claim = tampered.find("\"epsilon_nanos\": \"");
   ASSERT_NE(claim, std::string::npos);
   tampered[claim + sizeof("\"epsilon_nanos\": \"") - 1] = '1';
   std::ofstream(exported) << tampered;
-  const Outcome refused = daemon_.Coppice({"model", "verify", "--file", exported});
+  const Outcome refused =
+      daemon_.Coppice({"model", "verify", "--file", exported, "--html", sheet, "--force"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("do not use this model"));
+  EXPECT_THAT(ReadWhole(sheet), HasSubstr("do not use this model"));
   const Outcome predicted = daemon_.Coppice(
       {"model", "predict", "--model", "tree", "--data", rows_ + "/test.csv", "--json"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;

@@ -12,6 +12,7 @@
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
 #include "client/cli/terminal/remote.h"
+#include "client/report/pages.h"
 #include "common/base/status_macros.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/model.pb.h"
@@ -200,9 +201,19 @@ void AddDelete(const Command& noun) {
 
 // ---- verify
 
-absl::Status Verify(const ModelOrFileFlags& flags) {
+struct VerifyFlags : ModelOrFileFlags {
+  std::string html_file;
+  bool force = false;
+};
+
+absl::Status Verify(const VerifyFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(flags));
   Verdict verdict = VerifyModel(model);
+  if (!flags.html_file.empty()) {
+    COPPICE_RETURN_IF_ERROR(
+        WriteResult(flags.html_file, report::CertificatePage(verdict.json), flags.force));
+    if (flags.html_file == "-") return verdict.status;
+  }
   if (flags.output.json) {
     PrintObject(verdict.json, /*json=*/true);
     return verdict.status;
@@ -216,11 +227,15 @@ absl::Status Verify(const ModelOrFileFlags& flags) {
 }
 
 void AddVerify(const Command& noun) {
-  const auto flags = std::make_shared<ModelOrFileFlags>();
+  const auto flags = std::make_shared<VerifyFlags>();
   const Command verb = noun.AddCommand(
       "verify",
       "List what a model released, check that it adds up to its epsilon, and say what that means",
       "coppice model verify --model m-91c0");
+  verb.Add("--html", flags->html_file,
+           "Write the certificate as a page too, for people; - is stdout")
+      .Takes("FILE");
+  verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
   AddModelOrFileFlags(verb, flags);
   SetAction(verb, flags, Verify);
 }

@@ -8,6 +8,7 @@
 #include "client/cli/models/model_source.h"
 #include "client/cli/terminal/describe.h"
 #include "client/cli/terminal/output.h"
+#include "client/report/pages.h"
 #include "common/base/status_macros.h"
 #include "common/tree/render.h"
 #include "common/tree/summary.h"
@@ -16,6 +17,8 @@
 
 namespace coppice::cli {
 namespace {
+
+constexpr char kHtml[] = "html";
 
 struct ShowFlags : ModelOrFileFlags {
   std::string format = "text", output_file;
@@ -35,7 +38,9 @@ bool IsSummary(const ShowFlags& flags, const Model& model) {
   return flags.format == "text" && !flags.tree && !flags.output.json && model.forest().size() > 1;
 }
 
-absl::StatusOr<std::string> Draw(const ShowFlags& flags, const Model& model) {
+absl::StatusOr<std::string> Draw(const ShowFlags& flags, const std::string& id,
+                                 const Model& model) {
+  if (flags.format == kHtml) return report::TreePage(id, model);
   if (IsSummary(flags, model)) return RenderSummary(model) + Hint(model);
   COPPICE_ASSIGN_OR_RETURN(const RenderFormat format, ParseRenderFormat(flags.format));
   return Render(model, flags.tree.value_or(0), format);
@@ -54,9 +59,9 @@ Json DescribeImportances(const Model& model) {
 absl::Status Show(const ShowFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::Model proto, GetModel(flags));
   COPPICE_ASSIGN_OR_RETURN(const Model model, FromProto(proto));
-  COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, model));
+  COPPICE_ASSIGN_OR_RETURN(const std::string drawing, Draw(flags, IdOf(proto.name()), model));
   Json json = DescribeModel(proto);
-  if (!IsSummary(flags, model)) json["tree"] = flags.tree.value_or(0);
+  if (!IsSummary(flags, model) && flags.format != kHtml) json["tree"] = flags.tree.value_or(0);
   json["format"] = flags.format;
   if (!flags.output_file.empty()) {
     COPPICE_RETURN_IF_ERROR(WriteResult(flags.output_file, drawing, flags.force));
@@ -81,8 +86,9 @@ void AddShow(const Command& noun) {
       noun.AddCommand("show", "Show a forest at a glance, or draw a tree of it",
                       "coppice model show --model m-91c0 --format svg --output tree.svg");
   verb.Add("--format", flags->format,
-           "text, dot (Graphviz) or svg; votes: a model of lazybb as one table")
-      .OneOf({"text", "dot", "svg", "votes"})
+           "text, dot (Graphviz) or svg; votes: a model of lazybb as one table; html: a page with "
+           "all trees, which open at a click")
+      .OneOf({"text", "dot", "svg", "votes", kHtml})
       .ShowDefault();
   verb.Add("--tree", flags->tree,
            "Which tree of a forest, from 0 (default: the first; as text, a summary of all)");
