@@ -58,7 +58,8 @@ std::string OneTree(const TreeView& view) {
 
 std::string Trees(const Model& model) {
   const ReadableCuts cuts(model);
-  std::string html;
+  const std::string note = render_internal::LeafNote(model);
+  std::string html = note.empty() ? "" : Remark(absl::StrCat("Here ", note, "."));
   size_t nodes = 0, shown = 0;
   for (; shown < model.forest().size(); ++shown) {
     nodes += model.forest()[shown].nodes().size();

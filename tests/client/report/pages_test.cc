@@ -189,6 +189,20 @@ TEST(PagesTest, ATreeOpensQuestionByQuestion) {
   EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "class=\"leaf\"")).size() - 1, 15u);
 }
 
+TEST(PagesTest, LeavesThatAddUpAreNoAnswers) {
+  EXPECT_THAT(TreePage("m-1", SampleModel()), Not(HasSubstr("leaves add")));
+  const Schema schema =
+      *Schema::CreateRegression({Numeric("x", 0, 1)}, "y", {.min = 10, .max = 20});
+  const Tree tree = FullTree(1, schema);
+  LeafPrediction leaf;
+  leaf.probabilities = {0.75, 0.25};
+  const std::vector<LeafPrediction> leaves(tree.num_leaves(), leaf);
+  const Model model =
+      *Model::Create(schema, {tree, tree}, {leaves, leaves}, {}, LeafKind::kAdditive);
+  EXPECT_THAT(TreePage("m-1", model),
+              HasSubstr("Here leaves add to the number, which is 15 without any tree."));
+}
+
 TEST(PagesTest, ALargeForestIsCutAndSaysSo) {
   const Schema schema = *Schema::Create({Numeric("x", 0, 1)}, "y", {"a", "b"});
   const Tree tree = FullTree(12, schema);  // 8191 nodes
