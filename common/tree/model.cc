@@ -46,6 +46,44 @@ absl::Status CheckNumbers(const std::vector<double>& numbers, LeafKind kind) {
   return absl::InvalidArgumentError("probabilities must add up to 1");
 }
 
+absl::Status CheckNoise(const LeafPrediction& leaf, uint32_t num_outputs, LeafKind kind) {
+  const bool has_none = leaf.noise.empty() && leaf.term == 0;
+  if (has_none) return absl::OkStatus();
+  if (kind != LeafKind::kScores) {
+    return absl::InvalidArgumentError("noise is of scores, which these leaves do not hold");
+  }
+  if (leaf.noise.size() != num_outputs) {
+    return absl::InvalidArgumentError(absl::StrCat("needs the noise of ", num_outputs, " outputs"));
+  }
+  for (const OutputNoise& noise : leaf.noise) {
+    if (!std::isfinite(noise.mean) || !std::isfinite(noise.variance)) {
+      return absl::InvalidArgumentError("noise must be finite");
+    }
+  }
+  if (std::isfinite(leaf.term)) return absl::OkStatus();
+  return absl::InvalidArgumentError("a term of shared noise must be finite");
+}
+
+absl::Status CheckSharedNoise(const SharedNoise& noise, size_t trees, LeafKind kind) {
+  if (noise == SharedNoise{}) return absl::OkStatus();
+  if (kind != LeafKind::kScores) {
+    return absl::InvalidArgumentError("shared noise is of scores, which the leaves do not hold");
+  }
+  for (size_t i = 0; i < noise.trees.size(); ++i) {
+    if (noise.trees[i] >= trees || (i > 0 && noise.trees[i] <= noise.trees[i - 1])) {
+      return absl::InvalidArgumentError("shared noise must name trees in increasing order");
+    }
+  }
+  if (noise.factor.size() != noise.trees.size() * noise.trees.size()) {
+    return absl::InvalidArgumentError("shared noise needs a square of numbers, one row a tree");
+  }
+  if (std::all_of(noise.factor.begin(), noise.factor.end(),
+                  [](double x) { return std::isfinite(x); })) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("shared noise must be finite");
+}
+
 absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& prediction,
                        uint32_t num_outputs, LeafKind kind) {
   if (prediction.probabilities.size() != num_outputs) {
@@ -58,6 +96,7 @@ absl::Status CheckLeaf(const Tree& tree, uint32_t leaf, const LeafPrediction& pr
   if (prediction.label >= num_outputs) {
     return absl::InvalidArgumentError(absl::StrCat("label must be below ", num_outputs));
   }
+  COPPICE_RETURN_IF_ERROR(CheckNoise(prediction, num_outputs, kind));
   const uint32_t source = prediction.source_node;
   if (source >= tree.nodes().size() || tree.first_leaf(source) > leaf ||
       tree.end_leaf(source) <= leaf) {
@@ -82,11 +121,6 @@ absl::Status CheckTree(const Schema& schema, const Tree& tree,
     }
   }
   return absl::OkStatus();
-}
-
-uint32_t LargestOf(const std::vector<double>& numbers) {
-  const auto best = std::max_element(numbers.begin(), numbers.end());
-  return static_cast<uint32_t>(best - numbers.begin());
 }
 
 // Where the answers below a node come from, if they all come from one node.
@@ -153,60 +187,22 @@ class Collapser {
 
 }  // namespace
 
-Prediction PredictFromWeights(std::vector<double> sums, double variance) {
-  Prediction result;
-  result.label = LargestOf(sums);
-  for (double& x : sums) x = std::max(x, 0.0);
-  const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
-  const auto outputs = static_cast<double>(sums.size());
-  for (double& x : sums) x = total > 0 ? x / total : 1 / outputs;
-  result.probabilities = std::move(sums);
-  const double p = result.probabilities[result.label];
-  // The label's share a / (a + the others) by the delta method, and that rows are a sample.
-  const double noise = variance * ((1 - p) * (1 - p) + (outputs - 1) * p * p) / (total * total);
-  const double sampling = p * (1 - p) / std::max(total, 1.0);
-  const double error = std::sqrt(noise + sampling);
-  // Not a number where the total is too small to be squared.
-  result.standard_error =
-      total > 0 && !std::isnan(error) ? error : std::numeric_limits<double>::infinity();
-  return result;
-}
-
-Prediction PredictFromScores(const std::vector<double>& sums, bool regression) {
-  Prediction result;
-  result.probabilities.resize(sums.size());
-  if (regression) {
-    const double place = std::clamp(sums[1], 0.0, 1.0);
-    result.probabilities = {1 - place, place};
-    result.label = LargestOf(result.probabilities);
-  } else {
-    result.label = LargestOf(sums);
-    double total = 0;
-    for (size_t k = 0; k < sums.size(); ++k) {
-      result.probabilities[k] = std::exp(sums[k] - sums[result.label]);
-      total += result.probabilities[k];
-    }
-    for (double& p : result.probabilities) p /= total;
-  }
-  result.standard_error = std::numeric_limits<double>::infinity();  // boosted scores have none
-  return result;
-}
-
 Model::Model(Schema schema, Schema tree_schema, Forest forest,
              std::vector<std::vector<LeafPrediction>> leaves, Certificate certificate,
-             LeafKind leaf_kind, std::vector<DerivedFeature> derived)
+             LeafKind leaf_kind, std::vector<DerivedFeature> derived, SharedNoise shared_noise)
     : schema_(std::move(schema)),
       tree_schema_(std::move(tree_schema)),
       forest_(std::move(forest)),
       leaves_(std::move(leaves)),
       certificate_(std::move(certificate)),
       leaf_kind_(leaf_kind),
-      derived_(std::move(derived)) {}
+      derived_(std::move(derived)),
+      shared_noise_(std::move(shared_noise)) {}
 
 absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
                                     std::vector<std::vector<LeafPrediction>> leaves,
                                     Certificate certificate, LeafKind leaf_kind,
-                                    std::vector<DerivedFeature> derived) {
+                                    std::vector<DerivedFeature> derived, SharedNoise shared_noise) {
   if (forest.empty()) return absl::InvalidArgumentError("a model needs at least one tree");
   if (leaves.size() != forest.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -220,70 +216,9 @@ absl::StatusOr<Model> Model::Create(Schema schema, Forest forest,
       return absl::InvalidArgumentError(absl::StrCat("tree ", t, ": ", status.message()));
     }
   }
+  COPPICE_RETURN_IF_ERROR(CheckSharedNoise(shared_noise, forest.size(), leaf_kind));
   return Model(std::move(schema), std::move(tree_schema), std::move(forest), std::move(leaves),
-               std::move(certificate), leaf_kind, std::move(derived));
-}
-
-Prediction Model::Predict(RowView row) const {
-  Prediction prediction =
-      derived_.empty() ? PredictOutputs(row) : PredictOutputs(ExtendRow(schema_, derived_, row));
-  if (schema_.target()) {
-    prediction.value =
-        schema_.target()->min + schema_.target()->span() * prediction.probabilities[1];
-    prediction.value_error = schema_.target()->span() * prediction.standard_error;
-  }
-  return prediction;
-}
-
-Prediction Model::PredictOutputs(RowView row) const {
-  if (forest_.size() == 1 && leaf_kind_ == LeafKind::kProbabilities) {
-    const LeafPrediction& leaf = leaves_[0][forest_[0].FindLeaf(row)];
-    return {.label = leaf.label,
-            .probabilities = leaf.probabilities,
-            .standard_error = leaf.standard_error};
-  }
-  Prediction mean;
-  mean.probabilities.assign(schema_.num_outputs(), 0);
-  double errors = 0, variance = 0;
-  for (size_t t = 0; t < forest_.size(); ++t) {
-    const LeafPrediction& leaf = leaves_[t][forest_[t].FindLeaf(row)];
-    for (size_t k = 0; k < mean.probabilities.size(); ++k) {
-      mean.probabilities[k] += leaf.probabilities[k];
-    }
-    errors += leaf.standard_error;
-    variance += leaf.standard_error * leaf.standard_error;
-  }
-  if (leaf_kind_ == LeafKind::kWeights)
-    return PredictFromWeights(std::move(mean.probabilities), variance);
-  if (leaf_kind_ == LeafKind::kScores) {
-    return PredictFromScores(mean.probabilities, schema_.target().has_value());
-  }
-  const bool additive = leaf_kind_ == LeafKind::kAdditive;
-  const double trees = static_cast<double>(forest_.size());
-  for (double& p : mean.probabilities) p /= trees;
-  mean.label = LargestOf(mean.probabilities);
-  mean.standard_error = (additive ? errors : std::sqrt(variance)) / trees;
-  if (additive) CutToProbabilities(mean.probabilities);
-  return mean;
-}
-
-void CutToProbabilities(std::vector<double>& p) {
-  for (double& x : p) x = std::clamp(x, 0.0, 1.0);
-  const double total = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& x : p) x = total > 0 ? x / total : 1 / static_cast<double>(p.size());
-}
-
-double Confidence(const Prediction& prediction) {
-  const std::vector<double>& p = prediction.probabilities;
-  double second = 0;
-  for (size_t k = 0; k < p.size(); ++k) {
-    if (k != prediction.label) second = std::max(second, p[k]);
-  }
-  const double lead = p[prediction.label] - second;
-  if (!(lead > 0) || !std::isfinite(prediction.standard_error)) return 0.5;
-  // With two classes the lead is 2p - 1; with more, the two errors count as independent.
-  const double error = prediction.standard_error * (p.size() == 2 ? 2 : std::sqrt(2.0));
-  return error > 0 ? 0.5 * std::erfc(-lead / error / std::sqrt(2.0)) : 1;
+               std::move(certificate), leaf_kind, std::move(derived), std::move(shared_noise));
 }
 
 absl::StatusOr<CollapsedTree> Collapse(const Tree& tree, const std::vector<LeafPrediction>& leaves,

@@ -10,10 +10,12 @@
 #define COPPICE_COMMON_TREE_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/schema/derived.h"
 #include "common/schema/schema.h"
 #include "common/tree/certificate.h"
@@ -23,8 +25,9 @@ namespace coppice {
 
 // What the noise of released sums has added to a score, as far as that is known.
 struct OutputNoise {
-  double mean = 0;      // what it is expected to have added
-  double variance = 0;  // around that
+  double mean = 0;  // what it is expected to have added
+  // Around that. Negative where a tree takes away what another one added; a row's sum is not.
+  double variance = 0;
 
   friend bool operator==(const OutputNoise&, const OutputNoise&) = default;
 };
@@ -41,8 +44,28 @@ struct LeafPrediction {
   uint32_t source_node = 0;
   // Scores alone: what noise has added, one per output; empty if nothing is known of it.
   std::vector<OutputNoise> noise{};
+  double term = 0;  // in its tree's shared noise
 
   friend bool operator==(const LeafPrediction&, const LeafPrediction&) = default;
+};
+
+// Noise that trees share, because the numbers in their leaves were found together: straight lines.
+// With the terms that a row's leaves have in `trees`, the variance of each output is the squared
+// length of factor * terms.
+struct SharedNoise {
+  std::vector<uint32_t> trees{};  // increasing
+  std::vector<double> factor{};   // square, row by row
+
+  friend bool operator==(const SharedNoise&, const SharedNoise&) = default;
+};
+
+// What a score would be without noise in the sums that it is made of, and the standard error of
+// that. Which splits were chosen is taken as it is.
+struct ScoreEstimate {
+  double value = 0;
+  double error = 0;
+  double lead = 0;        // classes: over the runner-up
+  double lead_error = 0;  // of this
 };
 
 struct Prediction {
@@ -55,14 +78,23 @@ struct Prediction {
   // Regression: the number, and its standard error.
   double value = 0;
   double value_error = 0;
+  // 95 of 100 such intervals hold the label's probability; regression: the number.
+  double low = 0;
+  double high = 1;
+  // Scores whose noise is known: that of the label, its log-odds against all other classes, or the
+  // place in the target's range.
+  std::optional<ScoreEstimate> score{};
 };
 
 // The prediction that a row's weights make, summed over the trees; `variance` is that of each by
 // its noise. See LeafKind::kWeights.
 Prediction PredictFromWeights(std::vector<double> sums, double variance);
 
-// The prediction that a row's scores make, summed over the trees. See LeafKind::kScores.
-Prediction PredictFromScores(const std::vector<double>& sums, bool regression);
+// The prediction that a row's scores make, summed over the trees, with what noise has added to
+// them; `noise` is empty if that is not known. Of two outputs each is the other with its sign
+// changed; of more the noise is independent. See LeafKind::kScores.
+Prediction PredictFromScores(const std::vector<double>& sums, absl::Span<const OutputNoise> noise,
+                             bool regression);
 
 // Means of terms may leave [0, 1]: the nearest in it, scaled to add up to 1. Of terms so large that
 // they cancel nothing is left: then nothing is known.
@@ -99,12 +131,14 @@ class Model {
                                       std::vector<std::vector<LeafPrediction>> leaves,
                                       Certificate certificate,
                                       LeafKind leaf_kind = LeafKind::kProbabilities,
-                                      std::vector<DerivedFeature> derived = {});
+                                      std::vector<DerivedFeature> derived = {},
+                                      SharedNoise shared_noise = {});
 
   const Schema& schema() const { return schema_; }
   // The schema that the trees split: with the derived features after its own.
   const Schema& tree_schema() const { return tree_schema_; }
   const std::vector<DerivedFeature>& derived() const { return derived_; }
+  const SharedNoise& shared_noise() const { return shared_noise_; }
   const Forest& forest() const { return forest_; }
   const std::vector<std::vector<LeafPrediction>>& leaves() const { return leaves_; }
   const Certificate& certificate() const { return certificate_; }
@@ -120,9 +154,10 @@ class Model {
  private:
   Model(Schema schema, Schema tree_schema, Forest forest,
         std::vector<std::vector<LeafPrediction>> leaves, Certificate certificate,
-        LeafKind leaf_kind, std::vector<DerivedFeature> derived);
+        LeafKind leaf_kind, std::vector<DerivedFeature> derived, SharedNoise shared_noise);
 
   Prediction PredictOutputs(RowView row) const;
+  Prediction PredictByScores(RowView row) const;
 
   Schema schema_;
   Schema tree_schema_;
@@ -131,6 +166,7 @@ class Model {
   Certificate certificate_;
   LeafKind leaf_kind_;
   std::vector<DerivedFeature> derived_;
+  SharedNoise shared_noise_;
 };
 
 // A pruned tree drawn together: where all leaves below a node answer with the sums of one and the

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -14,14 +15,35 @@ v1::LeafPrediction ToProto(const LeafPrediction& leaf) {
   proto.set_standard_error(leaf.standard_error);
   proto.set_label(leaf.label);
   proto.set_source_node(leaf.source_node);
+  for (const OutputNoise& noise : leaf.noise) {
+    proto.add_noise_mean(noise.mean);
+    proto.add_noise_variance(noise.variance);
+  }
+  proto.set_term(leaf.term);
   return proto;
+}
+
+// Numbers that are not in pairs are left unpaired: refused where the model is made.
+std::vector<OutputNoise> NoiseFromProto(const v1::LeafPrediction& proto) {
+  const int pairs = std::max(proto.noise_mean_size(), proto.noise_variance_size());
+  std::vector<OutputNoise> noise(static_cast<size_t>(pairs),
+                                 {.mean = std::nan(""), .variance = std::nan("")});
+  for (int i = 0; i < proto.noise_mean_size(); ++i) {
+    noise[static_cast<size_t>(i)].mean = proto.noise_mean(i);
+  }
+  for (int i = 0; i < proto.noise_variance_size(); ++i) {
+    noise[static_cast<size_t>(i)].variance = proto.noise_variance(i);
+  }
+  return noise;
 }
 
 LeafPrediction FromProto(const v1::LeafPrediction& proto) {
   return {.probabilities = {proto.probabilities().begin(), proto.probabilities().end()},
           .standard_error = proto.standard_error(),
           .label = proto.label(),
-          .source_node = proto.source_node()};
+          .source_node = proto.source_node(),
+          .noise = NoiseFromProto(proto),
+          .term = proto.term()};
 }
 
 std::vector<std::vector<LeafPrediction>> FromProto(
@@ -128,6 +150,12 @@ v1::Model ToProto(const Model& model) {
     }
   }
   proto.set_leaf_kind(static_cast<v1::LeafKind>(model.leaf_kind()));
+  const SharedNoise& shared = model.shared_noise();
+  if (!shared.trees.empty()) {
+    v1::SharedNoise& noise = *proto.mutable_shared_noise();
+    noise.mutable_trees()->Assign(shared.trees.begin(), shared.trees.end());
+    noise.mutable_factor()->Assign(shared.factor.begin(), shared.factor.end());
+  }
   return proto;
 }
 
@@ -167,7 +195,9 @@ absl::StatusOr<Model> FromProto(const v1::Model& proto) {
   COPPICE_ASSIGN_OR_RETURN(Forest forest, FromProto(proto.forest(), *tree_schema));
   absl::StatusOr<Model> model = Model::Create(
       std::move(schema), std::move(forest), FromProto(proto.predictions()),
-      FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived));
+      FromProto(proto.certificate()), static_cast<LeafKind>(proto.leaf_kind()), std::move(derived),
+      {.trees = {proto.shared_noise().trees().begin(), proto.shared_noise().trees().end()},
+       .factor = {proto.shared_noise().factor().begin(), proto.shared_noise().factor().end()}});
   if (!model.ok()) return InField("model", model.status());
   return model;
 }
@@ -226,6 +256,8 @@ v1::Prediction ToProto(const Prediction& prediction) {
   proto.set_confidence(Confidence(prediction));
   proto.set_value(prediction.value);
   proto.set_value_error(prediction.value_error);
+  proto.set_low(prediction.low);
+  proto.set_high(prediction.high);
   return proto;
 }
 

@@ -65,14 +65,23 @@ absl::StatusOr<ReadNotes> PredictFile(const std::string& path, const ReadOptions
 
 namespace {
 
-constexpr double kNormal95 = 1.96;
+struct Reach {
+  double low, high;
+};
+
+// As the curator says it; one of an older version leaves it to us.
+Reach ReachOf(const v1::Prediction& prediction, double middle, double error) {
+  constexpr double kNormal95 = 1.96;
+  if (prediction.has_low()) return {prediction.low(), prediction.high()};
+  return {middle - kNormal95 * error, middle + kNormal95 * error};
+}
 
 Json DescribeNumber(size_t row, const v1::Prediction& prediction, const Target& target) {
-  const double reach = kNormal95 * prediction.value_error();
+  const Reach reach = ReachOf(prediction, prediction.value(), prediction.value_error());
   return {{"row", row + 1},
           {"value", prediction.value()},
-          {"low", std::max(prediction.value() - reach, target.min)},
-          {"high", std::min(prediction.value() + reach, target.max)},
+          {"low", std::max(reach.low, target.min)},
+          {"high", std::min(reach.high, target.max)},
           {"standard_error", prediction.value_error()}};
 }
 
@@ -82,12 +91,12 @@ Json DescribePrediction(size_t row, const v1::Prediction& prediction, const Sche
                         double abstain_below) {
   if (schema.target()) return DescribeNumber(row, prediction, *schema.target());
   const double p = prediction.probabilities(static_cast<int>(prediction.label()));
-  const double reach = kNormal95 * prediction.standard_error();
+  const Reach reach = ReachOf(prediction, p, prediction.standard_error());
   Json json = {{"row", row + 1},
                {"label", schema.classes()[prediction.label()]},
                {"probability", p},
-               {"low", std::max(p - reach, 0.0)},
-               {"high", std::min(p + reach, 1.0)},
+               {"low", std::max(reach.low, 0.0)},
+               {"high", std::min(reach.high, 1.0)},
                {"standard_error", prediction.standard_error()},
                {"confidence", prediction.confidence()}};
   if (prediction.confidence() < abstain_below) json["label"] = nullptr;

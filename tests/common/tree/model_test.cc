@@ -160,6 +160,125 @@ TEST(ConfidenceTest, IsTheNormalProbabilityOfTheLead) {
   EXPECT_THAT(Confidence(three), DoubleNear(0.8413447, 1e-6)) << "against the second";
 }
 
+// Scores of the two classes, opposite to each other, and their noise.
+LeafPrediction Score(double score, OutputNoise noise, uint32_t node, double term = 0) {
+  LeafPrediction leaf = Leaf({-score / 2, score / 2}, 0, score > 0 ? 1 : 0, node);
+  leaf.noise = {{.mean = -noise.mean / 2, .variance = noise.variance / 4},
+                {.mean = noise.mean / 2, .variance = noise.variance / 4}};
+  leaf.term = term;
+  return leaf;
+}
+
+absl::StatusOr<Model> OfScores(std::vector<LeafPrediction> leaves, SharedNoise shared = {}) {
+  Forest forest;
+  std::vector<std::vector<LeafPrediction>> by_tree;
+  for (LeafPrediction& leaf : leaves) {
+    forest.push_back(Tree::SingleLeaf());
+    by_tree.push_back({std::move(leaf)});
+  }
+  return Model::Create(IncomeSchema(), std::move(forest), std::move(by_tree), {}, LeafKind::kScores,
+                       {}, std::move(shared));
+}
+
+double Logit(double p) { return std::log(p / (1 - p)); }
+
+TEST(ScoreNoiseTest, AddsUpOverTheTreesToAnInterval) {
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       OfScores({Score(1.5, {.mean = 0.25, .variance = 0.09}, 0),
+                                 Score(0.5, {.mean = 0.25, .variance = 0.16}, 0)}));
+  const Prediction prediction = model.Predict({20, 0});
+  EXPECT_EQ(prediction.label, 1u);
+  EXPECT_THAT(Logit(prediction.probabilities[1]), DoubleNear(2, 1e-12)) << "as it was released";
+  ASSERT_TRUE(prediction.score.has_value());
+  EXPECT_THAT(prediction.score->value, DoubleNear(1.5, 1e-12)) << "without what noise added";
+  EXPECT_THAT(prediction.score->error, DoubleNear(0.5, 1e-12));
+  EXPECT_THAT(Logit(prediction.low), DoubleNear(1.5 - 0.98, 1e-3));
+  EXPECT_THAT(Logit(prediction.high), DoubleNear(1.5 + 0.98, 1e-3));
+  EXPECT_THAT(Confidence(prediction), DoubleNear(0.99865, 1e-4)) << "three standard errors";
+  const double p = prediction.probabilities[1];
+  EXPECT_THAT(prediction.standard_error, DoubleNear(p * (1 - p) * 0.5, 1e-12));
+}
+
+TEST(ScoreNoiseTest, IsNotKnownWhereOneLeafDoesNotSay) {
+  LeafPrediction silent = Score(1, {}, 0);
+  silent.noise.clear();
+  ASSERT_OK_AND_ASSIGN(const Model model, OfScores({Score(2, {.variance = 1}, 0), silent}));
+  const Prediction prediction = model.Predict({20, 0});
+  EXPECT_FALSE(prediction.score.has_value());
+  EXPECT_EQ(prediction.standard_error, kInf);
+  EXPECT_EQ(prediction.low, 0);
+  EXPECT_EQ(prediction.high, 1);
+  EXPECT_EQ(Confidence(prediction), 0.5);
+}
+
+TEST(ScoreNoiseTest, SharedNoiseIsOfTheTermsTogether) {
+  // The slopes' errors are e and -e: where both terms are 1 they cancel.
+  const SharedNoise shared = {.trees = {0, 1}, .factor = {0.3, -0.3, 0, 0}};
+  const auto error = [&](double first, double second) {
+    const Model model =
+        *OfScores({Score(1, {}, 0, first), Score(1, {}, 0, second), Score(1, {}, 0)}, shared);
+    return model.Predict({20, 0}).score->error;
+  };
+  EXPECT_THAT(error(1, 1), DoubleNear(0, 1e-12));
+  EXPECT_THAT(error(1, -1), DoubleNear(1.2, 1e-12)) << "of the difference of two outputs";
+  EXPECT_THAT(error(1, 0), DoubleNear(0.6, 1e-12));
+}
+
+TEST(ScoreNoiseTest, OfSeveralClassesEachHasItsOwn) {
+  const std::vector<OutputNoise> noise = {
+      {.mean = 0, .variance = 0.01}, {.mean = 0.5, .variance = 0.04}, {.mean = 0, .variance = 0}};
+  const Prediction prediction = PredictFromScores({0, 2, 0}, noise, /*regression=*/false);
+  EXPECT_EQ(prediction.label, 1u);
+  EXPECT_THAT(prediction.score->value, DoubleNear(1.5 - std::log(2.0), 1e-12));
+  EXPECT_THAT(prediction.score->error, DoubleNear(std::sqrt(0.04 + 0.01 / 4), 1e-12));
+  EXPECT_THAT(prediction.score->lead, DoubleNear(1.5, 1e-12));
+  EXPECT_THAT(prediction.score->lead_error, DoubleNear(std::sqrt(0.05), 1e-12));
+}
+
+TEST(ScoreNoiseTest, OfANumberIsInItsUnits) {
+  const Schema schema =
+      *Schema::CreateRegression(IncomeSchema().features(), "wage", {.min = -1, .max = 3});
+  LeafPrediction leaf = Leaf({-0.5, 0.5}, 0, 1, 0);
+  leaf.noise = {{.mean = -0.1, .variance = 0.0025}, {.mean = 0.1, .variance = 0.0025}};
+  ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(schema, {Tree::SingleLeaf()}, {{leaf}}, {},
+                                                        LeafKind::kScores));
+  const Prediction prediction = model.Predict({20, 0});
+  EXPECT_THAT(prediction.value, DoubleNear(1, 1e-12));
+  EXPECT_THAT(prediction.value_error, DoubleNear(0.2, 1e-12));
+  EXPECT_THAT(prediction.low, DoubleNear(0.6 - 0.392, 1e-3));
+  EXPECT_THAT(prediction.high, DoubleNear(0.6 + 0.392, 1e-3));
+}
+
+TEST(ScoreNoiseTest, CreateRejectsNoiseThatIsNone) {
+  const auto refused = [](LeafPrediction leaf, SharedNoise shared, const char* why) {
+    EXPECT_THAT(OfScores({std::move(leaf)}, std::move(shared)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+  };
+  LeafPrediction short_of_one = Score(1, {}, 0);
+  short_of_one.noise.pop_back();
+  refused(short_of_one, {}, "2 outputs");
+  refused(Score(1, {.mean = kInf}, 0), {}, "finite");
+  refused(Score(1, {.variance = std::nan("")}, 0), {}, "finite");
+  refused(Score(1, {}, 0, kInf), {}, "finite");
+  refused(Score(1, {}, 0), {.trees = {1}, .factor = {1}}, "increasing");
+  refused(Score(1, {}, 0), {.trees = {0}, .factor = {1, 2}}, "square");
+  refused(Score(1, {}, 0), {.trees = {0}, .factor = {kInf}}, "finite");
+  LeafPrediction probability = TwoLeaves()[0];
+  probability.noise = {{}, {}};
+  EXPECT_THAT(WithLeaf(probability),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scores")));
+  EXPECT_THAT(Model::Create(IncomeSchema(), {Stump(30)}, {TwoLeaves()}, {},
+                            LeafKind::kProbabilities, {}, {.trees = {0}, .factor = {1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scores")));
+}
+
+TEST(ModelTest, ProbabilitiesHaveIntervalsInZeroToOne) {
+  ASSERT_OK_AND_ASSIGN(const Model model, WithLeaf(Leaf({0.95, 0.05}, 0.03, 0, 1)));
+  const Prediction prediction = model.Predict({20, 0});
+  EXPECT_THAT(prediction.low, DoubleNear(0.95 - 0.0588, 1e-4));
+  EXPECT_EQ(prediction.high, 1);
+}
+
 TEST(ModelTest, CreateRejectsShapesThatDoNotMatch) {
   EXPECT_THAT(Model::Create(IncomeSchema(), {}, {}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at least one tree")));

@@ -147,6 +147,28 @@ TEST(RoundTripTest, RegressionModelOfWeights) {
   EXPECT_EQ(read, model);
 }
 
+Model OfScores() {
+  LeafPrediction leaf{.probabilities = {-1.5, 1.5},
+                      .label = 1,
+                      .noise = {{.mean = -0.25, .variance = 0.5}, {.mean = 0.25, .variance = 0.5}},
+                      .term = 0.75};
+  return *Model::Create(MakeModel().schema(), {Tree::SingleLeaf()}, {{leaf}}, {}, LeafKind::kScores,
+                        {}, {.trees = {0}, .factor = {0.125}});
+}
+
+TEST(RoundTripTest, ModelOfScoresWithTheirNoise) {
+  v1::Model proto;
+  ASSERT_TRUE(proto.ParseFromString(ToProto(OfScores()).SerializeAsString()));
+  ASSERT_OK_AND_ASSIGN(const Model read, FromProto(proto));
+  EXPECT_EQ(read, OfScores());
+}
+
+TEST(FromProtoTest, RefusesNoiseThatIsNotInPairs) {
+  v1::Model proto = ToProto(OfScores());
+  proto.mutable_predictions(0)->mutable_leaves(0)->mutable_noise_variance()->RemoveLast();
+  EXPECT_THAT(FromProto(proto), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("finite")));
+}
+
 TEST(RoundTripTest, ASchemaHasClassesOrATarget) {
   v1::Schema proto = ToProto(MakeModel().schema());
   proto.mutable_target()->set_max(1);
