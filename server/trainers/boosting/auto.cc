@@ -24,6 +24,7 @@
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
 
@@ -163,7 +164,9 @@ absl::StatusOr<std::optional<LinePlan>> ChooseLines(const Choice& choice, const 
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
   for (uint32_t leaf = 0; leaf < tree.scores.size(); ++leaf) {
-    trained.leaves.push_back(ScoreLeaf(task.Outputs(tree.scores[leaf]), tree.tree.leaf_node(leaf)));
+    trained.leaves.push_back(ScoreLeaf(task.Outputs(tree.scores[leaf]),
+                                       task.OutputsNoise(tree.noise[leaf]),
+                                       tree.tree.leaf_node(leaf)));
   }
   trained.tree = std::move(tree.tree);
   return trained;
@@ -197,6 +200,9 @@ class Boosting {
     return trees;
   }
 
+  // Of the lines, if there are any; after Run().
+  SharedNoise TakeSharedNoise() { return std::move(shared_noise_); }
+
  private:
   absl::Status Grow(BoostTask& task, const BudgetShare& forest, std::vector<TrainedTree>& trees) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<LevelShares> levels,
@@ -215,11 +221,13 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(
         const FittedLines fitted,
         FitLines(rows_, lines_, choice_.lines->shares, kResidualUnit, task, releaser_));
-    trees.push_back({.leaves = {ScoreLeaf(task.Outputs(fitted.constant), 0)}});
+    trees.push_back(ConstantTree(fitted.constant, task));
+    shared_noise_ = {.trees = {0}, .factor = fitted.noise_factor};
     for (size_t i = 0; i < lines_.size(); ++i) {
       const uint32_t column = lines_[i].column;
+      shared_noise_.trees.push_back(static_cast<uint32_t>(trees.size()));
       COPPICE_RETURN_IF_ERROR(
-          AddColumnTrees(schema_, column, rows_.bins()[column], fitted.weights[i], task, trees));
+          AddColumnTrees(schema_, column, rows_.bins()[column], fitted.lines[i], task, trees));
     }
     return absl::OkStatus();
   }
@@ -231,14 +239,18 @@ class Boosting {
         const NumberScale scale,
         ReleaseNumberScale(rows_.targets(), choice_.rows, shares.middle, shares.reach, releaser_));
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<double> first,
+    COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
                              ReleaseConstant(rows_, shares.first, *task, releaser_));
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Grow(*task, shares.trees, trees));
-    COPPICE_ASSIGN_OR_RETURN(const double last, ReleaseLastStep(rows_.targets(), task->scores(0),
-                                                                scale, shares.last, releaser_));
-    const double place = (scale.middle + scale.reach * first[0] + last) / kTargetSteps;
-    trees.push_back({.leaves = {ScoreLeaf({-place, place}, 0)}});
+    COPPICE_ASSIGN_OR_RETURN(const LastStep last, ReleaseLastStep(rows_.targets(), task->scores(0),
+                                                                  scale, shares.last, releaser_));
+    const double place =
+        (scale.middle + scale.reach * first.scores[0][0] + last.value) / kTargetSteps;
+    std::vector<OutputNoise> noise = task->OutputsNoise(first.noise[0]);
+    constexpr double kStep = 1.0 / kTargetSteps;
+    AddNoise({Scaled(last.noise, -kStep), Scaled(last.noise, kStep)}, noise);
+    trees.push_back({.leaves = {ScoreLeaf({-place, place}, std::move(noise), 0)}});
     return trees;
   }
 
@@ -250,6 +262,7 @@ class Boosting {
   absl::Span<const Line> lines_;
   PrivateReleaser& releaser_;
   const TrainProgress& progress_;
+  SharedNoise shared_noise_;
 };
 
 class AutoTrainer final : public TrainerFrame<Budgets> {
@@ -282,9 +295,8 @@ class AutoTrainer final : public TrainerFrame<Budgets> {
   }
 
   absl::StatusOr<Model> TrainAs(const Budgets& budgets, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
-    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, budgets.count));
@@ -296,11 +308,10 @@ class AutoTrainer final : public TrainerFrame<Budgets> {
                              ExtendSchema(rows.schema(), columns.derived));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(rows, std::move(columns.bins), columns.derived));
-    COPPICE_ASSIGN_OR_RETURN(
-        std::vector<TrainedTree> trees,
-        Boosting(rows.schema(), tree_schema, binned, choice, lines, releaser, progress).Run());
+    Boosting boosting(rows.schema(), tree_schema, binned, choice, lines, releaser, progress);
+    COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Run());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, std::move(columns.derived),
-                     info_, options, PlanOf(budgets), choice.InWords());
+                     info_, options, PlanOf(budgets), choice.InWords(), boosting.TakeSharedNoise());
   }
 
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Budgets& budgets) const override {

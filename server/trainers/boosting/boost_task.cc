@@ -8,6 +8,7 @@
 #include "common/data/table.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/check_finite.h"
+#include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
@@ -55,6 +56,14 @@ double Smoothing(const ChildSums& measured, int64_t unit) {
   return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(unit) / 2;
 }
 
+// Of what LogRatio() makes of two sums.
+OutputNoise NoiseOfLogRatio(int64_t positive, int64_t negative, double smoothing,
+                            const NoiseLaw& law) {
+  const OutputNoise above = NoiseOfLog(static_cast<double>(positive), smoothing, law);
+  const OutputNoise below = NoiseOfLog(static_cast<double>(negative), smoothing, law);
+  return {.mean = above.mean - below.mean, .variance = above.variance + below.variance};
+}
+
 // One score, the log-odds of the second class. |y - p|, at most 1/2.
 class TwoClasses final : public BoostTask {
  public:
@@ -86,6 +95,10 @@ class TwoClasses final : public BoostTask {
     const double smoothing = Smoothing(measured, unit_);
     value[0] = LogRatio(static_cast<double>(measured.positive[0]),
                         static_cast<double>(measured.negative[0]), smoothing);
+  }
+  void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
+    noise[0] = NoiseOfLogRatio(measured.positive[0], measured.negative[0],
+                               Smoothing(measured, unit_), measured.law());
   }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     return {-scores[0] / 2, scores[0] / 2};
@@ -126,6 +139,13 @@ class SeveralClasses final : public BoostTask {
       value[k] = (classes_ - 1.0) / classes_ *
                  LogRatio(static_cast<double>(measured.positive[k]),
                           static_cast<double>(measured.negative[k]), smoothing);
+    }
+  }
+  void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
+    for (uint32_t k = 0; k < classes_; ++k) {
+      noise[k] = Scaled(NoiseOfLogRatio(measured.positive[k], measured.negative[k],
+                                        Smoothing(measured, unit_), measured.law()),
+                        (classes_ - 1.0) / classes_);
     }
   }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
@@ -189,6 +209,25 @@ class Numbers final : public BoostTask {
                std::clamp((positive - negative) / (std::max(positive + negative, 0.0) + smoothing),
                           -1.0, 1.0);
   }
+  // Of u r(t), where u is the difference of the sums, t the sum of them, and r(t) = 1 / (t + s).
+  void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
+    const auto positive = static_cast<double>(measured.positive[0]);
+    const auto negative = static_cast<double>(measured.negative[0]);
+    const double variance = 2 * measured.scale * measured.scale;
+    const double s = 2 * kSmoothing * measured.scale + 1;
+    const double u = positive - negative, t = positive + negative;
+    const double r = 1 / (std::max(t, 0.0) + s);
+    const double below = std::min(t, 0.0) / s;  // continued there by a parabola
+    const double continued = r * (1 - below + below * below);
+    const double slope = -r * r * (1 - 2 * below), bend = 2 * r * r * r;
+    std::vector<double> value(1);
+    Value(measured, absl::MakeSpan(value));
+    const double estimate = u * (continued - variance * bend);
+    const double by_positive = continued + u * slope, by_negative = -continued + u * slope;
+    noise[0].mean = value[0] - kNumberStep * estimate;
+    noise[0].variance = kNumberStep * kNumberStep * variance *
+                        (by_positive * by_positive + by_negative * by_negative);
+  }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     const double place = scores[0] * reach_ / kTargetSteps;
     return {-place, place};
@@ -200,6 +239,15 @@ class Numbers final : public BoostTask {
 };
 
 }  // namespace
+
+std::vector<OutputNoise> BoostTask::OutputsNoise(absl::Span<const OutputNoise> scores) const {
+  if (scores.size() > 1) return {scores.begin(), scores.end()};  // each class has its own score
+  std::vector<OutputNoise> outputs;
+  for (const double factor : Outputs({1.0})) {
+    outputs.push_back(Scaled(scores[0], factor));
+  }
+  return outputs;
+}
 
 absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
                             const std::vector<std::vector<double>>& values) {

@@ -18,7 +18,9 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/tree/model.h"
 #include "server/trainers/boosting/boost_scores.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -41,6 +43,9 @@ struct ResidualKind {
 struct ChildSums {
   absl::Span<const int64_t> positive, negative;
   double scale = 0;
+  bool is_gaussian = false;
+
+  NoiseLaw law() const { return {.scale = scale, .is_gaussian = is_gaussian}; }
 };
 
 // Errors     Internal for scores that are no finite numbers: what rows ask for would have no
@@ -56,8 +61,12 @@ class BoostTask {
   virtual void Fill(Residuals& residuals) const = 0;
   // The scores that a node adds, from what was measured there, one per output.
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
+  // What noise has added to them (noise_of_sums.h).
+  virtual void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const = 0;
   // The model's outputs of a leaf with these scores (LeafKind::kScores).
   virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
+  // The noise of these outputs, of that of the scores.
+  std::vector<OutputNoise> OutputsNoise(absl::Span<const OutputNoise> scores) const;
 
   // Adds to every row's scores the values of its child. All scores of a run are below 2^24.
   absl::Status Add(absl::Span<const uint32_t> child_of_row,

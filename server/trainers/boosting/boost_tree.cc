@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
 
 // A node of the current level.
 struct OpenNode {
-  uint32_t node = 0;          // position among the tree's nodes
-  std::vector<double> score;  // the values on its path, summed
+  uint32_t node = 0;               // position among the tree's nodes
+  std::vector<double> score;       // the values on its path, summed
+  std::vector<OutputNoise> noise;  // of these
 };
 
 class TreeGrower {
@@ -27,7 +29,8 @@ class TreeGrower {
         node_of_(rows.num_rows(), 0) {
     nodes_.emplace_back();
     scores_.emplace_back(kind_.outputs, 0.0);
-    open_.push_back({.node = 0, .score = std::vector<double>(kind_.outputs, 0.0)});
+    noise_.emplace_back(kind_.outputs);
+    open_.push_back({.node = 0, .score = scores_[0], .noise = noise_[0]});
   }
 
   // `columns` are of the rows.
@@ -47,20 +50,26 @@ class TreeGrower {
       chosen.push_back(candidates[place]);
     }
     Divide(chosen);
-    return Measure(shares.measure).status();
+    return Measure(shares.measure);
   }
 
-  // The values of the open nodes, before any split those of the root.
-  absl::StatusOr<std::vector<std::vector<double>>> MeasureRoot(const BudgetShare& share) {
+  // Before any split: the value of the root.
+  absl::Status MeasureRoot(const BudgetShare& share) {
     task_.Fill(residuals_);
     return Measure(share);
   }
 
+  const std::vector<double>& root_score() const { return scores_[0]; }
+  const std::vector<OutputNoise>& root_noise() const { return noise_[0]; }
+
   absl::StatusOr<BoostTree> Finish(const Schema& schema) && {
     std::vector<uint32_t> leaves = LeavesInOrder();
     COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(nodes_, schema));
-    BoostTree result{.tree = std::move(tree), .scores = {}};
-    for (const uint32_t leaf : leaves) result.scores.push_back(scores_[leaf]);
+    BoostTree result{.tree = std::move(tree), .scores = {}, .noise = {}};
+    for (const uint32_t leaf : leaves) {
+      result.scores.push_back(scores_[leaf]);
+      result.noise.push_back(noise_[leaf]);
+    }
     return result;
   }
 
@@ -103,6 +112,7 @@ class TreeGrower {
   uint32_t AddNode() {
     nodes_.emplace_back();
     scores_.emplace_back();
+    noise_.emplace_back();
     return static_cast<uint32_t>(nodes_.size() - 1);
   }
 
@@ -113,8 +123,8 @@ class TreeGrower {
     node.right = AddNode();
     nodes_[parent.node] = node;
     const auto left = static_cast<uint32_t>(children.size());
-    children.push_back({.node = node.left, .score = parent.score});
-    children.push_back({.node = node.right, .score = parent.score});
+    children.push_back({.node = node.left, .score = parent.score, .noise = parent.noise});
+    children.push_back({.node = node.right, .score = parent.score, .noise = parent.noise});
     std::vector<uint32_t> child_of_bin(rows_.bins()[split.column].size(), left + 1);
     if (split.kind == SplitKind::kNumeric) {
       std::fill_n(child_of_bin.begin(), split.bin + 1, left);
@@ -136,34 +146,64 @@ class TreeGrower {
       node.right = AddNode();
       nodes_[at] = node;
       child_of_bin.push_back(static_cast<uint32_t>(children.size()));
-      children.push_back({.node = node.left, .score = parent.score});
+      children.push_back({.node = node.left, .score = parent.score, .noise = parent.noise});
       at = node.right;
     }
     child_of_bin.resize(bins.size(), static_cast<uint32_t>(children.size()));
-    children.push_back({.node = at, .score = parent.score});
+    children.push_back({.node = at, .score = parent.score, .noise = parent.noise});
     return child_of_bin;
   }
 
   // Gives every open node its value, and the rows theirs.
-  absl::StatusOr<std::vector<std::vector<double>>> Measure(const BudgetShare& share) {
-    const size_t outputs = kind_.outputs;
+  absl::Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
                              releaser_.Measure(SumByNode(), kind_.sensitivity, share));
-    std::vector<std::vector<double>> values(open_.size(), std::vector<double>(outputs));
+    const std::vector<double> values = ValuesOf(measured);
+    const std::vector<OutputNoise> noise = releaser_.NoiseOf(
+        measured, [this](const Measurement& sums) { return ValuesOf(sums); },
+        [&] { return NoiseOf(measured); });
+    const size_t outputs = kind_.outputs;
+    std::vector<std::vector<double>> of_child;
     for (size_t child = 0; child < open_.size(); ++child) {
-      const auto parts = absl::MakeConstSpan(measured.sums).subspan(child * outputs * 2);
-      task_.Value({.positive = parts.first(outputs),
-                   .negative = parts.subspan(outputs, outputs),
-                   .scale = measured.scale},
-                  absl::MakeSpan(values[child]));
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(child * outputs);
+      of_child.emplace_back(first, first + static_cast<std::ptrdiff_t>(outputs));
       OpenNode& open = open_[child];
       for (size_t output = 0; output < outputs; ++output) {
-        open.score[output] += values[child][output];
+        open.score[output] += of_child[child][output];
       }
+      AddNoise(absl::MakeConstSpan(noise).subspan(child * outputs, outputs), open.noise);
       scores_[open.node] = open.score;
+      noise_[open.node] = open.noise;
     }
-    COPPICE_RETURN_IF_ERROR(task_.Add(node_of_, values));
+    return task_.Add(node_of_, of_child);
+  }
+
+  // The values of the open nodes, node after node, by what was measured.
+  std::vector<double> ValuesOf(const Measurement& measured) const {
+    std::vector<double> values(open_.size() * kind_.outputs);
+    for (size_t child = 0; child < open_.size(); ++child) {
+      task_.Value(SumsOf(child, measured),
+                  absl::MakeSpan(values).subspan(child * kind_.outputs, kind_.outputs));
+    }
     return values;
+  }
+  // What noise has added to them.
+  std::vector<OutputNoise> NoiseOf(const Measurement& measured) const {
+    std::vector<OutputNoise> noise(open_.size() * kind_.outputs);
+    for (size_t child = 0; child < open_.size(); ++child) {
+      task_.ValueNoise(SumsOf(child, measured),
+                       absl::MakeSpan(noise).subspan(child * kind_.outputs, kind_.outputs));
+    }
+    return noise;
+  }
+
+  ChildSums SumsOf(size_t child, const Measurement& measured) const {
+    const size_t outputs = kind_.outputs;
+    const auto parts = absl::MakeConstSpan(measured.sums).subspan(child * outputs * 2);
+    return {.positive = parts.first(outputs),
+            .negative = parts.subspan(outputs, outputs),
+            .scale = measured.scale,
+            .is_gaussian = measured.is_gaussian};
   }
 
   // The positive parts of a node's outputs, then the negative ones, node after node.
@@ -217,7 +257,8 @@ class TreeGrower {
   std::vector<uint32_t> node_of_;  // position in open_
   std::vector<OpenNode> open_;
   std::vector<Node> nodes_;
-  std::vector<std::vector<double>> scores_;  // of every node
+  std::vector<std::vector<double>> scores_;      // of every node
+  std::vector<std::vector<OutputNoise>> noise_;  // likewise
 };
 
 }  // namespace
@@ -232,13 +273,12 @@ absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointCo
   return std::move(grower).Finish(tree_schema);
 }
 
-absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
-                                                    const BudgetShare& share, BoostTask& task,
-                                                    PrivateReleaser& releaser) {
+absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
+                                          BoostTask& task, PrivateReleaser& releaser) {
   TreeGrower grower(rows, task, releaser);
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> values,
-                           grower.MeasureRoot(share));
-  return values[0];
+  COPPICE_RETURN_IF_ERROR(grower.MeasureRoot(share));
+  return BoostTree{
+      .tree = Tree::SingleLeaf(), .scores = {grower.root_score()}, .noise = {grower.root_noise()}};
 }
 
 }  // namespace coppice::trainers

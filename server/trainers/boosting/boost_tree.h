@@ -26,6 +26,7 @@ namespace coppice::trainers {
 struct BoostTree {
   Tree tree;
   std::vector<std::vector<double>> scores;  // scores[leaf][output]: the values on its path, summed
+  std::vector<std::vector<OutputNoise>> noise;  // of these
 };
 
 struct LevelShares {
@@ -40,10 +41,10 @@ absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointCo
                                         absl::Span<const LevelShares> levels, BoostTask& task,
                                         PrivateReleaser& releaser);
 
-// One measurement of all rows, without a tree: the values that every row's scores grow by.
-absl::StatusOr<std::vector<double>> ReleaseConstant(const BinnedRows& rows,
-                                                    const BudgetShare& share, BoostTask& task,
-                                                    PrivateReleaser& releaser);
+// One measurement of all rows, without a tree: a leaf with the values that every row's scores grow
+// by.
+absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
+                                          BoostTask& task, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "server/trainers/core/noise_of_sums.h"
+
 namespace coppice::trainers {
 namespace {
 
@@ -13,8 +15,14 @@ constexpr double kMaxWeight = 10;
 // The weights of one output.
 class Pooling {
  public:
-  Pooling(const Measurement& measured, uint32_t outputs, uint32_t output, int64_t unit)
-      : measured_(measured), outputs_(outputs), output_(output), unit_(unit) {}
+  // `is_smooth`: negative sums go on smoothly, instead of counting as nothing.
+  Pooling(const Measurement& measured, uint32_t outputs, uint32_t output, int64_t unit,
+          bool is_smooth)
+      : measured_(measured),
+        outputs_(outputs),
+        output_(output),
+        unit_(unit),
+        is_smooth_(is_smooth) {}
 
   // Smooths the sums from `first` to `end`, halved again and again; `share` is what is known of the
   // part of them that is positive.
@@ -37,16 +45,24 @@ class Pooling {
       positive += static_cast<double>(measured_.sums[at]);
       negative += static_cast<double>(measured_.sums[at + outputs_]);
     }
-    positive = std::max(positive, 0.0);
-    negative = std::max(negative, 0.0);
     const double noise = measured_.scale * std::sqrt(2.0 * (end - first));
     const double prior = kPrior * noise + static_cast<double>(unit_);
+    positive = NotBelow(positive, prior * share);
+    negative = NotBelow(negative, prior * (1 - share));
     return (positive + prior * share) / (positive + negative + prior);
+  }
+
+  // What a sum counts as, that has this much added to it.
+  double NotBelow(double sum, double added) const {
+    if (sum >= 0) return sum;
+    const double least = added / 2;
+    return is_smooth_ ? least * std::tanh(sum / least) : 0;
   }
 
   const Measurement& measured_;
   uint32_t outputs_, output_;
   int64_t unit_;
+  bool is_smooth_;
 };
 
 }  // namespace
@@ -77,23 +93,58 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
   return sums;
 }
 
-std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
-                                           uint32_t outputs, int64_t unit) {
-  std::vector<std::vector<double>> weights(groups.of_bin.size(), std::vector<double>(outputs));
+namespace {
+
+// Bin after bin.
+std::vector<double> FlatWeights(const Measurement& measured, const BinGroups& groups,
+                                uint32_t outputs, int64_t unit, bool is_smooth) {
+  std::vector<double> weights(groups.of_bin.size() * outputs);
   // A step of softmax moves all classes, of which each is against the others.
   const double step = outputs == 1 ? 1 : (outputs - 1.0) / outputs;
   std::vector<double> of_group(groups.count);
   for (uint32_t output = 0; output < outputs; ++output) {
-    const Pooling pooling(measured, outputs, output, unit);
+    const Pooling pooling(measured, outputs, output, unit, is_smooth);
     if (groups.ordered > 0) pooling.Halve(0, groups.ordered, 0.5, of_group);
     for (uint32_t group = groups.ordered; group < groups.count; ++group) {
       pooling.Halve(group, group + 1, 0.5, of_group);
     }
-    for (size_t bin = 0; bin < weights.size(); ++bin) {
-      weights[bin][output] = step * of_group[groups.of_bin[bin]];
+    for (size_t bin = 0; bin < groups.of_bin.size(); ++bin) {
+      weights[bin * outputs + output] = step * of_group[groups.of_bin[bin]];
     }
   }
   return weights;
+}
+
+// One list a bin.
+template <typename T>
+std::vector<std::vector<T>> ByBin(const std::vector<T>& flat, uint32_t outputs) {
+  std::vector<std::vector<T>> by_bin;
+  for (auto at = flat.begin(); at != flat.end(); at += outputs)
+    by_bin.emplace_back(at, at + outputs);
+  return by_bin;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
+                                           uint32_t outputs, int64_t unit) {
+  return ByBin(FlatWeights(measured, groups, outputs, unit, /*is_smooth=*/false), outputs);
+}
+
+std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured,
+                                                     const BinGroups& groups, uint32_t outputs,
+                                                     int64_t unit,
+                                                     const PrivateReleaser& releaser) {
+  const auto weights = [&](const Measurement& sums) {
+    return FlatWeights(sums, groups, outputs, unit, /*is_smooth=*/false);
+  };
+  const auto smooth = [&](const Measurement& sums) {
+    return FlatWeights(sums, groups, outputs, unit, /*is_smooth=*/true);
+  };
+  return ByBin(
+      releaser.NoiseOf(measured, weights,
+                       [&] { return NoiseBySimulation(measured, weights(measured), smooth); }),
+      outputs);
 }
 
 }  // namespace coppice::trainers

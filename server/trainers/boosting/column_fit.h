@@ -38,6 +38,10 @@ std::vector<int64_t> SumByGroup(absl::Span<const uint16_t> column, const BinGrou
 // weights[bin][output]; `unit` is what residuals count 1 as.
 std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const BinGroups& groups,
                                            uint32_t outputs, int64_t unit);
+// What noise has added to them, [bin][output] (noise_of_sums.h).
+std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured,
+                                                     const BinGroups& groups, uint32_t outputs,
+                                                     int64_t unit, const PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

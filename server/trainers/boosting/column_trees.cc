@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
@@ -99,16 +100,58 @@ absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(const Schema& schema, uint32
   return trees;
 }
 
+namespace {
+
+// A bin's numbers side by side: all of them add up over a column's trees.
+std::vector<double> Pack(const ColumnScores& scores, size_t bin) {
+  std::vector<double> numbers = scores.weights[bin];
+  for (const OutputNoise& noise : scores.noise[bin]) {
+    numbers.push_back(noise.mean);
+    numbers.push_back(noise.variance);
+  }
+  numbers.push_back(scores.terms[bin]);
+  return numbers;
+}
+
+LeafPrediction Unpack(absl::Span<const double> numbers, const BoostTask& task, uint32_t node) {
+  const size_t outputs = numbers.size() / 3;
+  std::vector<OutputNoise> noise;
+  for (size_t i = outputs; i + 1 < numbers.size(); i += 2) {
+    noise.push_back({.mean = numbers[i], .variance = numbers[i + 1]});
+  }
+  LeafPrediction leaf =
+      ScoreLeaf(task.Outputs(numbers.first(outputs)), task.OutputsNoise(noise), node);
+  leaf.term = numbers.back();
+  return leaf;
+}
+
+}  // namespace
+
+void ColumnScores::Add(const ColumnScores& more) {
+  for (size_t bin = 0; bin < weights.size(); ++bin) {
+    for (size_t output = 0; output < weights[bin].size(); ++output) {
+      weights[bin][output] += more.weights[bin][output];
+    }
+    AddNoise(more.noise[bin], noise[bin]);
+    terms[bin] += more.terms[bin];
+  }
+}
+
+TrainedTree ConstantTree(const ColumnScores& constant, const BoostTask& task) {
+  return {.leaves = {Unpack(Pack(constant, 0), task, /*node=*/0)}};
+}
+
 absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
-                            const Weights& weights, const BoostTask& task,
+                            const ColumnScores& scores, const BoostTask& task,
                             std::vector<TrainedTree>& trees) {
+  Weights packed;
+  for (size_t bin = 0; bin < scores.weights.size(); ++bin) packed.push_back(Pack(scores, bin));
   COPPICE_ASSIGN_OR_RETURN(std::vector<ColumnTree> of_column,
-                           ColumnTrees(schema, feature, bins, weights));
+                           ColumnTrees(schema, feature, bins, packed));
   for (ColumnTree& tree : of_column) {
     TrainedTree& trained = trees.emplace_back();
     for (uint32_t leaf = 0; leaf < tree.weights.size(); ++leaf) {
-      trained.leaves.push_back(
-          ScoreLeaf(task.Outputs(tree.weights[leaf]), tree.tree.leaf_node(leaf)));
+      trained.leaves.push_back(Unpack(tree.weights[leaf], task, tree.tree.leaf_node(leaf)));
     }
     trained.tree = std::move(tree.tree);
   }

@@ -34,9 +34,25 @@ absl::StatusOr<std::vector<ColumnTree>> ColumnTrees(
     const Schema& schema, uint32_t feature, const FeatureBins& bins,
     const std::vector<std::vector<double>>& weights);
 
-// Adds them to `trees`, with the task's outputs in their leaves.
+// What a column adds to a row's scores, by the row's bin.
+struct ColumnScores {
+  std::vector<std::vector<double>> weights{};     // weights[bin][output]
+  std::vector<std::vector<OutputNoise>> noise{};  // of these
+  std::vector<double> terms{};                    // terms[bin] of a line (SharedNoise)
+
+  ColumnScores(size_t bins, size_t outputs)
+      : weights(bins, std::vector<double>(outputs)),
+        noise(bins, std::vector<OutputNoise>(outputs)),
+        terms(bins) {}
+  void Add(const ColumnScores& more);
+};
+
+// One leaf, with the scores of `constant`'s one bin.
+TrainedTree ConstantTree(const ColumnScores& constant, const BoostTask& task);
+
+// Adds its trees to `trees`, with the task's outputs in their leaves.
 absl::Status AddColumnTrees(const Schema& schema, uint32_t feature, const FeatureBins& bins,
-                            const std::vector<std::vector<double>>& weights, const BoostTask& task,
+                            const ColumnScores& scores, const BoostTask& task,
                             std::vector<TrainedTree>& trees);
 
 }  // namespace coppice::trainers

@@ -6,6 +6,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/data/table.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 
 namespace coppice::trainers {
@@ -184,10 +185,14 @@ class Fitting {
         task_(task),
         kind_(task.kind()),
         residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
-        bin_of_(rows.num_rows()) {
-    fitted_.constant.resize(kind_.outputs);
+        bin_of_(rows.num_rows()),
+        fitted_{.constant = ColumnScores(1, kind_.outputs), .lines = {}, .noise_factor = {}} {
+    fitted_.constant.terms[0] = 1;
     for (const Line& line : lines) {
-      fitted_.weights.emplace_back(line.places.size(), std::vector<double>(kind_.outputs));
+      ColumnScores& of_line = fitted_.lines.emplace_back(line.places.size(), kind_.outputs);
+      for (size_t bin = 0; bin < line.places.size(); ++bin) {
+        of_line.terms[bin] = static_cast<double>(line.places[bin]) / kLineUnit;
+      }
     }
   }
 
@@ -197,52 +202,81 @@ class Fitting {
         const Measurement measured,
         releaser.Measure(SumAlongLines(rows_, lines_, residuals_),
                          LineSensitivity(kind_.sensitivity, lines_.size() + 1), share));
-    return Move(SlopesOf(measured.sums));
+    scale_ = measured.scale;
+    ++steps_;
+    const Slopes slopes = SlopesOf(measured.sums);
+    // They are linear in the sums: noise has no mean. How far it spreads is NoiseFactor()'s.
+    const std::vector<OutputNoise> noise = releaser.NoiseOf(
+        measured, [this](const Measurement& sums) { return SlopesOf(sums.sums); },
+        [&] { return std::vector<OutputNoise>(slopes.size()); });
+    return Move(slopes, noise);
   }
 
-  FittedLines Take() && { return std::move(fitted_); }
+  FittedLines Take() && {
+    fitted_.noise_factor = NoiseFactor();
+    return std::move(fitted_);
+  }
 
  private:
-  using Slopes = std::vector<std::vector<double>>;  // [output][term]
+  using Slopes = std::vector<double>;  // of the first output, term after term, then of the next
+
+  size_t terms() const { return lines_.size() + 1; }
+  // A sum of residuals along a line in units of the slopes that it asks for.
+  double SumUnit() const { return (kind_.outputs == 1 ? 4 : 2) / (unit_ * kLineUnit); }
 
   Slopes SlopesOf(absl::Span<const int64_t> sums) const {
-    const size_t terms = lines_.size() + 1;
-    const double step = kind_.outputs == 1 ? 4 : 2;
     Slopes slopes;
     for (size_t output = 0; output < kind_.outputs; ++output) {
       std::vector<double> lacks;
-      for (const int64_t sum : sums.subspan(output * terms, terms)) {
-        lacks.push_back(step * static_cast<double>(sum) / (unit_ * kLineUnit));
+      for (const int64_t sum : sums.subspan(output * terms(), terms())) {
+        lacks.push_back(SumUnit() * static_cast<double>(sum));
       }
-      slopes.push_back(curvature_.Solve(std::move(lacks)));
+      const std::vector<double> solved = curvature_.Solve(std::move(lacks));
+      slopes.insert(slopes.end(), solved.begin(), solved.end());
     }
     return slopes;
   }
 
-  absl::Status Move(const Slopes& slopes) {
-    std::vector<double> constant;
-    for (const std::vector<double>& of_output : slopes) constant.push_back(of_output[0]);
+  absl::Status Move(const Slopes& slopes, absl::Span<const OutputNoise> noise) {
     std::fill(bin_of_.begin(), bin_of_.end(), 0u);
-    COPPICE_RETURN_IF_ERROR(task_.Add(bin_of_, {constant}));
-    for (size_t output = 0; output < constant.size(); ++output) {
-      fitted_.constant[output] += constant[output];
+    COPPICE_RETURN_IF_ERROR(MoveTerm(0, slopes, noise, fitted_.constant));
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      const absl::Span<const uint16_t> bins = rows_.column(lines_[i].column);
+      std::copy(bins.begin(), bins.end(), bin_of_.begin());
+      COPPICE_RETURN_IF_ERROR(MoveTerm(i + 1, slopes, noise, fitted_.lines[i]));
     }
-    for (size_t i = 0; i < lines_.size(); ++i) COPPICE_RETURN_IF_ERROR(MoveLine(i, slopes));
     return absl::OkStatus();
   }
 
-  absl::Status MoveLine(size_t line, const Slopes& slopes) {
-    const std::vector<int32_t>& places = lines_[line].places;
-    std::vector<std::vector<double>> added(places.size());
-    for (size_t bin = 0; bin < places.size(); ++bin) {
-      for (size_t output = 0; output < slopes.size(); ++output) {
-        added[bin].push_back(slopes[output][line + 1] * places[bin] / kLineUnit);
-        fitted_.weights[line][bin][output] += added[bin][output];
+  // Adds what one term's slopes are in each of its bins. Of their noise only the mean: it spreads
+  // together with the other terms'.
+  absl::Status MoveTerm(size_t term, const Slopes& slopes, absl::Span<const OutputNoise> noise,
+                        ColumnScores& scores) {
+    std::vector<std::vector<double>> added(scores.terms.size());
+    for (size_t bin = 0; bin < added.size(); ++bin) {
+      for (size_t output = 0; output < kind_.outputs; ++output) {
+        const size_t at = output * terms() + term;
+        added[bin].push_back(slopes[at] * scores.terms[bin]);
+        scores.weights[bin][output] += added[bin][output];
+        scores.noise[bin][output].mean += noise[at].mean * scores.terms[bin];
       }
     }
-    const absl::Span<const uint16_t> bins = rows_.column(lines_[line].column);
-    std::copy(bins.begin(), bins.end(), bin_of_.begin());
     return task_.Add(bin_of_, added);
+  }
+
+  // Slopes are linear in the noise of their sums, and add up over the steps.
+  std::vector<double> NoiseFactor() const {
+    const double deviation = SumUnit() * scale_ * std::sqrt(2.0 * steps_);
+    // Of two classes' outputs each is half of the score.
+    const double of_output = kind_.outputs == 1 ? deviation / 2 : deviation;
+    std::vector<double> factor;
+    for (size_t term = 0; term < terms(); ++term) {
+      std::vector<double> one(terms());
+      one[term] = of_output;
+      const std::vector<double> solved = curvature_.Solve(std::move(one));
+      factor.insert(factor.end(), solved.begin(), solved.end());
+    }
+    return factor;
   }
 
   const BinnedRows& rows_;
@@ -254,6 +288,8 @@ class Fitting {
   Residuals residuals_;
   std::vector<uint32_t> bin_of_;  // scratch
   FittedLines fitted_;
+  double scale_ = 0;  // of the noise of a step's sums
+  int steps_ = 0;
 };
 
 }  // namespace

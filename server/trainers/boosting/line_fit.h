@@ -23,6 +23,7 @@
 #include "common/schema/schema.h"
 #include "server/trainers/boosting/boost_scores.h"
 #include "server/trainers/boosting/boost_task.h"
+#include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
@@ -89,10 +90,12 @@ absl::StatusOr<LineShares> DivideForLines(const BudgetShare& lines, uint32_t ste
 // The noise that moments would have, as above.
 absl::StatusOr<double> MomentNoise(const LineShares& shares, uint64_t terms);
 
-// Scores that lines add: to every row, and to those in each bin of a line's column.
+// Scores that lines add: to every row, and to those in each bin of a line's column. Term 0 of their
+// shared noise is the constant's, which is 1; the lines' follow.
 struct FittedLines {
-  std::vector<double> constant;                           // [output]
-  std::vector<std::vector<std::vector<double>>> weights;  // [line][bin][output]
+  ColumnScores constant;  // of one bin
+  std::vector<ColumnScores> lines;
+  std::vector<double> noise_factor;  // SharedNoise's
 };
 
 // Fits the lines to a task of classes, whose residuals count 1 as `unit`, and adds them to its

@@ -23,6 +23,7 @@
 #include "server/trainers/boosting/column_trees.h"
 #include "server/trainers/boosting/line_fit.h"
 #include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
 
@@ -131,19 +132,22 @@ class Fitting {
         kind_(task_->kind()),
         releaser_(releaser),
         residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
-        constant_(kind_.outputs),
+        constant_(1, kind_.outputs),
+        has_line_(rows.num_features()),
         bin_of_(rows.num_rows()) {
-    for (const FeatureBins& bins : rows.bins()) {
-      weights_.emplace_back(bins.size(), std::vector<double>(kind_.outputs));
-    }
+    for (const FeatureBins& bins : rows.bins()) columns_.emplace_back(bins.size(), kind_.outputs);
   }
 
   absl::Status FitLines(const std::vector<Line>& lines, const LineShares& shares) {
     COPPICE_ASSIGN_OR_RETURN(
-        const FittedLines fitted,
+        FittedLines fitted,
         coppice::trainers::FitLines(rows_, lines, shares, kUnit, *task_, releaser_));
-    constant_ = fitted.constant;
-    for (size_t i = 0; i < lines.size(); ++i) Count(lines[i].column, fitted.weights[i]);
+    constant_ = std::move(fitted.constant);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      columns_[lines[i].column].Add(fitted.lines[i]);
+      has_line_[lines[i].column] = true;
+    }
+    noise_factor_ = std::move(fitted.noise_factor);
     return absl::OkStatus();
   }
 
@@ -154,44 +158,38 @@ class Fitting {
         const Measurement measured,
         releaser_.Measure(SumByGroup(rows_.column(column), grouped, residuals_), kind_.sensitivity,
                           share));
-    return Add(column, WeightsOf(measured, grouped, kind_.outputs, kUnit));
+    ColumnScores found(grouped.of_bin.size(), kind_.outputs);
+    found.weights = WeightsOf(measured, grouped, kind_.outputs, kUnit);
+    found.noise = NoiseOfWeights(measured, grouped, kind_.outputs, kUnit, releaser_);
+    columns_[column].Add(found);
+    const absl::Span<const uint16_t> bins = rows_.column(column);
+    std::copy(bins.begin(), bins.end(), bin_of_.begin());
+    return task_->Add(bin_of_, found.weights);
   }
 
-  absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema) const {
-    std::vector<TrainedTree> trees = {{.leaves = {ScoreLeaf(task_->Outputs(constant_), 0)}}};
-    for (uint32_t column = 0; column < weights_.size(); ++column) {
+  // Tree 0 is the constant; then come the columns', in order.
+  absl::StatusOr<std::vector<TrainedTree>> Trees(const Schema& schema, SharedNoise& shared) const {
+    std::vector<TrainedTree> trees = {ConstantTree(constant_, *task_)};
+    if (!noise_factor_.empty()) shared = {.trees = {0}, .factor = noise_factor_};
+    for (uint32_t column = 0; column < columns_.size(); ++column) {
+      if (has_line_[column]) shared.trees.push_back(static_cast<uint32_t>(trees.size()));
       COPPICE_RETURN_IF_ERROR(
-          AddColumnTrees(schema, column, rows_.bins()[column], weights_[column], *task_, trees));
+          AddColumnTrees(schema, column, rows_.bins()[column], columns_[column], *task_, trees));
     }
     return trees;
   }
 
  private:
-  using BinWeights = std::vector<std::vector<double>>;  // [bin][output]
-
-  absl::Status Add(uint32_t column, const BinWeights& added) {
-    const absl::Span<const uint16_t> bins = rows_.column(column);
-    std::copy(bins.begin(), bins.end(), bin_of_.begin());
-    Count(column, added);
-    return task_->Add(bin_of_, added);
-  }
-
-  void Count(uint32_t column, const BinWeights& added) {
-    for (size_t bin = 0; bin < added.size(); ++bin) {
-      for (size_t output = 0; output < kind_.outputs; ++output) {
-        weights_[column][bin][output] += added[bin][output];
-      }
-    }
-  }
-
   const BinnedRows& rows_;
   std::unique_ptr<BoostTask> task_;
   const ResidualKind kind_;
   PrivateReleaser& releaser_;
   Residuals residuals_;
-  std::vector<double> constant_;     // [output]
-  std::vector<BinWeights> weights_;  // of every column
-  std::vector<uint32_t> bin_of_;     // scratch
+  ColumnScores constant_;
+  std::vector<ColumnScores> columns_;
+  std::vector<bool> has_line_;        // of every column
+  std::vector<double> noise_factor_;  // of the lines' shared noise
+  std::vector<uint32_t> bin_of_;      // scratch
 };
 
 class LogisticTrainer final : public TrainerFrame<Config> {
@@ -216,7 +214,7 @@ class LogisticTrainer final : public TrainerFrame<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override;
 
   std::vector<Release> PlanOf(const Config& config) const override {
@@ -279,10 +277,10 @@ absl::StatusOr<Config> LogisticTrainer::Configure(const Schema& schema,
 }
 
 absl::StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table& rows,
-                                               const TrainOptions& options, PrivateRandom& random,
+                                               const TrainOptions& options,
+                                               PrivateReleaser& releaser,
                                                const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
-  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   int64_t counted = 0;
   if (config.count) {
     COPPICE_ASSIGN_OR_RETURN(
@@ -305,9 +303,10 @@ absl::StatusOr<Model> LogisticTrainer::TrainAs(const Config& config, const Table
     COPPICE_RETURN_IF_ERROR(progress(f / static_cast<double>(columns)));
     COPPICE_RETURN_IF_ERROR(fitting.FitColumn(f, choice.groups, column));
   }
-  COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, fitting.Trees(schema));
+  SharedNoise shared_noise;
+  COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, fitting.Trees(schema, shared_noise));
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,
-                   PlanOf(config), choice.InWords(config));
+                   PlanOf(config), choice.InWords(config), std::move(shared_noise));
 }
 
 }  // namespace

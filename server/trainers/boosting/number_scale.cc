@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 
 namespace coppice::trainers {
@@ -77,6 +78,16 @@ int64_t PreferenceForSmall(const BudgetShare& share, double rows) {
   return std::llround(std::min(by_noise, by_rows));
 }
 
+// By the sums of what rows are above their predictions, and below.
+double StepOf(const Measurement& measured, const NumberScale& scale) {
+  const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);
+  if (!(all > 0)) return 0;
+  const double bias =
+      (static_cast<double>(measured.sums[0]) - static_cast<double>(measured.sums[1])) / all;
+  const double sure = std::min(std::abs(bias), 1.0) - kLastThreshold * measured.scale / all;
+  return 2 * scale.reach * std::copysign(std::max(sure, 0.0), bias);
+}
+
 }  // namespace
 
 absl::StatusOr<NumberShares> DivideForNumbers(const BudgetShare& whole) {
@@ -105,9 +116,9 @@ absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> target
   return scale;
 }
 
-absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
-                                       absl::Span<const double> scores, const NumberScale& scale,
-                                       const BudgetShare& share, PrivateReleaser& releaser) {
+absl::StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
+                                         absl::Span<const double> scores, const NumberScale& scale,
+                                         const BudgetShare& share, PrivateReleaser& releaser) {
   std::vector<int64_t> sums(2);
   for (size_t row = 0; row < targets.size(); ++row) {
     const double predicted =
@@ -121,12 +132,13 @@ absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
       const Measurement measured,
       releaser.Measure(sums, {.l1 = kResidualUnit, .l2_squared = kResidualUnit * kResidualUnit},
                        share));
-  const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);
-  if (!(all > 0)) return 0;
-  const double bias =
-      (static_cast<double>(measured.sums[0]) - static_cast<double>(measured.sums[1])) / all;
-  const double sure = std::min(std::abs(bias), 1.0) - kLastThreshold * measured.scale / all;
-  return 2 * scale.reach * std::copysign(std::max(sure, 0.0), bias);
+  const double step = StepOf(measured, scale);
+  const auto steps = [&](const Measurement& before) -> std::vector<double> {
+    return {StepOf(before, scale)};
+  };
+  const std::vector<OutputNoise> noise =
+      releaser.NoiseOf(measured, steps, [&] { return NoiseBySimulation(measured, {step}, steps); });
+  return LastStep{.value = step, .noise = noise[0]};
 }
 
 }  // namespace coppice::trainers

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/tree/model.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -34,9 +35,13 @@ absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> target
                                                PrivateReleaser& releaser);
 
 // What to add to every prediction, in steps. `scores` are the rows', 1 being a reach.
-absl::StatusOr<double> ReleaseLastStep(absl::Span<const uint32_t> targets,
-                                       absl::Span<const double> scores, const NumberScale& scale,
-                                       const BudgetShare& share, PrivateReleaser& releaser);
+struct LastStep {
+  double value = 0;
+  OutputNoise noise{};
+};
+absl::StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,
+                                         absl::Span<const double> scores, const NumberScale& scale,
+                                         const BudgetShare& share, PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

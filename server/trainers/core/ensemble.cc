@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -176,13 +177,17 @@ std::vector<uint32_t> AllRows(size_t count) {
   return rows;
 }
 
-LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node) {
+LeafPrediction ScoreLeaf(std::vector<double> outputs, std::vector<OutputNoise> noise,
+                         uint32_t node) {
   const auto largest = std::max_element(outputs.begin(), outputs.end());
   const auto label = static_cast<uint32_t>(largest - outputs.begin());
+  const double error = noise.empty() ? std::numeric_limits<double>::infinity()
+                                     : std::sqrt(std::max(noise[label].variance, 0.0));
   return {.probabilities = std::move(outputs),
-          .standard_error = 0,
+          .standard_error = error,
           .label = label,
-          .source_node = node};
+          .source_node = node,
+          .noise = std::move(noise)};
 }
 
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
@@ -199,11 +204,11 @@ absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree&
 absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
                                     const AlgorithmInfo& info, const TrainOptions& options,
                                     const BudgetShare& leaves, std::vector<Release> releases,
-                                    const GrowOne& grow, PrivateRandom& random,
+                                    const GrowOne& grow, PrivateReleaser& releaser,
                                     const TrainProgress& progress) {
   COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), ensemble.cuts));
   COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-  PrivateReleaser releaser(ensemble.selection, random);
+  releaser.UseRule(ensemble.selection);
   COPPICE_ASSIGN_OR_RETURN(const auto groups,
                            DrawGroups(AllRows(binned.num_rows()), ensemble, releaser));
   std::vector<TrainedTree> trees;
@@ -236,7 +241,8 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
                                 LeafKind leaf_kind, std::vector<DerivedFeature> derived,
                                 const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases, std::string chosen) {
+                                std::vector<Release> releases, std::string chosen,
+                                SharedNoise shared_noise) {
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (TrainedTree& tree : trees) {
@@ -261,7 +267,7 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
   COPPICE_ASSIGN_OR_RETURN(certificate.epsilon_nanos, TotalCost(certificate.releases));
   COPPICE_ASSIGN_OR_RETURN(certificate.delta_atto, TotalDelta(certificate.releases));
   return Model::Create(schema, std::move(forest), std::move(leaves), std::move(certificate),
-                       leaf_kind, std::move(derived));
+                       leaf_kind, std::move(derived), std::move(shared_noise));
 }
 
 }  // namespace coppice::trainers

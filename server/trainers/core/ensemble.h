@@ -114,7 +114,9 @@ struct TrainedTree {
 };
 
 // A leaf of a model of summed scores (LeafKind::kScores); the label is that of the largest output.
-LeafPrediction ScoreLeaf(std::vector<double> outputs, uint32_t node);
+// `noise` is of the outputs.
+LeafPrediction ScoreLeaf(std::vector<double> outputs, std::vector<OutputNoise> noise,
+                         uint32_t node);
 
 // Releases the leaves of a grown tree.
 absl::StatusOr<TrainedTree> TrainLeaves(const BinnedRows& rows, const GrownTree& grown,
@@ -129,7 +131,8 @@ absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> t
 absl::StatusOr<Model> MakeModel(const Schema& schema, std::vector<TrainedTree> trees,
                                 LeafKind leaf_kind, std::vector<DerivedFeature> derived,
                                 const AlgorithmInfo& info, const TrainOptions& options,
-                                std::vector<Release> releases, std::string chosen = "");
+                                std::vector<Release> releases, std::string chosen = "",
+                                SharedNoise shared_noise = {});
 
 // The whole of a trainer whose trees differ in how they are grown: bins, groups, trees, leaves,
 // model. `grow` grows one tree on the rows it is given.
@@ -138,7 +141,7 @@ using GrowOne = std::function<absl::StatusOr<GrownTree>(
 absl::StatusOr<Model> TrainEnsemble(const Table& rows, const EnsembleOptions& ensemble,
                                     const AlgorithmInfo& info, const TrainOptions& options,
                                     const BudgetShare& leaves, std::vector<Release> releases,
-                                    const GrowOne& grow, PrivateRandom& random,
+                                    const GrowOne& grow, PrivateReleaser& releaser,
                                     const TrainProgress& progress);
 
 }  // namespace coppice::trainers

@@ -75,6 +75,7 @@ absl::StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> s
                                                      const BudgetShare& share) {
   Measurement measured;
   COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
+  measured.is_gaussian = share.is_concentrated();
   if (share.is_concentrated()) {
     COPPICE_ASSIGN_OR_RETURN(measured.sums,
                              ReleaseSums(sums, sensitivity.l2_squared, share.rho(), random_));
@@ -82,6 +83,12 @@ absl::StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> s
     COPPICE_ASSIGN_OR_RETURN(measured.sums, Sums(sums, sensitivity.l1, share));
   }
   return measured;
+}
+
+std::vector<OutputNoise> PrivateReleaser::NoiseOf(
+    const Measurement&, const std::function<std::vector<double>(const Measurement&)>&,
+    const std::function<std::vector<OutputNoise>()>& noise) const {
+  return noise();
 }
 
 }  // namespace coppice::trainers

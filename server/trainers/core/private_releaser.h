@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
+#include "common/tree/model.h"
 
 namespace coppice::trainers {
 
@@ -62,6 +64,7 @@ struct Sensitivity {
 struct Measurement {
   std::vector<int64_t> sums;
   double scale = 0;
+  bool is_gaussian = false;
 };
 // Beyond it nothing can be said, and it cannot be drawn in rho.
 inline constexpr double kMaxScale = 0x1p40;
@@ -76,6 +79,14 @@ enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 class PrivateReleaser {
  public:
   PrivateReleaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}
+  explicit PrivateReleaser(PrivateRandom& random)
+      : PrivateReleaser(SelectionRule::kPermuteAndFlip, random) {}
+  virtual ~PrivateReleaser() = default;
+  PrivateReleaser(const PrivateReleaser&) = delete;
+  PrivateReleaser& operator=(const PrivateReleaser&) = delete;
+
+  // How Select() chooses from now on, for a share of epsilon.
+  void UseRule(SelectionRule rule) { rule_ = rule; }
 
   // The place of the chosen candidate; without a share one of the best, each as likely. A share of
   // rho is spent by the exponential mechanism, whatever the rule: permute and flip costs more
@@ -85,8 +96,15 @@ class PrivateReleaser {
   // Only for a share of epsilon, or none: `sensitivity` is in L1.
   absl::StatusOr<std::vector<int64_t>> Sums(absl::Span<const int64_t> sums, uint64_t sensitivity,
                                             const BudgetShare& share);
-  absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
-                                      const Sensitivity& sensitivity, const BudgetShare& share);
+  virtual absl::StatusOr<Measurement> Measure(absl::Span<const int64_t> sums,
+                                              const Sensitivity& sensitivity,
+                                              const BudgetShare& share);
+  // What noise has added to scores that are made of a measurement: `noise`, which follows from what
+  // was released. A test's releaser, which knows the sums, answers with what it really added.
+  virtual std::vector<OutputNoise> NoiseOf(
+      const Measurement& measured,
+      const std::function<std::vector<double>(const Measurement&)>& scores,
+      const std::function<std::vector<OutputNoise>()>& noise) const;
   // A coin that costs nothing, because it does not depend on rows.
   absl::StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
 

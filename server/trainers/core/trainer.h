@@ -26,6 +26,7 @@
 #include "common/schema/schema.h"
 #include "common/tree/certificate.h"
 #include "common/tree/model.h"
+#include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/settings.h"
 
 namespace coppice::trainers {
@@ -82,6 +83,14 @@ class Trainer {
   virtual absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options,
                                       PrivateRandom& random,
                                       const TrainProgress& progress) const = 0;
+
+  // The same by a releaser of the caller's, such as a test's that compares what is released with
+  // what was asked for.
+  virtual absl::StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+                                          PrivateReleaser& releaser,
+                                          const TrainProgress& progress) const {
+    return Train(rows, options, releaser.random(), progress);
+  }
 };
 
 }  // namespace coppice::trainers

@@ -33,8 +33,15 @@ class TrainerFrame : public Trainer {
 
   absl::StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,
                               const TrainProgress& progress) const final {
+    PrivateReleaser releaser(random);
+    return TrainWith(rows, options, releaser, progress);
+  }
+
+  absl::StatusOr<Model> TrainWith(const Table& rows, const TrainOptions& options,
+                                  PrivateReleaser& releaser,
+                                  const TrainProgress& progress) const final {
     COPPICE_ASSIGN_OR_RETURN(const Config config, CheckAndConfigure(rows.schema(), options));
-    return TrainAs(config, rows, options, random, progress);
+    return TrainAs(config, rows, options, releaser, progress);
   }
 
  private:
@@ -44,7 +51,7 @@ class TrainerFrame : public Trainer {
   virtual std::vector<Release> PlanOf(const Config& config) const = 0;
   virtual absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const = 0;
   virtual absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                        const TrainOptions& options, PrivateRandom& random,
+                                        const TrainOptions& options, PrivateReleaser& releaser,
                                         const TrainProgress& progress) const = 0;
 
   absl::StatusOr<Config> CheckAndConfigure(const Schema& schema,

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/ensemble.h"
+#include "server/trainers/core/noise_of_sums.h"
 #include "server/trainers/core/shares.h"
 #include "server/trainers/core/trainer_frame.h"
 #include "server/trainers/dpboost/assignment.h"
@@ -227,44 +228,49 @@ class Boosting {
                                               tree_options_, releaser_));
     GradientLeafOptions leaf = resolved_.leaf;
     leaf.clip = clip;
-    COPPICE_ASSIGN_OR_RETURN(std::vector<std::vector<double>> values,
+    COPPICE_ASSIGN_OR_RETURN(std::vector<GradientLeaf> leaves,
                              ReleaseGradientLeaves(tree, leaf, releaser_));
-    for (std::vector<double>& value : values) {
-      for (double& of_output : value) of_output *= resolved_.rate;
-    }
-    COPPICE_RETURN_IF_ERROR(AddScores(tree.grown, values, later));
-    trees_.push_back(ToTrained(tree.grown.tree, values));
+    for (GradientLeaf& of_tree : leaves) Shrink(of_tree);
+    COPPICE_RETURN_IF_ERROR(AddScores(tree.grown, leaves, later));
+    trees_.push_back(ToTrained(tree.grown.tree, leaves));
     return absl::OkStatus();
   }
 
-  absl::Status AddScores(const GrownTree& grown, const std::vector<std::vector<double>>& values,
+  // By the learning rate.
+  void Shrink(GradientLeaf& leaf) const {
+    for (double& value : leaf.values) value *= resolved_.rate;
+    for (OutputNoise& noise : leaf.noise) noise = Scaled(noise, resolved_.rate);
+  }
+
+  absl::Status AddScores(const GrownTree& grown, const std::vector<GradientLeaf>& leaves,
                          absl::Span<const uint32_t> rows) {
     if (trees_.size() + 1 == resolved_.trees) return absl::OkStatus();  // no tree asks for them
     // A tree that saw all rows knows their leaves: that saves time, and adds the same.
     if (grown.rows.size() == rows_.num_rows()) {
-      return AddLeaves(grown, values);
+      return AddLeaves(grown, leaves);
     }
     COPPICE_ASSIGN_OR_RETURN(const GrownTree filled,
                              FillTree(schema_, grown.tree, rows_, {rows.begin(), rows.end()}));
-    return AddLeaves(filled, values);
+    return AddLeaves(filled, leaves);
   }
 
-  absl::Status AddLeaves(const GrownTree& filled, const std::vector<std::vector<double>>& values) {
+  absl::Status AddLeaves(const GrownTree& filled, const std::vector<GradientLeaf>& leaves) {
     for (uint32_t leaf = 0; leaf < filled.tree.num_leaves(); ++leaf) {
-      COPPICE_RETURN_IF_ERROR(gradients_.Add(filled.LeafRows(leaf), values[leaf]));
+      COPPICE_RETURN_IF_ERROR(gradients_.Add(filled.LeafRows(leaf), leaves[leaf].values));
     }
     return absl::OkStatus();
   }
 
-  TrainedTree ToTrained(Tree tree, const std::vector<std::vector<double>>& values) const {
+  TrainedTree ToTrained(Tree tree, const std::vector<GradientLeaf>& leaves) const {
     TrainedTree trained;
     for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
-      std::vector<double> outputs = gradients_.ToOutputs(values[leaf]);
+      std::vector<double> outputs = gradients_.ToOutputs(leaves[leaf].values);
       if (rows_.regression() && trees_.empty()) {
         // Scores start in the middle of the range.
         for (double& output : outputs) output += 0.5;
       }
-      trained.leaves.push_back(ScoreLeaf(std::move(outputs), tree.leaf_node(leaf)));
+      trained.leaves.push_back(ScoreLeaf(
+          std::move(outputs), gradients_.OutputsNoise(leaves[leaf].noise), tree.leaf_node(leaf)));
     }
     trained.tree = std::move(tree);
     return trained;
@@ -314,11 +320,11 @@ class DpBoostTrainer final : public TrainerFrame<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins, PublicBins(rows.schema(), config.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    PrivateReleaser releaser(config.selection, random);
+    releaser.UseRule(config.selection);
     Boosting boosting(rows.schema(), binned, config, releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Train());
     return MakeModel(rows.schema(), std::move(trees), LeafKind::kScores, /*derived=*/{}, info_,

@@ -1,11 +1,13 @@
 #include "server/trainers/dpboost/gradient_tree.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
@@ -218,6 +220,33 @@ Leaf Decode(absl::Span<const int64_t> released, size_t outputs) {
   return leaf;
 }
 
+std::vector<double> ValuesOf(absl::Span<const int64_t> released, size_t outputs,
+                             const GradientLeafOptions& options) {
+  const Leaf leaf = Decode(released, outputs);
+  const double lambda = static_cast<double>(options.lambda.numerator) / options.lambda.denominator;
+  const double rows = std::max(leaf.count, 0.0) + lambda;
+  std::vector<double> values;
+  for (const double sum : leaf.sums) {
+    values.push_back(rows > 0 ? std::clamp(sum / rows, -options.clip, options.clip) : 0);
+  }
+  return values;
+}
+
+// A value is held to [-clip, clip]: where a leaf's rows are few beside the noise it is one end or
+// the other whatever the sums were, and draws around the released ones lean to the end that was
+// released. So the shift that draws show is taken away, and counted as an error besides.
+std::vector<OutputNoise> NoiseOfValues(
+    const Measurement& released, absl::Span<const double> values,
+    const std::function<std::vector<double>(const Measurement&)>& values_of) {
+  const double weight = values.size() == 1 ? 4 : 8;  // of the squared shift
+  std::vector<OutputNoise> noise = NoiseBySimulation(released, values, values_of);
+  for (OutputNoise& of_value : noise) {
+    of_value.variance += weight * of_value.mean * of_value.mean;
+    of_value.mean = -of_value.mean;
+  }
+  return noise;
+}
+
 }  // namespace
 
 absl::StatusOr<GradientTree> GrowGradientTree(const Schema& schema, const BinnedRows& all,
@@ -251,22 +280,24 @@ std::vector<std::vector<int64_t>> GradientLeafSums(const GradientTree& tree) {
   return leaves;
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
-    const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser) {
+absl::StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
+                                                                const GradientLeafOptions& options,
+                                                                PrivateReleaser& releaser) {
   const size_t outputs = tree.residuals.size();
-  const double lambda = static_cast<double>(options.lambda.numerator) / options.lambda.denominator;
-  std::vector<std::vector<double>> values;
+  const Sensitivity sensitivity{.l1 = GradientLeafSensitivity(outputs)};
+  std::vector<GradientLeaf> leaves;
   for (const std::vector<int64_t>& sums : GradientLeafSums(tree)) {
-    COPPICE_ASSIGN_OR_RETURN(const std::vector<int64_t> released,
-                             releaser.Sums(sums, GradientLeafSensitivity(outputs), options.share));
-    const Leaf leaf = Decode(released, outputs);
-    const double rows = std::max(leaf.count, 0.0) + lambda;
-    std::vector<double>& value = values.emplace_back();
-    for (const double sum : leaf.sums) {
-      value.push_back(rows > 0 ? std::clamp(sum / rows, -options.clip, options.clip) : 0);
-    }
+    COPPICE_ASSIGN_OR_RETURN(const Measurement released,
+                             releaser.Measure(sums, sensitivity, options.share));
+    GradientLeaf& leaf =
+        leaves.emplace_back(GradientLeaf{.values = ValuesOf(released.sums, outputs, options)});
+    const auto values = [&](const Measurement& measured) {
+      return ValuesOf(measured.sums, outputs, options);
+    };
+    leaf.noise = releaser.NoiseOf(released, values,
+                                  [&] { return NoiseOfValues(released, leaf.values, values); });
   }
-  return values;
+  return leaves;
 }
 
 }  // namespace coppice::trainers

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/tree/model.h"
 #include "server/trainers/core/grower.h"
 #include "server/trainers/core/private_releaser.h"
 #include "server/trainers/core/split_scores.h"
@@ -68,14 +69,21 @@ struct GradientLeafOptions {
   double clip = 1;  // in units of g*
 };
 
-// values[leaf][output], in units of g*. A value is S / (n + lambda) with n cut at 0, cut to
-// [-clip, clip]; 0 if n + lambda is 0.
+// In units of g*. A value is S / (n + lambda) with n cut at 0, cut to [-clip, clip]; 0 if n +
+// lambda is 0.
+struct GradientLeaf {
+  std::vector<double> values{};      // one per output
+  std::vector<OutputNoise> noise{};  // of these
+};
+
+// Leaf by leaf.
 //
 // Guarantee  epsilon-DP, epsilon being the share, for all leaves of a tree together: a record is in
 //            one. Values are post-processing of what is released.
 // Source     DPBoost, section 3.1 (geometric leaf clipping).
-absl::StatusOr<std::vector<std::vector<double>>> ReleaseGradientLeaves(
-    const GradientTree& tree, const GradientLeafOptions& options, PrivateReleaser& releaser);
+absl::StatusOr<std::vector<GradientLeaf>> ReleaseGradientLeaves(const GradientTree& tree,
+                                                                const GradientLeafOptions& options,
+                                                                PrivateReleaser& releaser);
 
 }  // namespace coppice::trainers
 

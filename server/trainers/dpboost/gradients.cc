@@ -5,6 +5,7 @@
 
 #include "common/base/status_macros.h"
 #include "server/trainers/core/check_finite.h"
+#include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
@@ -112,6 +113,13 @@ absl::Status Gradients::Add(absl::Span<const uint32_t> rows, absl::Span<const do
     for (const uint32_t row : rows) scores_[k][row] += step;
   }
   return absl::OkStatus();
+}
+
+std::vector<OutputNoise> Gradients::OutputsNoise(absl::Span<const OutputNoise> noise) const {
+  if (noise.size() == 1) return {Scaled(noise[0], -step_ / 2), Scaled(noise[0], step_ / 2)};
+  std::vector<OutputNoise> outputs;
+  for (const OutputNoise& of_output : noise) outputs.push_back(Scaled(of_output, step_));
+  return outputs;
 }
 
 std::vector<double> Gradients::ToOutputs(absl::Span<const double> value) const {

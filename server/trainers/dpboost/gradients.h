@@ -52,6 +52,8 @@ class Gradients {
 
   // What that adds to a model's outputs (LeafKind::kScores).
   std::vector<double> ToOutputs(absl::Span<const double> value) const;
+  // The noise of these, of that of the values.
+  std::vector<OutputNoise> OutputsNoise(absl::Span<const OutputNoise> noise) const;
 
  private:
   // False if the record is left out.

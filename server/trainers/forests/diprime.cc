@@ -63,12 +63,12 @@ class DiPriMeTrainer final : public ForestTrainer<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](PrivateReleaser& releaser) {
-      return BestMedianChooser(config.split, releaser);
+    const auto make_chooser = [&](PrivateReleaser& of_tree) {
+      return BestMedianChooser(config.split, of_tree);
     };
-    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, releaser, progress);
   }
 
   // K medians, and one choice among them if there is one to make.

@@ -42,15 +42,15 @@ class ForestTrainer : public TrainerFrame<Config> {
 template <typename MakeChooser>
 absl::StatusOr<Model> TrainForest(const ForestConfig& forest, const MakeChooser& make_chooser,
                                   const Table& rows, const AlgorithmInfo& info,
-                                  const TrainOptions& options, PrivateRandom& random,
+                                  const TrainOptions& options, PrivateReleaser& releaser,
                                   const TrainProgress& progress) {
   const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& group,
-                        PrivateReleaser& releaser) {
-    auto chooser = make_chooser(releaser);
+                        PrivateReleaser& of_tree) {
+    auto chooser = make_chooser(of_tree);
     return GrowTree(rows.schema(), binned, group, forest.depth, chooser);
   };
   return TrainEnsemble(rows, forest.ensemble, info, options, forest.leaves, forest.releases, grow,
-                       random, progress);
+                       releaser, progress);
 }
 
 }  // namespace coppice::trainers

@@ -54,12 +54,12 @@ class GreedyTrainer final : public ForestTrainer<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](PrivateReleaser& releaser) {
-      return GreedyChooser(config.split, releaser);
+    const auto make_chooser = [&](PrivateReleaser& of_tree) {
+      return GreedyChooser(config.split, of_tree);
     };
-    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
+    return TrainForest(config, make_chooser, rows, info_, options, releaser, progress);
   }
 
   AlgorithmInfo info_;

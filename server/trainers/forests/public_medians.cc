@@ -107,12 +107,12 @@ class PublicMedianTrainer final : public ForestTrainer<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), config.ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    PrivateReleaser releaser(config.ensemble.selection, random);
+    releaser.UseRule(config.ensemble.selection);
     COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, config.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto groups,
                              DrawGroups(sides.labelled, config.ensemble, releaser));

@@ -49,20 +49,21 @@ class ReferenceTrainer final : public Trainer {
         .share = BudgetShare::WithoutPrivacy(),
         .min_rows = regression ? size_t{5} : size_t{2}};
     const auto grow = [&](const BinnedRows& binned, const std::vector<uint32_t>& all,
-                          PrivateReleaser& releaser) -> absl::StatusOr<GrownTree> {
+                          PrivateReleaser& of_tree) -> absl::StatusOr<GrownTree> {
       std::vector<uint32_t> drawn = all;
       if (bootstrap_) {
         for (uint32_t& row : drawn) {
-          COPPICE_ASSIGN_OR_RETURN(const uint64_t place, releaser.Below(all.size()));
+          COPPICE_ASSIGN_OR_RETURN(const uint64_t place, of_tree.Below(all.size()));
           row = all[place];
         }
       }
-      GreedyChooser chooser(split, releaser);
+      GreedyChooser chooser(split, of_tree);
       return GrowTree(rows.schema(), binned, std::move(drawn),
                       static_cast<uint32_t>(settings.Integer("depth")), chooser);
     };
+    PrivateReleaser releaser(random);
     return TrainEnsemble(rows, ensemble, info_, options, BudgetShare::WithoutPrivacy(), {}, grow,
-                         random, progress);
+                         releaser, progress);
   }
 
  private:

@@ -48,13 +48,13 @@ class Sspe1Trainer final : public ForestTrainer<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
     const EnsembleOptions& ensemble = config.ensemble;
     COPPICE_ASSIGN_OR_RETURN(std::vector<FeatureBins> bins,
                              PublicBins(rows.schema(), ensemble.cuts));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned, BinnedRows::Create(rows, std::move(bins)));
-    PrivateReleaser releaser(ensemble.selection, random);
+    releaser.UseRule(ensemble.selection);
     COPPICE_ASSIGN_OR_RETURN(const Sides sides, DrawSides(binned, config.labelled, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto growing, DrawGroups(sides.unlabelled, ensemble, releaser));
     COPPICE_ASSIGN_OR_RETURN(const auto filling, DrawGroups(sides.labelled, ensemble, releaser));

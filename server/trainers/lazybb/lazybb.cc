@@ -175,15 +175,49 @@ class Problem {
   std::vector<int32_t> sums_;  // of the votes
 };
 
-// A vote for the class that is asked about is one against the other, if there is one other.
-TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes) {
+// A rule of thumb: how much more mass a good rule is right about than wrong, as a part of all mass.
+constexpr double kEdge = 0.3;
+
+// How likely noise turned a vote around, which is the sign of a margin of masses: it was chosen by
+// odds of exp(epsilon * margin / change), and every margin up to twice that of a good rule, either
+// way, is as likely before. A half for no mass at all. Unset if the number of rows was not
+// released.
+absl::StatusOr<std::optional<double>> ChanceOfWrongVote(const Config& config,
+                                                        const BudgetShare& share,
+                                                        std::optional<double> rows,
+                                                        const Size& size, uint64_t mass_change,
+                                                        const WeakRule& rule) {
+  if (!share.is_private()) return 0.0;
+  if (!rows) return std::nullopt;
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare votes, config.learner->ShareOfVotes(share));
+  const double mass = std::max(*rows, 0.0) * size.density / kDensityUnit * kMassUnit;
+  const double of_vote = config.selections > 1 ? mass / rule.tree.num_leaves() : mass;
+  const double most = 2 * kEdge * of_vote;
+  const double reach = EpsilonOf(votes) * most / static_cast<double>(mass_change);
+  return reach > 0 ? (std::log(2.0) - std::log1p(std::exp(-reach))) / reach : 0.5;
+}
+
+// What noise is expected to have added to a vote that it turned around with this chance.
+OutputNoise NoiseOfVote(double vote, double wrong) {
+  return {.mean = 2 * wrong * vote, .variance = 4 * wrong * (1 - wrong) * vote * vote};
+}
+
+// A vote for the class that is asked about is one against the other, if there is one other. `wrong`
+// is the chance that noise turned a vote around, if that is known.
+TrainedTree ToTrained(WeakRule rule, uint32_t about, uint32_t classes,
+                      std::optional<double> wrong) {
   TrainedTree trained;
   for (uint32_t leaf = 0; leaf < rule.leaf_votes.size(); ++leaf) {
     const double vote = rule.leaf_votes[leaf];
     std::vector<double> scores(classes);
     scores[about] = vote;
     if (classes == 2) scores[1 - about] = -vote;
-    trained.leaves.push_back(ScoreLeaf(std::move(scores), rule.tree.leaf_node(leaf)));
+    std::vector<OutputNoise> noise;
+    for (const double score : scores) {
+      if (wrong) noise.push_back(NoiseOfVote(score, *wrong));
+    }
+    trained.leaves.push_back(
+        ScoreLeaf(std::move(scores), std::move(noise), rule.tree.leaf_node(leaf)));
   }
   trained.tree = std::move(rule.tree);
   return trained;
@@ -202,7 +236,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
   // A rule of thumb: a good rule is right about a third of the mass more than it is wrong, and that
   // has to be more than the noise.
   absl::StatusOr<std::vector<std::string>> WarningsOf(const Config& config) const override {
-    constexpr double kEdge = 0.3, kFew = 300;
+    constexpr double kFew = 300;
     if (!config.votes.is_private()) return std::vector<std::string>();
     const uint32_t density = config.density.value_or(kDensity);
     const SmoothMeasure measure(config.rate, density, config.rounds.value_or(kMinRounds));
@@ -219,7 +253,7 @@ class LazyBbTrainer final : public TrainerFrame<Config> {
   }
 
   absl::StatusOr<Model> TrainAs(const Config& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override;
 
   // `rounds` is unset in a plan that does not know them. They cost the same, however many.
@@ -309,19 +343,20 @@ absl::StatusOr<Config> LazyBbTrainer::Configure(const Schema& schema,
 }
 
 absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& rows,
-                                             const TrainOptions& options, PrivateRandom& random,
+                                             const TrainOptions& options, PrivateReleaser& releaser,
                                              const TrainProgress& progress) const {
   const Schema& schema = rows.schema();
   if (rows.num_rows() > kMaxRows) {
     return absl::InvalidArgumentError(absl::StrCat("lazybb takes at most ", kMaxRows, " rows"));
   }
-  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   Size size{.rounds = config.rounds.value_or(0), .density = config.density.value_or(kDensity)};
+  std::optional<double> counted_rows;
   if (!config.rounds) {
     COPPICE_ASSIGN_OR_RETURN(
         const std::vector<int64_t> counted,
         releaser.Sums({static_cast<int64_t>(rows.num_rows())}, 1, config.count));
-    size = SizeFor(static_cast<double>(counted[0]), config);
+    counted_rows = static_cast<double>(counted[0]);
+    size = SizeFor(*counted_rows, config);
   }
   const SmoothMeasure measure(config.rate, size.density, size.rounds);
   COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> shares, SharesOfRounds(config, measure));
@@ -337,7 +372,10 @@ absl::StatusOr<Model> LazyBbTrainer::TrainAs(const Config& config, const Table& 
     for (uint32_t p = 0; p < config.problems; ++p) {
       COPPICE_ASSIGN_OR_RETURN(WeakRule rule, problems[p].Boost(binned, *config.learner, round,
                                                                 shares[round], releaser));
-      trees.push_back(ToTrained(std::move(rule), first + p, schema.num_classes()));
+      COPPICE_ASSIGN_OR_RETURN(const std::optional<double> wrong,
+                               ChanceOfWrongVote(config, shares[round], counted_rows, size,
+                                                 measure.MassChange(round), rule));
+      trees.push_back(ToTrained(std::move(rule), first + p, schema.num_classes(), wrong));
     }
   }
   return MakeModel(schema, std::move(trees), LeafKind::kScores, /*derived=*/{}, info_, options,

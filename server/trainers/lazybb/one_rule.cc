@@ -77,6 +77,9 @@ class OneRule final : public WeakLearner {
   }
 
   absl::Status CheckShare(const BudgetShare&) const override { return absl::OkStatus(); }
+  absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override {
+    return share;
+  }
 
   absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
                                  const BudgetShare& share,

@@ -150,6 +150,10 @@ class TopDown final : public WeakLearner {
   absl::Status CheckShare(const BudgetShare& share) const override {
     return DivideShare(share).status();
   }
+  absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const override {
+    COPPICE_ASSIGN_OR_RETURN(const Shares shares, DivideShare(share));
+    return shares.votes;
+  }
 
   absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
                                  const BudgetShare& share,

@@ -58,6 +58,8 @@ class WeakLearner {
 
   // InvalidArgument if the share of a round is too small to be divided.
   virtual absl::Status CheckShare(const BudgetShare& share) const = 0;
+  // The part of a round's share that decides which way a rule votes.
+  virtual absl::StatusOr<BudgetShare> ShareOfVotes(const BudgetShare& share) const = 0;
   virtual absl::StatusOr<WeakRule> Learn(const WeighedRows& rows, uint64_t mass_change,
                                          const BudgetShare& share,
                                          PrivateReleaser& releaser) const = 0;

@@ -154,5 +154,32 @@ TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
   EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
 }
 
+TEST(AutoTest, KnowsHowFarNoiseMovesAPrediction) {
+  const Table table = Diagonal(4000);
+  const Prediction noisy = Trained(table, "1").Predict(table.row(0));
+  ASSERT_TRUE(noisy.score.has_value());
+  EXPECT_GT(noisy.score->error, 0);
+  EXPECT_LT(noisy.standard_error, 0.5);
+  EXPECT_LE(noisy.low, noisy.high);
+  const Prediction calm = Trained(table, "100").Predict(table.row(0));
+  EXPECT_LT(calm.score->error, noisy.score->error);
+}
+
+TEST(AutoTest, LinesShareTheirNoise) {
+  const Model model = Trained(Diagonal(20'000), "2");
+  EXPECT_EQ(model.shared_noise().trees.size(), 5u) << "a constant and four lines";
+  EXPECT_EQ(model.shared_noise().factor.size(), 25u);
+}
+
+TEST(AutoTest, WithoutPrivacyThereIsNoNoise) {
+  SeededRandom random(1);
+  const Table table = Diagonal(500);
+  ASSERT_OK_AND_ASSIGN(const Model model, Auto().Train(table, {.epsilon = std::nullopt}, random,
+                                                       [](double) { return absl::OkStatus(); }));
+  const Prediction prediction = model.Predict(table.row(0));
+  EXPECT_EQ(prediction.score->error, 0);
+  EXPECT_EQ(Confidence(prediction), 1);
+}
+
 }  // namespace
 }  // namespace coppice::trainers

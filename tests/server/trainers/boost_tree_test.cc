@@ -114,10 +114,11 @@ TEST(ReleaseConstantTest, IsTheMeasurementOfAllRowsAsOneLeaf) {
   const auto task = NumberTask(rows.targets(), kTargetSteps * 0.25, kTargetSteps);
   ScriptedRandom nothing({});
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, nothing);
-  ASSERT_OK_AND_ASSIGN(const std::vector<double> value,
+  ASSERT_OK_AND_ASSIGN(const BoostTree leaf,
                        ReleaseConstant(rows, BudgetShare::WithoutPrivacy(), *task, releaser));
-  EXPECT_NEAR(value[0], 0.25, 1e-3);
-  EXPECT_DOUBLE_EQ(task->scores(0)[7], value[0]);
+  EXPECT_NEAR(leaf.scores[0][0], 0.25, 1e-3);
+  EXPECT_DOUBLE_EQ(task->scores(0)[7], leaf.scores[0][0]);
+  EXPECT_EQ(leaf.noise[0][0].variance, 0) << "there is none";
 }
 
 }  // namespace

@@ -196,7 +196,12 @@ std::vector<std::vector<double>> ValuesOf(const GradientTree& tree,
                                           const GradientLeafOptions& options) {
   SeededRandom random(1);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  return *ReleaseGradientLeaves(tree, options, releaser);
+  const auto leaves = *ReleaseGradientLeaves(tree, options, releaser);
+  std::vector<std::vector<double>> values;
+  for (const GradientLeaf& leaf : leaves) {
+    values.push_back(leaf.values);
+  }
+  return values;
 }
 
 TEST(GradientLeavesTest, AValueIsTheMeanResidualRegularizedAndClipped) {

@@ -78,10 +78,14 @@ TEST(ReleaseLastStepTest, MovesByTheBiasThatIsLeftAndNotByNoise) {
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
   const std::vector<uint32_t> right(20'000, 30'000), high(20'000, 30'500);
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(*ReleaseLastStep(right, scores, scale, Of("1"), releaser), 0);
-    EXPECT_NEAR(*ReleaseLastStep(high, scores, scale, Of("1"), releaser), 500, 10);
+    EXPECT_EQ(ReleaseLastStep(right, scores, scale, Of("1"), releaser)->value, 0);
+    ASSERT_OK_AND_ASSIGN(const LastStep step,
+                         ReleaseLastStep(high, scores, scale, Of("1"), releaser));
+    EXPECT_NEAR(step.value, 500, 10);
+    EXPECT_GT(step.noise.variance, 0);
+    EXPECT_LT(step.noise.variance, 100);
   }
-  EXPECT_EQ(*ReleaseLastStep({}, {}, scale, BudgetShare::WithoutPrivacy(), releaser), 0);
+  EXPECT_EQ(ReleaseLastStep({}, {}, scale, BudgetShare::WithoutPrivacy(), releaser)->value, 0);
 }
 
 }  // namespace

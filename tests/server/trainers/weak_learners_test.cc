@@ -25,12 +25,12 @@ namespace {
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
 using ::testing::HasSubstr;
 
-constexpr uint32_t kCuts = 7;
+constexpr uint32_t kRuleCuts = 7;
 
 // A table and made-up masses: some rows count nothing.
 struct Case {
   explicit Case(uint64_t seed)
-      : table(RandomTable(MixedClasses(2), {.rows = 80}, seed)), rows(Binned(table, kCuts)) {
+      : table(RandomTable(MixedClasses(2), {.rows = 80}, seed)), rows(Binned(table, kRuleCuts)) {
     for (size_t row = 0; row < table.num_rows(); ++row) {
       const auto mass = static_cast<int64_t>((row * 7919 + seed * 104729) % 1000);
       masses.push_back(table.label(row) == 1 ? mass : -mass);
@@ -212,7 +212,7 @@ TEST(TopDownTest, EndsWhereNoSplitIsLeft) {
   Table table(schema);
   table.Append({0}, 1);
   table.Append({1}, 0);
-  const BinnedRows rows = Binned(table, kCuts);
+  const BinnedRows rows = Binned(table, kRuleCuts);
   const std::vector<int64_t> masses = {5, -3};
   SeededRandom random(1);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
@@ -232,7 +232,7 @@ TEST(TopDownTest, ALeafVotesAsTheSignOfANoisyDifference) {
   Table table(schema);
   table.Append({7}, 1);
   table.Append({7}, 0);
-  const BinnedRows rows = Binned(table, kCuts);
+  const BinnedRows rows = Binned(table, kRuleCuts);
   const std::vector<int64_t> masses = {8, -3};
   const auto learner = MakeTopDown(*schema, rows.bins(), {.splits = 1, .structure = 0.5});
   SeededRandom random(1);
