@@ -35,7 +35,7 @@ std::string Releases(const Json& verdict) {
     absl::StrAppend(&body, Details(absl::StrCat(found->size() - shown, " more"),
                                    ReleaseRows(*found, shown, found->size(), "The others")));
   }
-  return Section("What was released", body);
+  return Section("Releases one by one", body);
 }
 
 std::string Words(const Json& verdict) {
@@ -52,7 +52,7 @@ std::string Facts(const Json& verdict) {
   if (verdict.contains("epsilon")) {
     figures.push_back({"ε, the loss of privacy at most", Plain(verdict["epsilon"]), ""});
   }
-  figures.push_back({"δ, the chance that it is more",
+  figures.push_back({"δ, by how much that bound may fail",
                      verdict.contains("delta") ? Plain(verdict["delta"]) : "0", ""});
   if (verdict.contains("verified")) {
     const bool verified = verdict["verified"].is_boolean() && verdict["verified"].get<bool>();
@@ -65,7 +65,9 @@ std::string Facts(const Json& verdict) {
 }  // namespace
 
 std::string CertificatePage(const Json& verdict) {
-  const std::string body = absl::StrCat(Facts(verdict), Words(verdict), Releases(verdict));
+  // The words tell the releases too: a table of them is for a certificate that does not add up.
+  const std::string words = Words(verdict);
+  const std::string body = absl::StrCat(Facts(verdict), words.empty() ? Releases(verdict) : words);
   const std::string neighbouring = verdict.value("neighbouring", "");
   return RenderDocument(
       {.kind = "Privacy certificate",

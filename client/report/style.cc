@@ -101,7 +101,7 @@ footer p{margin:0}
 @media (max-width:36rem){body{padding:1.5rem 1rem 2rem}h1{font-size:1.4375rem}
 .lead{font-size:1.0625rem}}
 @page{size:A4;margin:16mm 17mm}
-@media print{html{font-size:10.5pt;background:#fff}body{max-width:none;padding:0}
+@media print{html{font-size:9.5pt;background:#fff}body{max-width:none;padding:0}
 header{padding-bottom:.8rem;margin-bottom:1.1rem}section{margin-bottom:1.25rem}
 footer{margin-top:1.25rem}p,ul.says li,.lead{max-width:none}h2{margin-bottom:.4rem}
 h2,figcaption,summary{break-after:avoid}.figures,.chart,tr,.figures div{break-inside:avoid}

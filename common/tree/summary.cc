@@ -87,7 +87,7 @@ class LeafNoise {
     double squares = 0, size = 0;
     for (size_t k = 0; k < form.size(); ++k) {
       squares += form[k] * form[k] * leaf.noise[k].variance;
-      size += std::abs(form[k]) * std::sqrt(leaf.noise[k].variance);
+      size += std::abs(form[k]) * std::sqrt(std::max(leaf.noise[k].variance, 0.0));
     }
     return form.size() == 2 ? size * size : squares;
   }
@@ -166,6 +166,41 @@ class TreeEffects {
   Vector effects_;
 };
 
+// What the noise of the slope in a tree of a line adds to the variance of the sum of the tree's
+// changes: all its leaves move by it together, each by its term. The tree splits one feature.
+struct SlopeNoise {
+  uint32_t feature = 0;
+  double variance = 0;
+};
+std::vector<SlopeNoise> SlopeNoises(const Model& model) {
+  std::vector<SlopeNoise> noises;
+  const SharedNoise& shared = model.shared_noise();
+  const size_t terms = shared.trees.size();
+  for (size_t i = 0; i < terms; ++i) {
+    const size_t number = shared.trees[i];
+    const TreeEffects effects(model, number);
+    Vector moves(model.schema().num_outputs(), 0.0);
+    SlopeNoise& added = noises.emplace_back();
+    for (uint32_t l = 0; l < model.forest()[number].num_leaves(); ++l) {
+      for (const auto& [feature, form] : effects.FormsAt(l)) {
+        added.feature = feature;
+        for (size_t k = 0; k < moves.size(); ++k) {
+          moves[k] += form[k] * model.leaves()[number][l].term;
+        }
+      }
+    }
+    double squares = 0, size = 0;
+    for (const double move : moves) {
+      squares += move * move;
+      size += std::abs(move);
+    }
+    double of_slope = 0;
+    for (size_t j = 0; j < terms; ++j) of_slope += std::pow(shared.factor[i * terms + j], 2);
+    added.variance = of_slope * (moves.size() == 2 ? size * size : squares);
+  }
+  return noises;
+}
+
 // The variances of the features' parts, to first order: of (own - share * all) / total.
 Vector VariancesOfShares(const Model& model, const Vector& shares, double total) {
   const LeafNoise noise(model);
@@ -189,6 +224,11 @@ Vector VariancesOfShares(const Model& model, const Vector& shares, double total)
                               shares[feature] * shares[feature] * variance_of_all;
       }
     }
+  }
+  for (const SlopeNoise& slope : SlopeNoises(model)) {
+    const double share = shares[slope.feature];
+    of_all += slope.variance;
+    variances[slope.feature] += (1 - 2 * share) * slope.variance;
   }
   for (size_t f = 0; f < shares.size(); ++f) {
     variances[f] = (variances[f] + shares[f] * shares[f] * of_all) / (total * total);

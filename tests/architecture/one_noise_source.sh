@@ -91,7 +91,8 @@ expect 'the trainers' "$(imports "${trainers[@]}")"
 expect flags "$(for name in coppiced coppice coppice-lab coppice_device_example; do
   noise_flags "$bin/$name"
 done | sort)" 'coppice data split --seed' 'coppice study create --seed' 'coppice study preview --seed' \
-    'coppice-lab central --seed' 'coppice-lab local --seed' 'coppice-lab synthesize --seed' \
+    'coppice-lab central --seed' 'coppice-lab curve --seed' 'coppice-lab local --seed' \
+    'coppice-lab synthesize --seed' \
     'coppice-lab plan --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 

@@ -256,9 +256,10 @@ TEST_F(ConnectionMistakesTest, AWrongEpsilonOrIdOrName) {
   EXPECT_EQ(WrongUsage({"study", "show", "--study", "My Study"}),
             "coppice: --study: wants 1 to 63 of a-z 0-9 - _, starting with a letter or digit, not "
             "\"My Study\". See `coppice study show --help`.\n");
-  EXPECT_EQ(WrongUsage({"model", "show", "--format", "pdf"}),
-            "coppice: --format: wants one of text, dot, svg, votes, not \"pdf\". See `coppice "
-            "model show --help`.\n");
+  EXPECT_EQ(
+      WrongUsage({"model", "show", "--format", "pdf"}),
+      "coppice: --format: wants one of text, dot, svg, votes, html, not \"pdf\". See `coppice "
+      "model show --help`.\n");
 }
 
 TEST_F(ConnectionMistakesTest, AnUnknownNounVerbOrFlag) {

@@ -46,6 +46,10 @@ class Claiming final : public trainers::BoostTask {
   void Value(const trainers::ChildSums& measured, absl::Span<double> value) const override {
     task_->Value(measured, value);
   }
+  void ValueNoise(const trainers::ChildSums& measured,
+                  absl::Span<OutputNoise> noise) const override {
+    task_->ValueNoise(measured, noise);
+  }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     return task_->Outputs(scores);
   }
@@ -113,9 +117,13 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
     const trainers::BinnedRows rows = RowsOf(schema, tiny);
     const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
     trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
-    const auto values = trainers::ReleaseConstant(rows, share_of(claimed), *task, releaser);
-    if (!values.ok()) return values.status();
-    return ScoresText(*values);
+    const auto leaf = trainers::ReleaseConstant(rows, share_of(claimed), *task, releaser);
+    if (!leaf.ok()) return leaf.status();
+    std::string text = ScoresText(leaf->scores[0]);
+    for (const OutputNoise& noise : leaf->noise[0]) {
+      absl::StrAppend(&text, noise.mean, ",", noise.variance, ",");
+    }
+    return text;
   };
 }
 

@@ -34,10 +34,10 @@ class ToyTrainer final : public ForestTrainer<ForestConfig> {
   }
 
   absl::StatusOr<Model> TrainAs(const ForestConfig& config, const Table& rows,
-                                const TrainOptions& options, PrivateRandom& random,
+                                const TrainOptions& options, PrivateReleaser& releaser,
                                 const TrainProgress& progress) const override {
-    const auto make_chooser = [&](PrivateReleaser& releaser) { return RandomChooser(releaser); };
-    return TrainForest(config, make_chooser, rows, info_, options, random, progress);
+    const auto make_chooser = [](PrivateReleaser& of_tree) { return RandomChooser(of_tree); };
+    return TrainForest(config, make_chooser, rows, info_, options, releaser, progress);
   }
 
   AlgorithmInfo info_ = {.name = "toy",

@@ -218,8 +218,11 @@ TEST(PagesTest, ALargeForestIsCutAndSaysSo) {
 TEST(PagesTest, ACertificateThatDoesNotAddUpSaysSo) {
   Json verdict = SampleVerdict();
   EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("do not use")));
+  EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("one by one"))) << "the words tell them";
   verdict["verified"] = false;
+  verdict["words"] = Json::array();  // as `model verify` has it then
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("Releases one by one"));
 }
 
 }  // namespace

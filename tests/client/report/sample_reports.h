@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/report/pages.h"
+#include "common/tree/certificate_text.h"
 #include "common/tree/model.h"
 #include "tests/support/schemas.h"
 
@@ -143,38 +144,37 @@ inline SampleJson SamplePlan() {
   return plan;
 }
 
+// Of a model of auto, in the words of its certificate.
 inline SampleJson SampleVerdict() {
-  return {
-      {"model", "m-91c0"},
-      {"verified", true},
-      {"epsilon", 2.0},
-      {"epsilon_of_releases", 2.0},
-      {"neighbouring", "one row more or less"},
-      {"words",
-       {{{"title", "Who is protected"},
-         {"sentences",
-          {"Every person with one row in the table, towards everybody who sees the model.",
-           "Neighbours are two tables that differ by one row more or less."}}},
-        {{"title", "How much"},
-         {"sentences",
-          {"ε = 2: whoever sees the model can multiply the odds of any conclusion about one "
-           "person by 7.39 at most.",
-           "Someone who held a fact for 50 % likely may afterwards hold it for 88 % at most."}}},
-        {{"title", "What is not covered"},
-         {"sentences",
-          {"The schema, with its bounds and names, is public.",
-           "What follows about a person from facts about everybody is not hidden.",
-           "The machine that trained the model saw the rows, and whoever runs it must be "
-           "trusted."}}}}},
-      {"releases",
-       {{{"what", "splits of the trees"},
-         {"mechanism", "exponential"},
-         {"epsilon", 0.05},
-         {"times", 20}},
-        {{"what", "counts of the leaves"},
-         {"mechanism", "geometric"},
-         {"epsilon", 1.0},
-         {"times", 1}}}}};
+  Certificate certificate;
+  certificate.epsilon_nanos = 2'000'000'000;
+  certificate.mechanism = certificate.estimator = "auto";
+  certificate.neighbouring = "one row more or less";
+  certificate.public_inputs = {"the schema: bounds, vocabularies and classes",
+                               "the algorithm and its settings"};
+  certificate.releases = {
+      {.what = "the number of rows", .mechanism = "discrete_laplace", .epsilon_nanos = 20'000'000},
+      {.what = "the forest: moments and gradients of lines, where two classes have enough rows for "
+               "them, then splits, and sums at every node",
+       .mechanism = "permute_and_flip, discrete_laplace",
+       .epsilon_nanos = 1'980'000'000}};
+  SampleJson verdict = {{"model", "m-91c0"},
+                        {"verified", true},
+                        {"epsilon", 2.0},
+                        {"epsilon_of_releases", 2.0},
+                        {"neighbouring", certificate.neighbouring}};
+  verdict["words"] = SampleJson::array();
+  for (const CertificateText::Section& section : DescribeCertificate(certificate).sections) {
+    verdict["words"].push_back({{"title", section.title}, {"sentences", section.sentences}});
+  }
+  verdict["releases"] = SampleJson::array();
+  for (const Release& release : certificate.releases) {
+    verdict["releases"].push_back({{"what", release.what},
+                                   {"mechanism", release.mechanism},
+                                   {"epsilon", static_cast<double>(release.epsilon_nanos) / 1e9},
+                                   {"times", release.times}});
+  }
+  return verdict;
 }
 
 // Five trees of three leaves, of a schema whose names are hostile.

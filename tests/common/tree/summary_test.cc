@@ -204,6 +204,33 @@ TEST(SummaryTest, ScoresHaveTheirOwnNoise) {
   });
 }
 
+TEST(SummaryTest, ASlopesNoiseMovesAllLeavesOfItsTreeTogether) {
+  const auto leaf = [](double score, double term, uint32_t node) {
+    LeafPrediction made = Leaf({-score, score}, 0, score > 0 ? 1 : 0, node);
+    made.noise = {{}, {}};
+    made.term = term;
+    return made;
+  };
+  const Schema schema = IncomeSchema();
+  const Tree by_age = *Tree::Create({NumericSplit(0, 30, 1, 2), Node{}, Node{}}, schema);
+  const Tree by_sex = *Tree::Create(
+      {{.kind = SplitKind::kCategory, .feature = 1, .threshold = 1, .left = 1, .right = 2},
+       Node{},
+       Node{}},
+      schema);
+  const Model model =
+      *Model::Create(schema, {by_age, by_sex},
+                     {{leaf(0.5, 1, 1), leaf(-0.5, -1, 2)}, {leaf(0.5, 0, 1), leaf(-0.5, 0, 2)}},
+                     {}, LeafKind::kScores, {}, {.trees = {0}, .factor = {0.1}});
+  // Each feature decides half. The slope's error of .1 moves what age decides, 1, by twice that.
+  const std::vector<Importance> importances = Summarize(model).importances;
+  ASSERT_EQ(importances.size(), 2u);
+  for (const Importance& one : importances) {
+    EXPECT_DOUBLE_EQ(one.importance, 0.5);
+    EXPECT_NEAR(*one.standard_error, 0.05, 1e-12);
+  }
+}
+
 TEST(SummaryTest, WhatAllClassesShareDecidesNothing) {
   EXPECT_NEAR(SharesOf(Scores({{5, 5, 5}, {0, 0, 0}, {2, 0, 0}}, 0))[1],
               SharesOf(Scores({{0, 0, 0}, {0, 0, 0}, {2, 0, 0}}, 0))[1], 1e-12);
