@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/tree/cuts.h"
-#include "common/tree/render_formats.h"
+#include "common/tree/render_label.h"
 #include "common/tree/votes.h"
 
 namespace coppice {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/tree/render.h"
-#include "common/tree/render_formats.h"
+#include "common/tree/render_label.h"
 
 namespace coppice::render_internal {
 namespace {

@@ -1,4 +1,4 @@
-// What the three renderers say about a node, before they escape it for their format.
+// The three renderers, and what they say about a node before they escape it for their format.
 
 #ifndef COPPICE_COMMON_TREE_RENDER_LABEL_H_
 #define COPPICE_COMMON_TREE_RENDER_LABEL_H_
@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/tree/cuts.h"
 #include "common/tree/model.h"
@@ -71,6 +73,13 @@ double ShareOf(const TreeView& view, uint32_t leaf, uint32_t output);
 // "#rrggbb" for a class: hues a golden angle apart, so neighbours differ and none repeats. Light
 // enough at 0.85 for dark text (contrast above 10:1).
 std::string ClassColor(uint32_t label, double lightness);
+
+// The three renderers behind Render(). Each returns a whole document that ends in a line feed, or
+// TooLarge() once it would be longer than kMaxDrawingBytes: they hold little more than that.
+absl::StatusOr<std::string> RenderText(const TreeView& view);
+absl::StatusOr<std::string> RenderDot(const TreeView& view);
+absl::StatusOr<std::string> RenderSvg(const TreeView& view);
+absl::Status TooLarge();
 
 }  // namespace coppice::render_internal
 

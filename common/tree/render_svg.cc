@@ -12,7 +12,7 @@
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/tree/render.h"
-#include "common/tree/render_formats.h"
+#include "common/tree/render_label.h"
 
 namespace coppice::render_internal {
 namespace {

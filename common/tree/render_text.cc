@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/printable.h"
 #include "common/tree/render.h"
-#include "common/tree/render_formats.h"
+#include "common/tree/render_label.h"
 
 namespace coppice::render_internal {
 namespace {
