@@ -38,7 +38,7 @@ struct CalibrationBin {
   double observed = 0;   // how often it was so
 };
 
-// Of the rows that were answered. The majority is that of the same rows.
+// Scores of the rows that were answered, beside the majority of the same rows.
 struct ClassScores {
   uint64_t rows = 0;
   uint64_t abstained = 0;  // not in `rows`

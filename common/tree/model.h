@@ -78,7 +78,8 @@ struct Prediction {
   // Regression: the number, and its standard error.
   double value = 0;
   double value_error = 0;
-  // 95 of 100 such intervals hold the label's probability; regression: the number.
+  // A 95 % interval of the label's probability; regression: of the number. Scores: of what exact
+  // sums would give on the same path, without sampling (docs/mechanisms.md#noise-of-scores).
   double low = 0;
   double high = 1;
   // Scores whose noise is known: that of the label, its log-odds against all other classes, or the

@@ -20,7 +20,7 @@ uint32_t LargestOf(const std::vector<double>& numbers) {
 // The part of a normal distribution that is below `x` standard deviations.
 double NormalBelow(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
-// Of a square matrix, row by row, times a vector.
+// The squared length of a square matrix, given row by row, times a vector.
 double SquaredLength(const std::vector<double>& matrix, const std::vector<double>& vector) {
   double squares = 0;
   for (size_t row = 0; row < vector.size(); ++row) {

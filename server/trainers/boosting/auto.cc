@@ -200,7 +200,7 @@ class Boosting {
     return trees;
   }
 
-  // Of the lines, if there are any; after Run().
+  // The noise that the lines share, if there are any; after Run().
   SharedNoise TakeSharedNoise() { return std::move(shared_noise_); }
 
  private:

@@ -56,7 +56,7 @@ double Smoothing(const ChildSums& measured, int64_t unit) {
   return measured.scale > 0 ? kSmoothing * measured.scale : static_cast<double>(unit) / 2;
 }
 
-// Of what LogRatio() makes of two sums.
+// The noise of what LogRatio() makes of two sums.
 OutputNoise NoiseOfLogRatio(int64_t positive, int64_t negative, double smoothing,
                             const NoiseLaw& law) {
   const OutputNoise above = NoiseOfLog(static_cast<double>(positive), smoothing, law);
@@ -209,7 +209,8 @@ class Numbers final : public BoostTask {
                std::clamp((positive - negative) / (std::max(positive + negative, 0.0) + smoothing),
                           -1.0, 1.0);
   }
-  // Of u r(t), where u is the difference of the sums, t the sum of them, and r(t) = 1 / (t + s).
+  // The value is u r(t), where u is the difference of the sums, t the sum of them, and r(t) = 1 /
+  // (t + s).
   void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
     const auto positive = static_cast<double>(measured.positive[0]);
     const auto negative = static_cast<double>(measured.negative[0]);

@@ -4,8 +4,8 @@
 // is public, E is not, and no guess about E is made: for Laplace noise of scale b the estimate
 // f - b^2 f'' at M has the mean f(E) whatever E is (b^2 f'' is half the variance times f''), so the
 // difference to f(M) is what noise is expected to have added; and 2 b^2 f'^2 + b^4 f''^2 has the
-// mean of that estimate's variance. For Gaussian noise the first holds but for higher derivatives. Sums are not negative, so where M is below 0 any smooth
-// continuation of f does.
+// mean of that estimate's variance. For Gaussian noise the first holds but for higher derivatives.
+// Sums are not negative, so where M is below 0 any smooth continuation of f does.
 //
 // Guarantee  post-processing: everything here is a function of released sums and public numbers.
 // Units      those of the score.
@@ -23,7 +23,7 @@
 
 namespace coppice::trainers {
 
-// Of `factor` times the score.
+// The noise of `factor` times the score.
 inline OutputNoise Scaled(const OutputNoise& noise, double factor) {
   return {.mean = factor * noise.mean, .variance = factor * factor * noise.variance};
 }
@@ -37,12 +37,12 @@ struct NoiseLaw {
   bool is_gaussian = false;
 };
 
-// Of log(max(sum, 0) + smoothing).
+// The noise of log(max(sum, 0) + smoothing).
 OutputNoise NoiseOfLog(double sum, double smoothing, const NoiseLaw& law);
 
-// Of scores of many sums, by public draws of noise that is added to them once more: to first order
-// that shows what it added the first time. `smooth` is their continuation to negative sums, and
-// `released` the scores themselves.
+// The noise of scores of many sums, by public draws of noise that is added to them once more: to
+// first order that shows what it added the first time. `smooth` is their continuation to negative
+// sums, and `released` the scores themselves.
 std::vector<OutputNoise> NoiseBySimulation(
     const Measurement& measured, absl::Span<const double> released,
     const std::function<std::vector<double>(const Measurement&)>& smooth);

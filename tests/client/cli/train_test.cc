@@ -125,7 +125,7 @@ TEST_F(TrainTest, PreviewShowsReleasesAndWhetherItFits) {
   EXPECT_EQ(Json::parse(Run(json).out)["fits"], false);
 }
 
-// Of the dataset's own rows nothing is told that is not paid for.
+// Nothing is told of the dataset's own rows that is not paid for.
 TEST_F(TrainTest, PreviewTellsTheBaselineOfRowsThatAreGiven) {
   const TempDir folder;
   const std::string path = folder.path() + "/rows.csv";
