@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "common/base/status_macros.h"
 #include "server/trainers/boosting/boost_tree.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/shares.h"
@@ -73,22 +74,26 @@ std::string ScoresText(absl::Span<const double> scores) {
 absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const TinyTable& tiny,
                                               const MakeTask& make_task,
                                               const trainers::LevelShares& shares,
+                                              const trainers::ChildDetail& detail,
                                               PrivateRandom& random) {
   const trainers::BinnedRows rows = RowsOf(schema, tiny);
   const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
   trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
-  return trainers::GrowBoostTree(*schema.schema, trainers::JointColumns(rows), {shares}, *task,
-                                 releaser);
+  COPPICE_ASSIGN_OR_RETURN(std::vector<trainers::BoostTree> trees,
+                           trainers::GrowBoostTree(*schema.schema, trainers::JointColumns(rows),
+                                                   {shares}, detail, *task, releaser));
+  return std::move(trees.front());
 }
 
 // All of a tree of one level.
 TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
-                      const MakeTask& make_task = Classes) {
+                      const MakeTask& make_task = Classes,
+                      const trainers::ChildDetail& detail = {}) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
     const trainers::TwoShares parts = *trainers::Divide(share_of(claimed), 0.65);
-    const auto tree =
-        GrowStump(schema, tiny, make_task, {.select = parts.part, .measure = parts.rest}, random);
+    const auto tree = GrowStump(schema, tiny, make_task,
+                                {.select = parts.part, .measure = parts.rest}, detail, random);
     if (!tree.ok()) return tree.status();
     std::string text = TreeText(tree->tree);
     for (const auto& leaf : tree->scores) absl::StrAppend(&text, ScoresText(leaf));
@@ -101,9 +106,10 @@ TinyRelease WalkSplit(const TinySchema& schema, const ShareOf& share_of,
                       const MakeTask& make_task = Classes) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const auto tree = GrowStump(
-        schema, tiny, make_task,
-        {.select = share_of(claimed), .measure = trainers::BudgetShare::WithoutPrivacy()}, random);
+    const auto tree =
+        GrowStump(schema, tiny, make_task,
+                  {.select = share_of(claimed), .measure = trainers::BudgetShare::WithoutPrivacy()},
+                  /*detail=*/{}, random);
     if (!tree.ok()) return tree.status();
     return TreeText(tree->tree);
   };

@@ -13,7 +13,9 @@
 namespace coppice::trainers {
 namespace {
 
-constexpr double kSmoothing = 1.5 * 1.4142135623730951;  // noise scales: 1.5 standard deviations
+constexpr double kRootOf2 = 1.4142135623730951;
+constexpr double kSmoothing = 1.5 * kRootOf2;  // noise scales: 1.5 standard deviations
+constexpr double kPartWeight = 8;              // standard deviations of the noise
 constexpr double kMaxStep = 10;
 constexpr double kNumberStep = 0.4;
 
@@ -64,6 +66,63 @@ OutputNoise NoiseOfLogRatio(int64_t positive, int64_t negative, double smoothing
   return {.mean = above.mean - below.mean, .variance = above.variance + below.variance};
 }
 
+// The parts of a child of two classes. A part's share of positive residuals is drawn to h, that of
+// all of them, as if it had seen as much of it as `weight_`.
+class PooledParts {
+ public:
+  PooledParts(absl::Span<const ChildSums> parts, int64_t unit)
+      : count_(static_cast<double>(parts.size())), law_(parts[0].law()) {
+    double positive = 0, negative = 0;
+    for (const ChildSums& part : parts) {
+      positive += static_cast<double>(part.positive[0]);
+      negative += static_cast<double>(part.negative[0]);
+    }
+    positive_ = std::max(positive, 0.0);
+    negative_ = std::max(negative, 0.0);
+    smoothing_ = Smoothing(parts[0], unit) * std::sqrt(count_);
+    h_ = (positive_ + smoothing_) / total();
+    weight_ = kPartWeight * Smoothing(parts[0], unit) / kSmoothing * kRootOf2;
+  }
+
+  double Value(const ChildSums& part) const {
+    const double above = std::max(static_cast<double>(part.positive[0]), 0.0) + weight_ * h_;
+    const double below = std::max(static_cast<double>(part.negative[0]), 0.0) + weight_ * (1 - h_);
+    return std::clamp(std::log(above / below), -kMaxStep, kMaxStep);
+  }
+
+  // The value is log(P + w h) - log(N + w (1 - h)) for the part's own sums P and N and for h, which
+  // has a part of each sum of the child in it: derivatives by all of them.
+  OutputNoise Noise(const ChildSums& part) const {
+    const auto own_positive = static_cast<double>(part.positive[0]);
+    const auto own_negative = static_cast<double>(part.negative[0]);
+    const OutputNoise above = NoiseOfLog(own_positive, weight_ * h_, law_);
+    const OutputNoise below = NoiseOfLog(own_negative, weight_ * (1 - h_), law_);
+    const double a = 1 / (std::max(own_positive, 0.0) + weight_ * h_);
+    const double b = 1 / (std::max(own_negative, 0.0) + weight_ * (1 - h_));
+    const double by_h = weight_ * (a + b), by_h_twice = weight_ * weight_ * (b * b - a * a);
+    const double h_positive = (negative_ + smoothing_) / (total() * total());
+    const double h_negative = -(positive_ + smoothing_) / (total() * total());
+    const double h_squares = count_ * (h_positive * h_positive + h_negative * h_negative);
+    const double h_bend = -2 * count_ * (h_positive + h_negative) / total();
+    const double variance = 2 * law_.scale * law_.scale;
+    const double bend = -2 * weight_ * (a * a * h_positive + b * b * h_negative) +
+                        by_h_twice * h_squares + by_h * h_bend;
+    return {.mean = above.mean - below.mean + variance / 2 * bend,
+            .variance = above.variance + below.variance +
+                        variance * (2 * by_h * (a * h_positive - b * h_negative) +
+                                    by_h * by_h * h_squares)};
+  }
+
+ private:
+  double total() const { return positive_ + negative_ + 2 * smoothing_; }
+
+  double count_;
+  NoiseLaw law_;
+  double positive_ = 0, negative_ = 0;  // of all parts
+  double smoothing_ = 0, weight_ = 0;
+  double h_ = 0.5;
+};
+
 // One score, the log-odds of the second class. |y - p|, at most 1/2.
 class TwoClasses final : public BoostTask {
  public:
@@ -99,6 +158,17 @@ class TwoClasses final : public BoostTask {
   void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const override {
     noise[0] = NoiseOfLogRatio(measured.positive[0], measured.negative[0],
                                Smoothing(measured, unit_), measured.law());
+  }
+  void Values(absl::Span<const ChildSums> parts, absl::Span<double> values) const override {
+    if (parts.size() == 1) return Value(parts[0], values);
+    const PooledParts pooled(parts, unit_);
+    for (size_t i = 0; i < parts.size(); ++i) values[i] = pooled.Value(parts[i]);
+  }
+  void ValuesNoise(absl::Span<const ChildSums> parts,
+                   absl::Span<OutputNoise> noise) const override {
+    if (parts.size() == 1) return ValueNoise(parts[0], noise);
+    const PooledParts pooled(parts, unit_);
+    for (size_t i = 0; i < parts.size(); ++i) noise[i] = pooled.Noise(parts[i]);
   }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     return {-scores[0] / 2, scores[0] / 2};
@@ -248,6 +318,27 @@ std::vector<OutputNoise> BoostTask::OutputsNoise(absl::Span<const OutputNoise> s
     outputs.push_back(Scaled(scores[0], factor));
   }
   return outputs;
+}
+
+void BoostTask::Values(absl::Span<const ChildSums> parts, absl::Span<double> values) const {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value(parts[i], values.subspan(i * scores_.size(), scores_.size()));
+  }
+}
+
+void BoostTask::ValuesNoise(absl::Span<const ChildSums> parts,
+                            absl::Span<OutputNoise> noise) const {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ValueNoise(parts[i], noise.subspan(i * scores_.size(), scores_.size()));
+  }
+}
+
+absl::Status BoostTask::AddToAll(absl::Span<const double> value) {
+  COPPICE_RETURN_IF_ERROR(CheckFinite(value));
+  for (size_t output = 0; output < scores_.size(); ++output) {
+    for (double& score : scores_[output]) score += value[output];
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,

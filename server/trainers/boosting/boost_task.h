@@ -63,6 +63,10 @@ class BoostTask {
   virtual void Value(const ChildSums& measured, absl::Span<double> value) const = 0;
   // What noise has added to them (noise_of_sums.h).
   virtual void ValueNoise(const ChildSums& measured, absl::Span<OutputNoise> noise) const = 0;
+  // The same of the parts of one child, part after part. Those of two classes are drawn to what all
+  // of them say together, as far as their noise is; one part has Value().
+  virtual void Values(absl::Span<const ChildSums> parts, absl::Span<double> values) const;
+  virtual void ValuesNoise(absl::Span<const ChildSums> parts, absl::Span<OutputNoise> noise) const;
   // The model's outputs of a leaf with these scores (LeafKind::kScores).
   virtual std::vector<double> Outputs(absl::Span<const double> scores) const = 0;
   // The noise of these outputs, of that of the scores.
@@ -71,6 +75,8 @@ class BoostTask {
   // Adds to every row's scores the values of its child. All scores of a run are below 2^24.
   absl::Status Add(absl::Span<const uint32_t> child_of_row,
                    const std::vector<std::vector<double>>& values);
+  // To those of every row the same.
+  absl::Status AddToAll(absl::Span<const double> value);
   absl::Span<const double> scores(size_t output) const { return scores_[output]; }
 
  protected:

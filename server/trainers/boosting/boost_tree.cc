@@ -6,35 +6,77 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/trainers/boosting/column_parts.h"
 #include "server/trainers/core/noise_of_sums.h"
 
 namespace coppice::trainers {
 namespace {
 
+// A split into parts of more other categories is a longer row of questions than a tree may have.
+constexpr uint32_t kMaxCategoryParts = 64;
+// Parts of a child whose scores are tilted.
+constexpr uint32_t kTiltedRuns = 4;
+
 // A node of the current level.
 struct OpenNode {
   uint32_t node = 0;               // position among the tree's nodes
-  std::vector<double> score;       // the values on its path, summed
+  std::vector<double> score;       // the values on its path that no tree before this has, summed
   std::vector<OutputNoise> noise;  // of these
+  ColumnParts parts{};
+  uint32_t first_cell = 0, end_cell = 0;  // of its parts
 };
+
+// Rows of a child that get the same value.
+struct Part {
+  uint32_t child = 0;  // position among the open nodes
+  uint32_t cell = 0;   // the measured sums that it is in
+  // How far its value is from its own cell's to that of another, of the child beside it.
+  double lean = 0;
+  uint32_t other_cell = 0;
+};
+
+// From the middle of a child's parts.
+double Lean(double tilt, size_t part, size_t parts) {
+  return tilt * ((static_cast<double>(part) + 0.5) / static_cast<double>(parts) - 0.5);
+}
+
+// As Tree::Create() numbers them: from left to right.
+std::vector<uint32_t> LeavesInOrder(const std::vector<Node>& nodes) {
+  std::vector<uint32_t> leaves, waiting = {0};
+  while (!waiting.empty()) {
+    const uint32_t node = waiting.back();
+    waiting.pop_back();
+    if (nodes[node].kind == SplitKind::kLeaf) {
+      leaves.push_back(node);
+      continue;
+    }
+    waiting.push_back(nodes[node].right);
+    waiting.push_back(nodes[node].left);
+  }
+  return leaves;
+}
 
 class TreeGrower {
  public:
-  TreeGrower(const BinnedRows& rows, BoostTask& task, PrivateReleaser& releaser)
+  // `schema` has all of the rows' columns; null where nothing is split.
+  TreeGrower(const BinnedRows& rows, const Schema* schema, const ChildDetail& detail,
+             BoostTask& task, PrivateReleaser& releaser)
       : rows_(rows),
+        schema_(schema),
+        detail_(detail),
         task_(task),
         kind_(task.kind()),
         releaser_(releaser),
         residuals_(kind_.outputs, std::vector<int32_t>(rows.num_rows())),
-        node_of_(rows.num_rows(), 0) {
-    nodes_.emplace_back();
-    scores_.emplace_back(kind_.outputs, 0.0);
-    noise_.emplace_back(kind_.outputs);
-    open_.push_back({.node = 0, .score = scores_[0], .noise = noise_[0]});
+        node_of_(rows.num_rows(), 0),
+        nodes_(1) {
+    open_.push_back({.score = std::vector<double>(kind_.outputs),
+                     .noise = std::vector<OutputNoise>(kind_.outputs)});
+    AddParts(0);
   }
 
-  // `columns` are of the rows.
-  absl::Status GrowLevel(const JointColumns& columns, const LevelShares& shares) {
+  // `columns` are of the rows. A level with parts that is not the last has a tree of its own.
+  absl::Status GrowLevel(const JointColumns& columns, const LevelShares& shares, bool is_last) {
     task_.Fill(residuals_);
     const std::vector<SplitCandidate> candidates =
         SplitCandidates(rows_.bins(), open_.size(), kind_.outputs);
@@ -50,7 +92,10 @@ class TreeGrower {
       chosen.push_back(candidates[place]);
     }
     Divide(chosen);
-    return Measure(shares.measure);
+    COPPICE_RETURN_IF_ERROR(Measure(shares.measure));
+    if (is_last || has_parts()) return AddTree();
+    Keep();
+    return absl::OkStatus();
   }
 
   // Before any split: the value of the root.
@@ -58,46 +103,46 @@ class TreeGrower {
     task_.Fill(residuals_);
     return Measure(share);
   }
-
-  const std::vector<double>& root_score() const { return scores_[0]; }
+  const std::vector<double>& root_score() const { return values_[0]; }
   const std::vector<OutputNoise>& root_noise() const { return noise_[0]; }
 
-  absl::StatusOr<BoostTree> Finish(const Schema& schema) && {
-    std::vector<uint32_t> leaves = LeavesInOrder();
-    COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(nodes_, schema));
-    BoostTree result{.tree = std::move(tree), .scores = {}, .noise = {}};
-    for (const uint32_t leaf : leaves) {
-      result.scores.push_back(scores_[leaf]);
-      result.noise.push_back(noise_[leaf]);
-    }
-    return result;
-  }
+  std::vector<BoostTree> TakeTrees() && { return std::move(trees_); }
 
  private:
-  // Makes the chosen splits, and moves every row to its child.
+  bool has_parts() const { return parts_.size() > open_.size(); }
+
+  // Makes the chosen splits, and moves every row to its child and its part.
   void Divide(const std::vector<SplitCandidate>& chosen) {
-    std::vector<OpenNode> children;
-    std::vector<std::vector<uint32_t>> child_of_bin;
-    for (size_t node = 0; node < open_.size(); ++node) {
-      child_of_bin.push_back(chosen[node].multiway
-                                 ? SplitAll(open_[node], chosen[node], children)
-                                 : SplitInTwo(open_[node], chosen[node], children));
+    std::vector<OpenNode> parents = std::move(open_);
+    open_.clear();
+    parts_.clear();
+    cells_ = 0;
+    std::vector<std::vector<uint32_t>> part_of_bin;
+    for (size_t node = 0; node < parents.size(); ++node) {
+      part_of_bin.push_back(chosen[node].multiway ? SplitAll(parents[node], chosen[node])
+                                                  : SplitInTwo(parents[node], chosen[node]));
     }
     // What a row needs of its node, side by side.
     struct Way {
       const uint16_t* bin_of_row;
-      const uint32_t* child_of_bin;
+      const uint32_t* part_of_bin;
     };
     std::vector<Way> ways;
-    for (size_t node = 0; node < open_.size(); ++node) {
-      ways.push_back({rows_.column(chosen[node].column).data(), child_of_bin[node].data()});
+    for (size_t node = 0; node < parents.size(); ++node) {
+      ways.push_back({rows_.column(chosen[node].column).data(), part_of_bin[node].data()});
     }
     for (size_t row = 0; row < node_of_.size(); ++row) {
       const Way& way = ways[node_of_[row]];
-      node_of_[row] = way.child_of_bin[way.bin_of_row[row]];
+      node_of_[row] = way.part_of_bin[way.bin_of_row[row]];
     }
-    open_ = std::move(children);
+    part_of_.clear();
+    if (!has_parts()) return;
+    part_of_ = node_of_;
+    for (uint32_t& node : node_of_) node = parts_[node].child;
   }
+
+  // Of every row.
+  const std::vector<uint32_t>& part_of() const { return part_of_.empty() ? node_of_ : part_of_; }
 
   Node NodeOf(const SplitCandidate& candidate, uint32_t bin) const {
     Node node{.kind = candidate.kind, .feature = candidate.column};
@@ -111,118 +156,194 @@ class TreeGrower {
 
   uint32_t AddNode() {
     nodes_.emplace_back();
-    scores_.emplace_back();
-    noise_.emplace_back();
     return static_cast<uint32_t>(nodes_.size() - 1);
   }
 
-  std::vector<uint32_t> SplitInTwo(const OpenNode& parent, const SplitCandidate& split,
-                                   std::vector<OpenNode>& children) {
+  // A child of `parent` at `node`; its position.
+  uint32_t AddChild(const OpenNode& parent, uint32_t node) {
+    open_.push_back({.node = node, .score = parent.score, .noise = parent.noise});
+    return static_cast<uint32_t>(open_.size() - 1);
+  }
+
+  // The parts of a child, in a cell each; the first one's position.
+  uint32_t AddParts(uint32_t child) {
+    const auto first = static_cast<uint32_t>(parts_.size());
+    open_[child].first_cell = cells_;
+    for (size_t i = 0; i < open_[child].parts.count(); ++i) {
+      parts_.push_back({.child = child, .cell = cells_++});
+    }
+    open_[child].end_cell = cells_;
+    return first;
+  }
+  // In one cell: those after the first lean towards the next cell, or those before the last towards
+  // the one before it.
+  uint32_t AddTiltedParts(uint32_t child, double tilt) {
+    const auto first = static_cast<uint32_t>(parts_.size());
+    const size_t parts = open_[child].parts.count();
+    for (size_t i = 0; i < parts; ++i) {
+      parts_.push_back({.child = child,
+                        .cell = cells_,
+                        .lean = Lean(tilt, i, parts),
+                        .other_cell = tilt > 0 ? cells_ + 1 : cells_ - 1});
+    }
+    open_[child].first_cell = cells_++;
+    open_[child].end_cell = cells_;
+    return first;
+  }
+
+  std::vector<uint32_t> SplitInTwo(const OpenNode& parent, const SplitCandidate& split) {
     Node node = NodeOf(split, split.bin);
     node.left = AddNode();
     node.right = AddNode();
     nodes_[parent.node] = node;
-    const auto left = static_cast<uint32_t>(children.size());
-    children.push_back({.node = node.left, .score = parent.score, .noise = parent.noise});
-    children.push_back({.node = node.right, .score = parent.score, .noise = parent.noise});
-    std::vector<uint32_t> child_of_bin(rows_.bins()[split.column].size(), left + 1);
-    if (split.kind == SplitKind::kNumeric) {
-      std::fill_n(child_of_bin.begin(), split.bin + 1, left);
-    } else {
-      child_of_bin[split.bin] = left;
+    const uint32_t left = AddChild(parent, node.left), right = AddChild(parent, node.right);
+    if (split.kind == SplitKind::kNumeric) return NumericParts(split, left, right);
+    const uint32_t left_part = AddParts(left);
+    const FeatureBins& bins = rows_.bins()[split.column];
+    std::vector<uint32_t> part_of_bin(bins.size());
+    if (split.kind == SplitKind::kCategory && detail_.categories &&
+        bins.known <= kMaxCategoryParts) {
+      open_[right].parts.column = split.column;
+      for (uint32_t bin = 0; bin < bins.known; ++bin) {
+        if (bin != split.bin) open_[right].parts.categories.push_back(bin);
+      }
     }
-    return child_of_bin;
+    const std::vector<uint32_t>& categories = open_[right].parts.categories;
+    const uint32_t right_part = AddParts(right);
+    std::fill(part_of_bin.begin(), part_of_bin.end(),
+              right_part + static_cast<uint32_t>(categories.size()));
+    for (uint32_t i = 0; i < categories.size(); ++i) part_of_bin[categories[i]] = right_part + i;
+    part_of_bin[split.bin] = left_part;
+    return part_of_bin;
+  }
+
+  // Missing values are on the right, beside the cut.
+  std::vector<uint32_t> NumericParts(const SplitCandidate& split, uint32_t left, uint32_t right) {
+    const FeatureBins& bins = rows_.bins()[split.column];
+    const bool tilts = detail_.runs == 1 && detail_.tilt != 0;
+    const uint32_t wanted = tilts ? kTiltedRuns : detail_.runs;
+    std::vector<uint32_t> part_of_bin;
+    const auto divide = [&](uint32_t child, uint32_t first, uint32_t end, double tilt) {
+      const std::vector<uint32_t> runs =
+          EvenRuns(bins, schema_->features()[split.column], first, end, wanted);
+      open_[child].parts = {.column = split.column, .first_bins = FirstBins(runs, first)};
+      const uint32_t first_part = tilts ? AddTiltedParts(child, tilt) : AddParts(child);
+      for (const uint32_t run : runs) part_of_bin.push_back(first_part + run);
+    };
+    divide(left, 0, split.bin + 1, detail_.tilt);
+    divide(right, split.bin + 1, bins.ordinary(), -detail_.tilt);
+    part_of_bin.push_back(part_of_bin[split.bin + 1]);
+    return part_of_bin;
   }
 
   // A row of questions, one a category; other values and missing ones are left at the end.
-  std::vector<uint32_t> SplitAll(const OpenNode& parent, const SplitCandidate& split,
-                                 std::vector<OpenNode>& children) {
+  std::vector<uint32_t> SplitAll(const OpenNode& parent, const SplitCandidate& split) {
     const FeatureBins& bins = rows_.bins()[split.column];
-    std::vector<uint32_t> child_of_bin;
+    std::vector<uint32_t> part_of_bin;
     uint32_t at = parent.node;
     for (uint32_t bin = 0; bin < bins.known; ++bin) {
       Node node = NodeOf(split, bin);
       node.left = AddNode();
       node.right = AddNode();
       nodes_[at] = node;
-      child_of_bin.push_back(static_cast<uint32_t>(children.size()));
-      children.push_back({.node = node.left, .score = parent.score, .noise = parent.noise});
+      part_of_bin.push_back(AddParts(AddChild(parent, node.left)));
       at = node.right;
     }
-    child_of_bin.resize(bins.size(), static_cast<uint32_t>(children.size()));
-    children.push_back({.node = at, .score = parent.score, .noise = parent.noise});
-    return child_of_bin;
+    part_of_bin.resize(bins.size(), AddParts(AddChild(parent, at)));
+    return part_of_bin;
   }
 
-  // Gives every open node its value, and the rows theirs.
+  // Gives every part its value, and the rows theirs.
   absl::Status Measure(const BudgetShare& share) {
     COPPICE_ASSIGN_OR_RETURN(const Measurement measured,
-                             releaser_.Measure(SumByNode(), kind_.sensitivity, share));
-    const std::vector<double> values = ValuesOf(measured);
-    const std::vector<OutputNoise> noise = releaser_.NoiseOf(
+                             releaser_.Measure(SumByCell(), kind_.sensitivity, share));
+    const std::vector<double> of_cell = ValuesOf(measured);
+    const std::vector<OutputNoise> noise_of_cell = releaser_.NoiseOf(
         measured, [this](const Measurement& sums) { return ValuesOf(sums); },
-        [&] { return NoiseOf(measured); });
-    const size_t outputs = kind_.outputs;
-    std::vector<std::vector<double>> of_child;
-    for (size_t child = 0; child < open_.size(); ++child) {
-      const auto first = values.begin() + static_cast<std::ptrdiff_t>(child * outputs);
-      of_child.emplace_back(first, first + static_cast<std::ptrdiff_t>(outputs));
-      OpenNode& open = open_[child];
-      for (size_t output = 0; output < outputs; ++output) {
-        open.score[output] += of_child[child][output];
+        [&] { return NoiseOfCells(measured); });
+    values_.clear();
+    noise_.clear();
+    for (const Part& part : parts_) {
+      std::vector<double>& value = values_.emplace_back();
+      std::vector<OutputNoise>& noise = noise_.emplace_back(kind_.outputs);
+      for (size_t output = 0; output < kind_.outputs; ++output) {
+        const size_t own = part.cell * kind_.outputs + output;
+        const size_t other = part.other_cell * kind_.outputs + output;
+        value.push_back((1 - part.lean) * of_cell[own] + part.lean * of_cell[other]);
+        const OutputNoise near = Scaled(noise_of_cell[own], 1 - part.lean);
+        const OutputNoise far = Scaled(noise_of_cell[other], part.lean);
+        noise[output] = {.mean = near.mean + far.mean, .variance = near.variance + far.variance};
       }
-      AddNoise(absl::MakeConstSpan(noise).subspan(child * outputs, outputs), open.noise);
-      scores_[open.node] = open.score;
-      noise_[open.node] = open.noise;
     }
-    return task_.Add(node_of_, of_child);
+    return task_.Add(part_of(), values_);
   }
 
-  // The values of the open nodes, node after node, by what was measured.
+  // The values of all cells by what was measured.
   std::vector<double> ValuesOf(const Measurement& measured) const {
-    std::vector<double> values(open_.size() * kind_.outputs);
-    for (size_t child = 0; child < open_.size(); ++child) {
-      task_.Value(SumsOf(child, measured),
-                  absl::MakeSpan(values).subspan(child * kind_.outputs, kind_.outputs));
+    std::vector<double> values(cells_ * kind_.outputs);
+    for (const OpenNode& child : open_) {
+      task_.Values(
+          SumsOf(child, measured),
+          absl::MakeSpan(values).subspan(child.first_cell * kind_.outputs,
+                                         (child.end_cell - child.first_cell) * kind_.outputs));
     }
     return values;
   }
   // What noise has added to them.
-  std::vector<OutputNoise> NoiseOf(const Measurement& measured) const {
-    std::vector<OutputNoise> noise(open_.size() * kind_.outputs);
-    for (size_t child = 0; child < open_.size(); ++child) {
-      task_.ValueNoise(SumsOf(child, measured),
-                       absl::MakeSpan(noise).subspan(child * kind_.outputs, kind_.outputs));
+  std::vector<OutputNoise> NoiseOfCells(const Measurement& measured) const {
+    std::vector<OutputNoise> noise(cells_ * kind_.outputs);
+    for (const OpenNode& child : open_) {
+      task_.ValuesNoise(
+          SumsOf(child, measured),
+          absl::MakeSpan(noise).subspan(child.first_cell * kind_.outputs,
+                                        (child.end_cell - child.first_cell) * kind_.outputs));
     }
     return noise;
   }
 
-  ChildSums SumsOf(size_t child, const Measurement& measured) const {
+  std::vector<ChildSums> SumsOf(const OpenNode& child, const Measurement& measured) const {
     const size_t outputs = kind_.outputs;
-    const auto parts = absl::MakeConstSpan(measured.sums).subspan(child * outputs * 2);
-    return {.positive = parts.first(outputs),
-            .negative = parts.subspan(outputs, outputs),
-            .scale = measured.scale,
-            .is_gaussian = measured.is_gaussian};
+    std::vector<ChildSums> sums;
+    for (size_t cell = child.first_cell; cell < child.end_cell; ++cell) {
+      const auto of_cell = absl::MakeConstSpan(measured.sums).subspan(cell * outputs * 2);
+      sums.push_back({.positive = of_cell.first(outputs),
+                      .negative = of_cell.subspan(outputs, outputs),
+                      .scale = measured.scale,
+                      .is_gaussian = measured.is_gaussian});
+    }
+    return sums;
   }
 
-  // The positive parts of a node's outputs, then the negative ones, node after node.
-  std::vector<int64_t> SumByNode() const {
+  // The positive parts of a cell's outputs, then the negative ones, cell after cell.
+  std::vector<int64_t> SumByCell() const {
     const size_t outputs = kind_.outputs;
+    const std::vector<int64_t> by_part = SumByPart();
+    std::vector<int64_t> by_cell(cells_ * outputs * 2);
+    for (size_t part = 0; part < parts_.size(); ++part) {
+      for (size_t i = 0; i < outputs * 2; ++i) {
+        by_cell[parts_[part].cell * outputs * 2 + i] += by_part[part * outputs * 2 + i];
+      }
+    }
+    return by_cell;
+  }
+
+  std::vector<int64_t> SumByPart() const {
+    const size_t outputs = kind_.outputs;
+    const std::vector<uint32_t>& part_of_row = part_of();
     // Rows are added to copies in turn, so that additions need not wait for each other.
     constexpr size_t kCopies = 4;
-    const size_t size = open_.size() * outputs * 2;
+    const size_t size = parts_.size() * outputs * 2;
     std::vector<int64_t> sums(kCopies * size);
     const int64_t whole = kind_.whole;
     for (size_t output = 0; output < outputs; ++output) {
       const int32_t* const residuals = residuals_[output].data();
-      for (size_t row = 0; row < node_of_.size(); ++row) {
+      for (size_t row = 0; row < part_of_row.size(); ++row) {
         const int64_t residual = residuals[row];
-        const size_t positive = row % kCopies * size + node_of_[row] * outputs * 2 + output;
+        const size_t positive = row % kCopies * size + part_of_row[row] * outputs * 2 + output;
         if (whole > 0) {
-          const int64_t part = (whole + residual) / 2;
-          sums[positive] += part;
-          sums[positive + outputs] += whole - part;
+          const int64_t half = (whole + residual) / 2;
+          sums[positive] += half;
+          sums[positive + outputs] += whole - half;
         } else {
           sums[positive + (residual < 0 ? outputs : 0)] += std::abs(residual);
         }
@@ -233,49 +354,81 @@ class TreeGrower {
     return sums;
   }
 
-  // As Tree::Create() numbers them: from left to right.
-  std::vector<uint32_t> LeavesInOrder() const {
-    std::vector<uint32_t> leaves, waiting = {0};
-    while (!waiting.empty()) {
-      const uint32_t node = waiting.back();
-      waiting.pop_back();
-      if (nodes_[node].kind == SplitKind::kLeaf) {
-        leaves.push_back(node);
-        continue;
+  // Moves what the level added to its children's scores: no tree has it yet.
+  void Keep() {
+    for (size_t child = 0; child < open_.size(); ++child) {
+      for (size_t output = 0; output < kind_.outputs; ++output) {
+        open_[child].score[output] += values_[child][output];
       }
-      waiting.push_back(nodes_[node].right);
-      waiting.push_back(nodes_[node].left);
+      AddNoise(noise_[child], open_[child].noise);
     }
-    return leaves;
+  }
+
+  // A tree of all splits so far and of the parts, with all that no tree before it has.
+  absl::Status AddTree() {
+    std::vector<Node> nodes = nodes_;
+    std::vector<uint32_t> part_of_node(nodes.size());
+    uint32_t part = 0;
+    for (const OpenNode& child : open_) {
+      PlantParts(child.parts, rows_.bins()[child.parts.column], child.node, part, nodes,
+                 part_of_node);
+      part += static_cast<uint32_t>(child.parts.count());
+    }
+    const std::vector<uint32_t> leaves = LeavesInOrder(nodes);
+    COPPICE_ASSIGN_OR_RETURN(Tree tree, Tree::Create(std::move(nodes), *schema_));
+    BoostTree& made =
+        trees_.emplace_back(BoostTree{.tree = std::move(tree), .scores = {}, .noise = {}});
+    for (const uint32_t leaf : leaves) {
+      const uint32_t of_leaf = part_of_node[leaf];
+      const OpenNode& child = open_[parts_[of_leaf].child];
+      made.scores.push_back(child.score);
+      for (size_t i = 0; i < kind_.outputs; ++i) made.scores.back()[i] += values_[of_leaf][i];
+      made.noise.push_back(child.noise);
+      AddNoise(noise_[of_leaf], made.noise.back());
+    }
+    for (OpenNode& child : open_) {
+      child.score.assign(kind_.outputs, 0);
+      child.noise.assign(kind_.outputs, {});
+    }
+    return absl::OkStatus();
   }
 
   const BinnedRows& rows_;
+  const Schema* const schema_;
+  const ChildDetail detail_;
   BoostTask& task_;
   const ResidualKind kind_;
   PrivateReleaser& releaser_;
   Residuals residuals_;
-  std::vector<uint32_t> node_of_;  // position in open_
+  std::vector<uint32_t> node_of_;  // of every row: position in open_
+  std::vector<uint32_t> part_of_;  // position in parts_; empty where that is the same
   std::vector<OpenNode> open_;
+  std::vector<Part> parts_;  // child after child
+  uint32_t cells_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::vector<double>> scores_;      // of every node
+  std::vector<std::vector<double>> values_;      // of every part
   std::vector<std::vector<OutputNoise>> noise_;  // likewise
+  std::vector<BoostTree> trees_;
 };
 
 }  // namespace
 
-absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
-                                        absl::Span<const LevelShares> levels, BoostTask& task,
-                                        PrivateReleaser& releaser) {
-  TreeGrower grower(columns.rows(), task, releaser);
-  for (const LevelShares& level : levels) {
-    COPPICE_RETURN_IF_ERROR(grower.GrowLevel(columns, level));
+absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
+                                                     const JointColumns& columns,
+                                                     absl::Span<const LevelShares> levels,
+                                                     const ChildDetail& detail, BoostTask& task,
+                                                     PrivateReleaser& releaser) {
+  TreeGrower grower(columns.rows(), &tree_schema, detail, task, releaser);
+  for (size_t level = 0; level < levels.size(); ++level) {
+    COPPICE_RETURN_IF_ERROR(
+        grower.GrowLevel(columns, levels[level], /*is_last=*/level + 1 == levels.size()));
   }
-  return std::move(grower).Finish(tree_schema);
+  return std::move(grower).TakeTrees();
 }
 
 absl::StatusOr<BoostTree> ReleaseConstant(const BinnedRows& rows, const BudgetShare& share,
                                           BoostTask& task, PrivateReleaser& releaser) {
-  TreeGrower grower(rows, task, releaser);
+  TreeGrower grower(rows, /*schema=*/nullptr, /*detail=*/{}, task, releaser);
   COPPICE_RETURN_IF_ERROR(grower.MeasureRoot(share));
   return BoostTree{
       .tree = Tree::SingleLeaf(), .scores = {grower.root_score()}, .noise = {grower.root_noise()}};

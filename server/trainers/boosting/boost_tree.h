@@ -1,7 +1,7 @@
 // One tree of a boosted model: grown on the records' residuals, with a value at every node.
 //
 // Splits are chosen by boost_scores.h's score. What is measured are sums of the positive and of the
-// negative parts of every child, so that the next level asks for what is left.
+// negative parts of every child, or of parts of it, so that the next level asks for what is left.
 //
 // Guarantee  a level costs its shares: selection and measurement of its nodes (levels of a tree
 //            divide the rows; docs/mechanisms.md#levels).
@@ -29,6 +29,19 @@ struct BoostTree {
   std::vector<std::vector<OutputNoise>> noise;  // of these
 };
 
+// What is measured of the children of a split, with one output. A row is in one part of one child:
+// more parts are more noise for each, not more of the budget.
+struct ChildDetail {
+  // Of a numeric column: runs of even width, on either side of the cut.
+  uint32_t runs = 1;
+  // What the other categories say, where one is split off, is measured category by category.
+  bool categories = false;
+  // Where runs are not measured apart, a child's score rises from its far end to the cut, or falls,
+  // towards the other child's, by this much of their difference. It costs no noise, and ranks rows
+  // that would be level.
+  double tilt = 0;
+};
+
 struct LevelShares {
   BudgetShare select;
   BudgetShare measure;
@@ -37,9 +50,15 @@ struct LevelShares {
 // Grows one tree, with the shares of its levels, and adds what it answers to the task's scores,
 // level after level: these are what predictions will be. `tree_schema` has all of the rows'
 // columns.
-absl::StatusOr<BoostTree> GrowBoostTree(const Schema& tree_schema, const JointColumns& columns,
-                                        absl::Span<const LevelShares> levels, BoostTask& task,
-                                        PrivateReleaser& releaser);
+//
+// Levels with parts have a tree each, whose leaves are the parts: they add up to the tree that was
+// grown. The last one has what is left, and is the only one without parts. `detail` is for tasks of
+// one output that rows do not count whole in (two classes).
+absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
+                                                     const JointColumns& columns,
+                                                     absl::Span<const LevelShares> levels,
+                                                     const ChildDetail& detail, BoostTask& task,
+                                                     PrivateReleaser& releaser);
 
 // One measurement of all rows, without a tree: a leaf with the values that every row's scores grow
 // by.

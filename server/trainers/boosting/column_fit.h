@@ -7,7 +7,7 @@
 // Guarantee  SumByGroup() moves by what a row's residuals are held to (boost_task.h): a row counts
 //            in one group and moves no other.
 // Threads    plain values.
-// Source     docs/mechanisms.md#logistic.
+// Source     docs/mechanisms.md#logistic, docs/mechanisms.md#boosting.
 
 #ifndef COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_
 #define COPPICE_SERVER_TRAINERS_BOOSTING_COLUMN_FIT_H_
@@ -17,7 +17,9 @@
 
 #include "absl/types/span.h"
 #include "server/trainers/boosting/boost_scores.h"
+#include "server/trainers/boosting/boost_task.h"
 #include "server/trainers/core/bins.h"
+#include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -42,6 +44,34 @@ std::vector<std::vector<double>> WeightsOf(const Measurement& measured, const Bi
 std::vector<std::vector<OutputNoise>> NoiseOfWeights(const Measurement& measured,
                                                      const BinGroups& groups, uint32_t outputs,
                                                      int64_t unit, const PrivateReleaser& releaser);
+
+// Turns through all of a table's own columns, after trees: nothing is chosen, so that Gaussian
+// noise grows with the root of the number of columns. A visit measures what rows of each cell lack,
+// one signed sum per output: four even runs of a numeric column, every category, missing values. A
+// cell's weight is the mean of what it may be, given the sum, if weights have a deviation of .3 and
+// cells hold equal numbers of rows; so it fades as noise grows.
+inline constexpr uint32_t kColumnPasses = 4;
+
+struct ColumnPasses {
+  BudgetShare visit = BudgetShare::WithoutPrivacy();
+  double rows = 0;  // about how many there are
+  // Of each output: how much less a row lacks for each unit that its score is nearer.
+  std::vector<double> slopes;
+};
+
+// The cells of a column, without that of missing values: as bins of their own.
+FeatureBins PassBins(const FeatureBins& bins, const Feature& feature);
+// By how much the sum of a cell grows for each unit that its weight is off, in rows.
+double PassSignal(const FeatureBins& pass_bins, double rows, double slope);
+
+// Adds the columns' trees to `trees`, and what they answer to the task's scores. Orders are drawn,
+// and public.
+//
+// Guarantee  a visit costs its share: a row's residuals are in one cell. There are kColumnPasses
+//            times as many as the schema has features.
+absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
+                             const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
+                             std::vector<TrainedTree>& trees);
 
 }  // namespace coppice::trainers
 

@@ -1,7 +1,9 @@
 #include "server/trainers/boosting/boost_tree.h"
 
 #include <map>
+#include <utility>
 
+#include "common/base/status_macros.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/scripted_random.h"
 #include "tests/support/seeded_random.h"
@@ -20,6 +22,17 @@ LevelShares Level(const char* epsilon) {
           .measure = BudgetShare(*Budget::Parse(epsilon))};
 }
 
+// Whole children only.
+absl::StatusOr<BoostTree> GrowWhole(const Schema& schema, const BinnedRows& rows,
+                                    const std::vector<LevelShares>& levels, BoostTask& task,
+                                    PrivateReleaser& releaser) {
+  COPPICE_ASSIGN_OR_RETURN(
+      std::vector<BoostTree> trees,
+      GrowBoostTree(schema, JointColumns(rows), levels, ChildDetail{}, task, releaser));
+  EXPECT_EQ(trees.size(), 1u);
+  return std::move(trees.front());
+}
+
 // "yes" exactly for values of at least a half.
 Table Halves() {
   const auto schema = std::make_shared<const Schema>(
@@ -35,8 +48,8 @@ TEST(GrowBoostTreeTest, WithoutNoiseTheBestSplitIsTakenAndItsSidesGetTheirAnswer
   const auto task = ClassTask(rows.labels(), 2);
   SeededRandom random(1);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  ASSERT_OK_AND_ASSIGN(const BoostTree tree, GrowBoostTree(table.schema(), JointColumns(rows),
-                                                           {kExact}, *task, releaser));
+  ASSERT_OK_AND_ASSIGN(const BoostTree tree,
+                       GrowWhole(table.schema(), rows, {kExact}, *task, releaser));
   ASSERT_EQ(tree.tree.num_leaves(), 2u);
   EXPECT_EQ(tree.tree.nodes()[0].feature, 0u);
   EXPECT_DOUBLE_EQ(tree.tree.nodes()[0].threshold, 0.5);
@@ -53,9 +66,9 @@ TEST(GrowBoostTreeTest, LeavesHoldTheScoresThatTheirRowsHave) {
     const auto task = ClassTask(rows.labels(), classes);
     SeededRandom random(2);
     PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-    ASSERT_OK_AND_ASSIGN(const BoostTree tree,
-                         GrowBoostTree(table.schema(), JointColumns(rows),
-                                       {Level("1"), Level("1"), Level("1")}, *task, releaser));
+    ASSERT_OK_AND_ASSIGN(
+        const BoostTree tree,
+        GrowWhole(table.schema(), rows, {Level("1"), Level("1"), Level("1")}, *task, releaser));
     ASSERT_EQ(tree.scores.size(), tree.tree.num_leaves());
     for (size_t row = 0; row < table.num_rows(); ++row) {
       const std::vector<double>& of_leaf = tree.scores[tree.tree.FindLeaf(table.row(row))];
@@ -81,8 +94,7 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
   const auto task = ClassTask(rows.labels(), 2);
   SeededRandom random(1);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  ASSERT_OK_AND_ASSIGN(const BoostTree tree,
-                       GrowBoostTree(*schema, JointColumns(rows), {kExact}, *task, releaser));
+  ASSERT_OK_AND_ASSIGN(const BoostTree tree, GrowWhole(*schema, rows, {kExact}, *task, releaser));
   EXPECT_EQ(tree.tree.num_leaves(), 4u);
   for (size_t row = 0; row < table.num_rows(); ++row) {
     const double score = tree.scores[tree.tree.FindLeaf(table.row(row))][0];
@@ -97,9 +109,8 @@ TEST(GrowBoostTreeTest, NoRowsMakeAWholeTreeToo) {
   const auto task = ClassTask(rows.labels(), 3);
   SeededRandom random(3);
   PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
-  ASSERT_OK_AND_ASSIGN(
-      const BoostTree tree,
-      GrowBoostTree(table.schema(), JointColumns(rows), {Level("1"), Level("1")}, *task, releaser));
+  ASSERT_OK_AND_ASSIGN(const BoostTree tree,
+                       GrowWhole(table.schema(), rows, {Level("1"), Level("1")}, *task, releaser));
   EXPECT_GE(tree.tree.num_leaves(), 4u);
 }
 

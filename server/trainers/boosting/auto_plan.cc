@@ -1,0 +1,383 @@
+#include "server/trainers/boosting/auto_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "server/trainers/boosting/number_scale.h"
+#include "server/trainers/core/noise_of_sums.h"
+#include "server/trainers/core/shares.h"
+
+namespace coppice::trainers {
+namespace {
+
+constexpr double kCountShare = 0.01;
+constexpr double kSelectShare = 0.65;  // of a level; the rest measures
+constexpr double kInformation = 140;   // rows times epsilon, for each further round
+constexpr double kMaxRounds = 200;
+constexpr double kMaxTreeDepth = 4;
+constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
+
+// Rows times epsilon, below which the first number of rows is hardly more than its noise.
+constexpr double kFewInformation = 300;
+constexpr double kSecondCountShare = 0.05;
+// Below it, several classes get a model of their counts alone.
+constexpr double kConstantInformation = 25;
+
+// Two classes.
+constexpr double kOddsInformation = 100;
+constexpr double kMinOddsShare = 0.02, kMaxOddsShare = 0.1;
+constexpr double kOddsRelease = 28;  // rows times epsilon for the odds, in the middle of these
+// Log-odds of the classes that trees begin with not at all, and in full: a fifth, and a tenth.
+constexpr double kEvenLogOdds = 1.4, kRareLogOdds = 2.2;
+constexpr double kPartsInformation = 150;  // for parts to be measured apart
+constexpr uint32_t kRunsOfChild = 4;
+constexpr double kTilt = 0.2;
+
+constexpr double kLineShare = 0.2;  // of the forest, where lines come first
+constexpr uint32_t kLineSteps = 8;
+constexpr double kMaxMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
+
+constexpr double kPassShare = 0.4;      // of the forest, where passes come last
+constexpr double kMinPassSignal = 0.5;  // of the middle column, in deviations of the noise
+constexpr double kMinPassRounds = 0.7;  // of those without delta
+constexpr double kMinSlope = 0.02;
+
+constexpr double kRootOf2 = 1.4142135623730951;
+
+double RhoOf(const BudgetShare& share) {
+  return static_cast<double>(share.rho().picos()) / Rho::kPicosPerRho;
+}
+
+AutoChoice Held(AutoChoice choice) {
+  choice.rounds = std::clamp(choice.rounds, 1.0, kMaxRounds);
+  return choice;
+}
+
+// Rounds are worth their noise while each still sees enough: the signal of a round grows with the
+// rows, its noise with the rounds (in epsilon), or with their root (in rho).
+double RoundsInEpsilon(double rows, double epsilon) {
+  return std::sqrt(std::max(rows, 0.0) * epsilon / kInformation);
+}
+double RoundsInRho(double rows, const BudgetShare& forest) {
+  return std::pow(std::max(rows, 0.0) * std::sqrt(8 * kSelectShare * RhoOf(forest)) /
+                      (kSelectShare * kInformation),
+                  2.0 / 3);
+}
+
+// The two ways to spend what is left of the forest: the second with its delta.
+struct Ways {
+  BudgetShare epsilon = BudgetShare::WithoutPrivacy();
+  std::optional<BudgetShare> rho{};
+  bool only_rho = false;
+};
+
+Ways WaysOf(const AutoBudgets& budgets, const BudgetShare& left) {
+  if (left.is_concentrated()) return {.epsilon = left, .rho = left, .only_rho = true};
+  Ways ways{.epsilon = left};
+  if (!budgets.concentrated) return ways;
+  if (left.amount() == budgets.forest.amount()) {
+    ways.rho = budgets.concentrated;
+  } else if (const auto rho = Rho::Implying(left.budget(), budgets.delta_atto); rho.ok()) {
+    ways.rho = BudgetShare(*rho);
+  }
+  return ways;
+}
+
+AutoChoice Choose(double rows, const Ways& ways) {
+  rows = std::max(rows, 0.0);
+  if (!ways.epsilon.is_private()) return {.rows = rows, .rounds = kMaxRounds};
+  const double pure = ways.only_rho ? 0 : RoundsInEpsilon(rows, ways.epsilon.budget().epsilon());
+  const double concentrated = ways.rho ? RoundsInRho(rows, *ways.rho) : 0;
+  if (ways.only_rho || concentrated > pure) {
+    return Held({.rows = rows, .forest = *ways.rho, .rounds = concentrated});
+  }
+  return Held({.rows = rows, .forest = ways.epsilon, .rounds = pure});
+}
+
+// Whether `forest` can be divided, however many trees the number of rows will ask for.
+absl::Status CheckShares(const Schema& schema, const BudgetShare& forest) {
+  BudgetShare of_trees = forest;
+  if (schema.target()) {
+    COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(forest));
+    of_trees = shares.trees;
+  }
+  AutoChoice most;
+  most.rounds = kMaxRounds;
+  return SharesOfLevels(of_trees, most).status();
+}
+
+absl::StatusOr<LinePlan> DivideForLinesAndTrees(const AutoChoice& choice, uint64_t terms) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(choice.forest, kLineShare));
+  COPPICE_RETURN_IF_ERROR(SharesOfLevels(parts.rest, choice).status());
+  const Sensitivity residuals = ClassTask({}, /*num_classes=*/2)->kind().sensitivity;
+  COPPICE_ASSIGN_OR_RETURN(const LineShares shares,
+                           DivideForLines(parts.part, kLineSteps, residuals, terms));
+  return LinePlan{.shares = shares, .trees = parts.rest};
+}
+
+// Columns that say little alone may say much together, which takes trees many splits. So two
+// classes in tables that are mostly numeric, which have oblique columns, begin with lines, if noise
+// leaves enough of these: a matter of the schema, of shares, and of the number of rows as released.
+absl::StatusOr<std::optional<LinePlan>> ChooseLines(const AutoChoice& choice, const Schema& schema,
+                                                    const BoostColumns& columns,
+                                                    absl::Span<const Line> lines) {
+  if (!choice.forest.is_private() || schema.num_classes() != 2 || columns.derived.empty() ||
+      lines.size() > kMaxLines) {
+    return std::nullopt;
+  }
+  const uint64_t terms = lines.size() + 1;
+  const absl::StatusOr<LinePlan> plan = DivideForLinesAndTrees(choice, terms);
+  if (!plan.ok()) return std::nullopt;  // too little to be divided
+  COPPICE_ASSIGN_OR_RETURN(const double noise, MomentNoise(plan->shares, terms));
+  if (!(noise < kMaxMomentNoise * choice.rows)) return std::nullopt;
+  return *plan;
+}
+
+// How much less rows lack of each output as their score grows, by what is known of the odds.
+std::vector<double> SlopesOf(const ClassStart& start, uint32_t classes) {
+  std::vector<double> slopes;
+  for (uint32_t output = 0; output < (classes == 2 ? 1 : classes); ++output) {
+    const double share =
+        !start.odds.empty() ? start.odds[output] : 1.0 / static_cast<double>(classes);
+    slopes.push_back(std::max(share * (1 - share), kMinSlope));
+  }
+  return slopes;
+}
+
+// What the middle one of the columns' cells would show, in deviations of a visit's noise.
+absl::StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
+                                    const BoostColumns& columns) {
+  const auto classes = static_cast<uint32_t>(schema.num_classes());
+  COPPICE_ASSIGN_OR_RETURN(
+      const double scale,
+      NoiseScale(ClassTask({}, classes)->kind().sensitivity, plan.passes.visit));
+  const double deviation = kRootOf2 * scale / kResidualUnit;
+  double slope = 0;
+  for (const double of_output : plan.passes.slopes) {
+    slope += of_output / static_cast<double>(plan.passes.slopes.size());
+  }
+  std::vector<double> signals;
+  for (size_t f = 0; f < schema.num_features(); ++f) {
+    const FeatureBins cells = PassBins(columns.bins[f], schema.features()[f]);
+    signals.push_back(PassSignal(cells, plan.passes.rows, slope) / deviation);
+  }
+  const auto middle = signals.begin() + static_cast<std::ptrdiff_t>(signals.size() / 2);
+  std::nth_element(signals.begin(), middle, signals.end());
+  return *middle;
+}
+
+// With a delta a visit of all columns costs the root of their number, and nothing is chosen. In
+// tables that are mostly numeric oblique columns and lines are worth more.
+std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective_rows,
+                                       const Ways& ways, const Schema& schema,
+                                       const BoostColumns& columns) {
+  if (!ways.rho || !columns.derived.empty() || schema.num_features() == 0) return std::nullopt;
+  const double rounds = RoundsInRho(effective_rows, *ways.rho);
+  if (!ways.only_rho &&
+      rounds <= kMinPassRounds * RoundsInEpsilon(effective_rows, ways.epsilon.budget().epsilon())) {
+    return std::nullopt;
+  }
+  AutoChoice choice = Held({.rows = start.rows, .forest = *ways.rho, .rounds = rounds});
+  const absl::StatusOr<TwoShares> parts = Divide(choice.forest, kPassShare);
+  if (!parts.ok() || !SharesOfLevels(parts->rest, choice).ok()) return std::nullopt;
+  const absl::StatusOr<BudgetShare> visit =
+      EqualShare(parts->part, kColumnPasses * schema.num_features());
+  if (!visit.ok()) return std::nullopt;
+  const auto classes = static_cast<uint32_t>(schema.num_classes());
+  PassPlan plan{.passes = {.visit = *visit, .rows = start.rows, .slopes = SlopesOf(start, classes)},
+                .trees = parts->rest};
+  const absl::StatusOr<double> signal = MiddleSignal(plan, schema, columns);
+  if (!signal.ok() || *signal < kMinPassSignal) return std::nullopt;
+  choice.passes = std::move(plan);
+  return choice;
+}
+
+// Rare classes have as few rows that say anything as if both were as rare.
+double EffectiveRows(const ClassStart& start) {
+  if (start.odds.size() != 2) return start.rows;
+  return start.rows * std::min(1.0, 4 * start.odds[0] * start.odds[1]);
+}
+
+// One class in five and more begins even: a split that changes answers would otherwise look no
+// better than one that does not.
+double StartOf(double log_odds) {
+  const double part =
+      std::clamp((std::abs(log_odds) - kEvenLogOdds) / (kRareLogOdds - kEvenLogOdds), 0.0, 1.0);
+  return part * log_odds;
+}
+
+std::vector<int64_t> CountLabels(absl::Span<const uint32_t> labels, uint32_t classes) {
+  std::vector<int64_t> counts(classes);
+  for (const uint32_t label : labels) {
+    if (label < classes) ++counts[label];
+  }
+  return counts;
+}
+
+// The shares of classes, never 0: a noise deviation is added to each count.
+std::vector<double> SharesOfClasses(const Measurement& counts) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (const int64_t count : counts.sums) {
+    shares.push_back(std::max(static_cast<double>(count), 0.0) +
+                     std::max(kRootOf2 * counts.scale, 1.0));
+    sum += shares.back();
+  }
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+// What a start of these counts says, one score per output.
+std::vector<double> ScoresOfCounts(const Measurement& counts) {
+  const std::vector<double> shares = SharesOfClasses(counts);
+  if (shares.size() == 2) return {StartOf(std::log(shares[1] / shares[0]))};
+  std::vector<double> scores;
+  for (const double share : shares) scores.push_back(std::log(share));
+  return scores;
+}
+
+absl::Status MeasureClasses(absl::Span<const uint32_t> labels, uint32_t classes,
+                            const BudgetShare& share, PrivateReleaser& releaser, ClassStart& start,
+                            RowEstimate& rows) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const Measurement counts,
+      releaser.Measure(CountLabels(labels, classes), {.l1 = 1, .l2_squared = 1}, share));
+  double sum = 0;
+  for (const int64_t count : counts.sums) sum += static_cast<double>(count);
+  rows.Add(sum, 2 * classes * counts.scale * counts.scale);
+  start.rows = rows.rows();
+  start.odds = SharesOfClasses(counts);
+  start.scores = ScoresOfCounts(counts);
+  start.noise = releaser.NoiseOf(counts, ScoresOfCounts, [&] {
+    return NoiseBySimulation(counts, start.scores, ScoresOfCounts);
+  });
+  return absl::OkStatus();
+}
+
+// A number of rows that is more than noise, where the first one is not.
+absl::Status MeasureRows(int64_t rows, PrivateReleaser& releaser, ClassStart& start,
+                         RowEstimate& estimate) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(start.left, kSecondCountShare));
+  COPPICE_ASSIGN_OR_RETURN(const Measurement counted,
+                           releaser.Measure({rows}, {.l1 = 1, .l2_squared = 1}, parts.part));
+  estimate.Add(static_cast<double>(counted.sums[0]), 2 * counted.scale * counted.scale);
+  start.left = parts.rest;
+  start.rows = estimate.rows();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double EpsilonInEffect(const BudgetShare& share) {
+  if (!share.is_concentrated()) return share.budget().epsilon();
+  return std::sqrt(8 * kSelectShare * RhoOf(share)) / kSelectShare;
+}
+
+absl::StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares shares,
+                           Divide(BudgetShare::Of(options.epsilon), kCountShare));
+  COPPICE_RETURN_IF_ERROR(CheckShares(schema, shares.rest));
+  AutoBudgets budgets{.count = shares.part, .forest = shares.rest};
+  if (options.delta_atto == 0 || !options.epsilon) return budgets;
+  budgets.delta_atto = options.delta_atto;
+  const absl::StatusOr<Rho> rho = Rho::Implying(shares.rest.budget(), options.delta_atto);
+  if (rho.ok() && CheckShares(schema, BudgetShare(*rho)).ok())
+    budgets.concentrated = BudgetShare(*rho);
+  if (!options.concentrated) return budgets;
+  if (!budgets.concentrated) {
+    return absl::InvalidArgumentError(
+        "epsilon and delta come to a rho that is too small to be divided: take more of either");
+  }
+  budgets.states_rho = true;
+  return budgets;
+}
+
+absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
+                                             uint32_t num_classes, const RowEstimate& counted,
+                                             const AutoBudgets& budgets,
+                                             PrivateReleaser& releaser) {
+  ClassStart start{.rows = counted.rows(),
+                   .left = budgets.states_rho ? *budgets.concentrated : budgets.forest};
+  if (!start.left.is_private()) return start;
+  RowEstimate rows = counted;
+  const auto information = [&] { return start.rows * EpsilonInEffect(start.left); };
+  if (information() < kFewInformation) {
+    COPPICE_RETURN_IF_ERROR(
+        MeasureRows(static_cast<int64_t>(labels.size()), releaser, start, rows));
+  }
+  if (num_classes > 2) {
+    start.is_all = information() < kConstantInformation;
+    if (start.is_all) {
+      COPPICE_RETURN_IF_ERROR(
+          MeasureClasses(labels, num_classes, start.left, releaser, start, rows));
+    }
+    return start;
+  }
+  if (information() < kOddsInformation) return start;
+  const double share = std::clamp(kOddsRelease / information(), kMinOddsShare, kMaxOddsShare);
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(start.left, share));
+  COPPICE_RETURN_IF_ERROR(MeasureClasses(labels, num_classes, parts.part, releaser, start, rows));
+  start.left = parts.rest;
+  if (information() < kOddsInformation || start.scores[0] == 0) {
+    start.scores.clear();
+    start.noise.clear();
+  }
+  if (information() < kOddsInformation) start.odds.clear();
+  return start;
+}
+
+uint32_t AutoChoice::depth() const {
+  return static_cast<uint32_t>(std::clamp(std::round(rounds), 1.0, kMaxTreeDepth));
+}
+uint32_t AutoChoice::trees() const {
+  return static_cast<uint32_t>(std::max(1.0, std::round(rounds / depth())));
+}
+
+std::string AutoChoice::InWords() const {
+  return absl::StrCat(
+      lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
+      passes ? absl::StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
+      !forest.is_private()       ? "without noise"
+      : forest.is_concentrated() ? "with Gaussian noise"
+                                 : "with Laplace noise");
+}
+
+AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets) {
+  return Choose(rows, WaysOf(budgets, budgets.states_rho ? *budgets.concentrated : budgets.forest));
+}
+
+absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
+                                            const Schema& schema, const BoostColumns& columns,
+                                            absl::Span<const Line> lines) {
+  const Ways ways = WaysOf(budgets, start.left);
+  const double effective_rows = EffectiveRows(start);
+  AutoChoice choice = Choose(effective_rows, ways);
+  choice.rows = start.rows;
+  if (!start.left.is_private()) return choice;
+  if (auto with_passes = ChoosePasses(start, effective_rows, ways, schema, columns)) {
+    choice = *std::move(with_passes);
+  }
+  if (schema.num_classes() == 2) {
+    const bool has_parts = start.rows * EpsilonInEffect(start.left) >= kPartsInformation;
+    choice.detail = {.runs = has_parts ? kRunsOfChild : 1, .categories = true, .tilt = kTilt};
+  }
+  COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(choice, schema, columns, lines));
+  return choice;
+}
+
+absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
+                                                        const AutoChoice& choice) {
+  COPPICE_ASSIGN_OR_RETURN(const BudgetShare tree, EqualShare(forest, choice.trees()));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<BudgetShare> levels,
+                           GeometricShares(tree, choice.depth(), kLevels));
+  std::vector<LevelShares> shares;
+  for (const BudgetShare& level : levels) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(level, kSelectShare));
+    shares.push_back({.select = parts.part, .measure = parts.rest});
+  }
+  return shares;
+}
+
+}  // namespace coppice::trainers

@@ -1,0 +1,117 @@
+// What `auto` decides, and from what: epsilon, delta, the schema, the task and what was paid for.
+//
+// First comes the number of rows, for a hundredth of epsilon. If that is small beside its noise, a
+// twentieth of the rest buys a better one. Two classes with enough rows buy their odds. From these
+// follow how many trees and how deep, whether straight lines come first and passes over all columns
+// last, what is measured of a split, and whether delta is of use.
+//
+// Guarantee  ReleaseClassStart() costs what it takes from the forest's share: `left` is the rest.
+//            All else is a function of released and public values.
+// Errors     InvalidArgument for shares that are too small; as of releaser.h.
+// Threads    plain values.
+// Source     docs/mechanisms.md#boosting.
+
+#ifndef COPPICE_SERVER_TRAINERS_BOOSTING_AUTO_PLAN_H_
+#define COPPICE_SERVER_TRAINERS_BOOSTING_AUTO_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/privacy/concentrated.h"
+#include "common/schema/schema.h"
+#include "common/tree/model.h"
+#include "server/trainers/boosting/boost_columns.h"
+#include "server/trainers/boosting/boost_tree.h"
+#include "server/trainers/boosting/column_fit.h"
+#include "server/trainers/boosting/line_fit.h"
+#include "server/trainers/core/private_releaser.h"
+#include "server/trainers/core/trainer.h"
+
+namespace coppice::trainers {
+
+// What a job has, and how it is divided before anything is released.
+struct AutoBudgets {
+  BudgetShare count = BudgetShare::WithoutPrivacy();
+  BudgetShare forest = BudgetShare::WithoutPrivacy();
+  uint64_t delta_atto = 0;  // of the forest
+  // What the forest's epsilon and delta allow, if they allow anything.
+  std::optional<BudgetShare> concentrated{};
+  // Costs are added up as rho, and the forest is held to what it states: noise is Gaussian.
+  bool states_rho = false;
+};
+absl::StatusOr<AutoBudgets> AutoBudgetsOf(const Schema& schema, const TrainOptions& options);
+
+// What a selection gets out of a share, as the epsilon of a level that is divided as levels are.
+double EpsilonInEffect(const BudgetShare& share);
+
+// Numbers of rows as released, each weighted by how sure it is.
+class RowEstimate {
+ public:
+  void Add(double rows, double variance) {
+    const double weight = 1 / (variance > 0 ? variance : 1);
+    weighted_ += rows * weight;
+    weight_ += weight;
+  }
+  double rows() const { return weight_ > 0 ? weighted_ / weight_ : 0; }
+
+ private:
+  double weighted_ = 0, weight_ = 0;
+};
+
+// What is known of classes before the first tree.
+struct ClassStart {
+  double rows = 0;
+  BudgetShare left = BudgetShare::WithoutPrivacy();
+  std::vector<double> odds{};  // the classes' shares of the rows; empty if they were not bought
+  // The scores that all rows begin with, one per output, and their noise; empty: 0.
+  std::vector<double> scores{};
+  std::vector<OutputNoise> noise{};
+  bool is_all = false;  // nothing is left for trees: the scores are the model
+};
+// `counted` is the number of rows as released; `labels` may be kUnlabelled.
+absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
+                                             uint32_t num_classes, const RowEstimate& counted,
+                                             const AutoBudgets& budgets, PrivateReleaser& releaser);
+
+// Straight lines through the numeric columns, and what they leave for trees.
+struct LinePlan {
+  LineShares shares;
+  BudgetShare trees = BudgetShare::WithoutPrivacy();
+};
+// Passes over all columns, and what they leave for trees.
+struct PassPlan {
+  ColumnPasses passes;
+  BudgetShare trees = BudgetShare::WithoutPrivacy();
+};
+
+struct AutoChoice {
+  double rows = 0;
+  BudgetShare forest = BudgetShare::WithoutPrivacy();
+  double rounds = 1;  // levels of all trees together
+  ChildDetail detail{};
+  std::optional<LinePlan> lines{};
+  std::optional<PassPlan> passes{};
+
+  uint32_t depth() const;
+  uint32_t trees() const;
+  std::string InWords() const;
+};
+
+// For numbers: from their rows.
+AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
+// For classes.
+absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
+                                            const Schema& schema, const BoostColumns& columns,
+                                            absl::Span<const Line> lines);
+
+absl::StatusOr<std::vector<LevelShares>> SharesOfLevels(const BudgetShare& forest,
+                                                        const AutoChoice& choice);
+
+}  // namespace coppice::trainers
+
+#endif  // COPPICE_SERVER_TRAINERS_BOOSTING_AUTO_PLAN_H_
