@@ -40,8 +40,11 @@ constexpr uint32_t kLineSteps = 8;
 constexpr double kMaxMomentNoise = 0.2;  // as a part of the rows: lines with more are left out
 
 constexpr double kPassShare = 0.4;      // of the forest, where passes come last
-constexpr double kMinPassSignal = 0.5;  // of the middle column, in deviations of the noise
+constexpr double kMinPassSignal = 0.4;  // of the middle column, in deviations of the noise
 constexpr double kMinPassRounds = 0.7;  // of those without delta
+// Every column and class that says nothing adds its noise to all rows.
+constexpr size_t kMaxPassColumns = 32;
+constexpr uint32_t kMaxPassClasses = 8;
 constexpr double kMinSlope = 0.02;
 
 constexpr double kRootOf2 = 1.4142135623730951;
@@ -173,7 +176,10 @@ absl::StatusOr<double> MiddleSignal(const PassPlan& plan, const Schema& schema,
 std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective_rows,
                                        const Ways& ways, const Schema& schema,
                                        const BoostColumns& columns) {
-  if (!ways.rho || !columns.derived.empty() || schema.num_features() == 0) return std::nullopt;
+  if (!ways.rho || !columns.derived.empty() || schema.num_features() == 0 ||
+      schema.num_features() > kMaxPassColumns || schema.num_classes() > kMaxPassClasses) {
+    return std::nullopt;
+  }
   const double rounds = RoundsInRho(effective_rows, *ways.rho);
   if (!ways.only_rho &&
       rounds <= kMinPassRounds * RoundsInEpsilon(effective_rows, ways.epsilon.budget().epsilon())) {
