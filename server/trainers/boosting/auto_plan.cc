@@ -23,7 +23,7 @@ constexpr Growth kLevels = {.to = 5, .from = 4};  // shares of the levels
 constexpr double kFewInformation = 300;
 constexpr double kSecondCountShare = 0.05;
 // Below it, several classes get a model of their counts alone.
-constexpr double kConstantInformation = 25;
+constexpr double kConstantInformation = 15;
 
 // Two classes.
 constexpr double kOddsInformation = 100;
@@ -31,9 +31,9 @@ constexpr double kMinOddsShare = 0.02, kMaxOddsShare = 0.1;
 constexpr double kOddsRelease = 28;  // rows times epsilon for the odds, in the middle of these
 // Log-odds of the classes that trees begin with not at all, and in full: a fifth, and a tenth.
 constexpr double kEvenLogOdds = 1.4, kRareLogOdds = 2.2;
-constexpr double kPartsInformation = 150;  // for parts to be measured apart
+constexpr double kPartsInformation = 120;  // for parts to be measured apart
 constexpr uint32_t kRunsOfChild = 4;
-constexpr double kTilt = 0.2;
+constexpr double kTilt = 0.05;
 
 constexpr double kLineShare = 0.2;  // of the forest, where lines come first
 constexpr uint32_t kLineSteps = 8;
