@@ -18,6 +18,7 @@ std::string ReadNotes::Summary() const {
     if (count > 0) parts.push_back(absl::StrCat(count, count == 1 ? " field" : " fields", what));
   };
   add(clamped, " clamped to the public bounds");
+  add(rounded, " rounded to a whole number");
   add(unknown_categories, " outside the public vocabulary taken as \"other\"");
   add(missing, " missing");
   add(clamped_targets, " to predict clamped to the public bounds");

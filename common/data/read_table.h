@@ -1,12 +1,13 @@
 // Table files: CSV with a header line (RFC 4180 quoting, by libcsv) or LIBSVM.
 //
 // An empty field is a missing value, and so is one of the texts that its format declares for it. A
-// number outside its public bounds is clamped and an unknown category becomes "other"; both are
-// counted. With `strict` either is an error instead. A ragged row, a numeric field that is no
-// finite number ("nan", "inf", "1e999", "12x"), an unknown class, a missing or repeated column, an
-// empty file or a NUL byte is always InvalidArgument, with file, line and column; a missing file is
-// NotFound. Errors never quote a value (it may be private). Columns may come in any order; columns
-// that the schema does not name are ignored.
+// number outside its public bounds is clamped, one that is not whole in a column of whole numbers
+// is rounded, and an unknown category becomes "other"; all are counted. With `strict` each is an
+// error instead. A ragged row, a numeric field that is no finite number ("nan", "inf", "1e999",
+// "12x"), an unknown class, a missing or repeated column, an empty file or a NUL byte is always
+// InvalidArgument, with file, line and column; a missing file is NotFound. Errors never quote a
+// value (it may be private). Columns may come in any order; columns that the schema does not name
+// are ignored.
 
 #ifndef COPPICE_COMMON_DATA_READ_TABLE_H_
 #define COPPICE_COMMON_DATA_READ_TABLE_H_
@@ -55,6 +56,7 @@ struct ReadOptions {
 // How many fields were changed on the way in. For the owner of the rows only.
 struct ReadNotes {
   uint64_t clamped = 0;
+  uint64_t rounded = 0;
   uint64_t unknown_categories = 0;
   uint64_t missing = 0;
   uint64_t clamped_targets = 0;

@@ -61,6 +61,13 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
       return absl::InvalidArgumentError(
           absl::StrCat("column \"", f.name, "\" must be in [", ShortestNumber(f.min), ", ",
                        ShortestNumber(f.max), "]; without strict it would be clamped"));
+    case FieldNote::kRounded:
+      ++notes_.rounded;
+      if (!options_.strict) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("column \"", f.name,
+                       "\" must be a whole number, as the schema says "
+                       "(\"integer\": true); without strict it would be rounded"));
     case FieldNote::kUnknownCategory:
       ++notes_.unknown_categories;
       if (!options_.strict) return absl::OkStatus();

@@ -71,6 +71,7 @@ class SchemaParser {
   Names Texts(const json& object, const char* name, absl::string_view where);
 
   ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
+  bool Integer(const json& object, absl::string_view where);
   std::string Unit(const json& object, absl::string_view where);
   TableFormat Format(const json& root);
   void CheckMissing(const Names& missing, const Names& values, absl::string_view where);
@@ -140,10 +141,6 @@ ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_v
       Add(absl::StrCat(where, " has the member \"", name, "\", which is for numbers alone"));
     }
   }
-  if (const auto found = object.find("integer"); found != object.end()) {
-    notes.integer = *found == true;
-    if (!found->is_boolean()) Add(absl::StrCat(where, ": \"integer\" must be true or false"));
-  }
   if (const auto found = object.find("bounds"); found != object.end()) {
     notes.from_rows = *found == kFromRows;
     if (*found != kDeclared && !notes.from_rows) {
@@ -151,6 +148,13 @@ ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_v
     }
   }
   return notes;
+}
+
+bool SchemaParser::Integer(const json& object, absl::string_view where) {
+  const auto found = object.find("integer");
+  if (found == object.end()) return false;
+  if (!found->is_boolean()) Add(absl::StrCat(where, ": \"integer\" must be true or false"));
+  return *found == true;
 }
 
 std::string SchemaParser::Unit(const json& object, absl::string_view where) {
@@ -210,6 +214,7 @@ void SchemaParser::TakeFeature(const json& object) {
     feature.min = Number(object, "min", where);
     feature.max = Number(object, "max", where);
     feature.unit = Unit(object, where);
+    feature.integer = Integer(object, where);
   } else if (type == "categorical") {
     feature.type = FeatureType::kCategorical;
     feature.values = Texts(object, "values", where);
@@ -249,6 +254,7 @@ void SchemaParser::TakeAnswers(const json& root) {
     target.min = Number(root, "target_min", "the schema");
     target.max = Number(root, "target_max", "the schema");
     target.unit = Unit(root, "the schema");
+    file_.label.integer = Integer(root, "the schema");
     if (count_ == errors_before) Add(Schema::CreateRegression({any}, label_, target).status());
     return;
   }
@@ -349,8 +355,9 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-void AddNotes(const ColumnNotes& notes, const std::string& unit, OrderedJson& object) {
-  if (notes.integer) object["integer"] = true;
+void AddNotes(bool integer, const std::string& unit, const ColumnNotes& notes,
+              OrderedJson& object) {
+  if (integer) object["integer"] = true;
   if (!unit.empty()) object["unit"] = unit;
   object["bounds"] = notes.from_rows ? kFromRows : kDeclared;
 }
@@ -372,7 +379,7 @@ OrderedJson ToJson(const Feature& feature, const ColumnNotes& notes) {
     object["type"] = "categorical";
     object["values"] = feature.values;
   }
-  AddNotes(notes, feature.unit, object);
+  AddNotes(feature.integer, feature.unit, notes, object);
   return object;
 }
 
@@ -387,7 +394,7 @@ std::string ToText(const SchemaFile& file) {
   } else {
     root["classes"] = schema.classes();
   }
-  AddNotes(file.label, schema.target() ? schema.target()->unit : "", root);
+  AddNotes(file.label.integer, schema.target() ? schema.target()->unit : "", file.label, root);
   const char delimiter = file.format.delimiter;
   if (delimiter != kFindDelimiter) root["delimiter"] = std::string(1, delimiter);
   if (!file.format.missing.empty()) root["missing"] = file.format.missing;

@@ -18,7 +18,7 @@ namespace coppice {
 // What a schema file says of a column for people and for checks. Neither terms, manifests nor
 // models hold it.
 struct ColumnNotes {
-  bool integer = false;    // numeric: whole numbers only
+  bool integer = false;    // a target: whole numbers only; a feature's is in the schema
   bool from_rows = false;  // bounds, values or classes were read off rows, not declared
 
   friend bool operator==(const ColumnNotes&, const ColumnNotes&) = default;

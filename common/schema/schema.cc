@@ -37,6 +37,11 @@ absl::Status CheckUnit(const std::string& unit, absl::string_view what) {
       absl::StrCat(what, ": its unit must be UTF-8 without control characters"));
 }
 
+// All whole numbers up to it are doubles.
+constexpr double kMaxWhole = 9007199254740992;  // 2^53
+
+bool IsWhole(double number) { return number == std::floor(number); }
+
 bool UnitsAgree(const std::string& a, const std::string& b) {
   return a == b || a.empty() || b.empty();
 }
@@ -45,6 +50,12 @@ bool IsSame(Feature a, const Feature& b) {
   if (!UnitsAgree(a.unit, b.unit)) return false;
   a.unit = b.unit;
   return a == b;
+}
+
+// Whether every value of `own` is one of `asked`.
+bool Suits(Feature own, const Feature& asked) {
+  own.integer = own.integer && asked.integer;  // whole numbers are numbers
+  return IsSame(std::move(own), asked);
 }
 
 bool IsSame(const std::optional<Target>& a, const std::optional<Target>& b) {
@@ -67,10 +78,21 @@ absl::Status CheckNumeric(const Feature& feature) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature \"", feature.name, "\": min must not exceed max"));
   }
+  const auto whole = [](double bound) { return IsWhole(bound) && std::abs(bound) <= kMaxWhole; };
+  if (feature.integer && !(whole(feature.min) && whole(feature.max))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name,
+                     "\" has whole numbers only: min and max must be whole, and at most 2^53 from "
+                     "zero"));
+  }
   return CheckUnit(feature.unit, absl::StrCat("feature \"", feature.name, "\""));
 }
 
 absl::Status CheckCategorical(const Feature& feature) {
+  if (feature.integer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature \"", feature.name, "\" is categorical and must not be integer"));
+  }
   if (!feature.unit.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("feature \"", feature.name, "\" is categorical and must not have a unit"));
@@ -116,23 +138,37 @@ absl::Status CheckColumns(const std::vector<Feature>& features, const std::strin
   return absl::OkStatus();
 }
 
-// "[0, 120] years", "one of clerk, smith".
+// "[0, 120] whole years", "one of clerk, smith".
 std::string Describe(const Feature& feature) {
   if (feature.type == FeatureType::kCategorical) {
     return absl::StrCat("one of ", Printable(ListOf(feature.values)));
   }
   return absl::StrCat("[", ShortestNumber(feature.min), ", ", ShortestNumber(feature.max), "]",
-                      feature.unit.empty() ? "" : " ", feature.unit);
+                      feature.integer ? " whole" : "", feature.unit.empty() ? "" : " ",
+                      feature.unit);
 }
 
 // Whether Encode() can return `value`.
 bool Fits(const Feature& feature, double value) {
   if (IsMissing(value)) return true;
-  if (feature.type == FeatureType::kNumeric) return value >= feature.min && value <= feature.max;
-  return value >= 0 && value <= feature.other() && value == std::floor(value);
+  if (feature.type == FeatureType::kNumeric) {
+    return value >= feature.min && value <= feature.max && (!feature.integer || IsWhole(value));
+  }
+  return value >= 0 && value <= feature.other() && IsWhole(value);
+}
+
+EncodedField EncodeNumber(const Feature& feature, double number) {
+  const double inside = std::clamp(number, feature.min, feature.max);
+  if (inside != number) return {inside, FieldNote::kClamped};
+  if (!feature.integer || IsWhole(number)) return {number, FieldNote::kNone};
+  return {std::round(number) + 0.0, FieldNote::kRounded};  // -0 is 0
 }
 
 }  // namespace
+
+double WholeCut(double cut) {
+  return std::nextafter(std::ceil(cut) - 1, std::numeric_limits<double>::infinity());
+}
 
 absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
                                       std::vector<std::string> classes) {
@@ -180,8 +216,7 @@ absl::StatusOr<EncodedField> Schema::Encode(size_t feature, absl::string_view te
     return absl::InvalidArgumentError(absl::StrCat(
         "feature \"", f.name, "\" must be a finite decimal number, or empty where it is missing"));
   }
-  const double inside = std::clamp(*number, f.min, f.max);
-  return EncodedField{inside, inside == *number ? FieldNote::kNone : FieldNote::kClamped};
+  return EncodeNumber(f, *number);
 }
 
 EncodedField Schema::EncodeOrMissing(size_t feature, absl::string_view text) const {
@@ -219,7 +254,7 @@ absl::Status Schema::CheckAgreesWith(const Schema& own) const {
           absl::StrCat("feature \"", Printable(feature.name), "\" is not in ", kOwn,
                        "; it has: ", Printable(ListOf(NamesOf(own.features_)))));
     }
-    if (!IsSame(*found, feature)) {
+    if (!Suits(*found, feature)) {
       return absl::FailedPreconditionError(
           absl::StrCat("feature \"", Printable(feature.name),
                        "\" has another type, other bounds, values or units: ", Describe(feature),
@@ -272,8 +307,9 @@ absl::Status Schema::Validate(RowView row) const {
     if (Fits(f, row[i])) continue;
     return absl::InvalidArgumentError(
         f.type == FeatureType::kNumeric
-            ? absl::StrCat("feature \"", f.name, "\" must be missing or in [",
-                           ShortestNumber(f.min), ", ", ShortestNumber(f.max), "]")
+            ? absl::StrCat("feature \"", f.name, "\" must be missing or ",
+                           f.integer ? "a whole number " : "", "in [", ShortestNumber(f.min), ", ",
+                           ShortestNumber(f.max), "]")
             : absl::StrCat("feature \"", f.name, "\" must be missing or a category number from 0 ",
                            "to ", f.values.size()));
   }

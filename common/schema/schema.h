@@ -3,8 +3,8 @@
 //
 // Everything here is public: names, bounds, vocabularies and classes are public by declaration.
 // Nothing in a Schema may be computed from private rows. A row is one double per feature: a numeric
-// value inside [min, max]; a category's position in `values`, or values.size() for "other";
-// kMissingValue (a NaN) where it is missing.
+// value inside [min, max], whole where the feature is; a category's position in `values`, or
+// values.size() for "other"; kMissingValue (a NaN) where it is missing.
 
 #ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
 #define COPPICE_COMMON_SCHEMA_SCHEMA_H_
@@ -60,6 +60,7 @@ struct Feature {
   double max = 0;                   // numeric: public upper bound, min < max or min == max
   std::vector<std::string> values;  // categorical: public vocabulary, distinct, not empty
   std::string unit{};               // numeric: "mmHg", for people; empty: not said
+  bool integer = false;             // numeric: whole numbers only, and so are its bounds
 
   // The code of a category outside the vocabulary.
   double other() const { return static_cast<double>(values.size()); }
@@ -69,12 +70,16 @@ struct Feature {
 
 // What encoding one field had to do to it. Counted and shown to the owner of the rows, never put
 // into a model (a count of private rows is private).
-enum class FieldNote { kNone, kClamped, kUnknownCategory, kMissing, kUnreadable };
+enum class FieldNote { kNone, kClamped, kRounded, kUnknownCategory, kMissing, kUnreadable };
 
 struct EncodedField {
   double value = kMissingValue;
   FieldNote note = FieldNote::kNone;
 };
+
+// The cut that tells whole numbers apart as `cut` does, "below the cut", and reads "at most" a
+// whole number. Two cuts between the same whole numbers become one. For |cut| up to 2^53.
+double WholeCut(double cut);
 
 // The public bounds of a number that is to be predicted.
 struct Target {
@@ -90,9 +95,10 @@ struct Target {
 class Schema {
  public:
   // InvalidArgument: no feature, fewer than two classes, more than kMaxFeatures or kMaxClasses, a
-  // duplicate or empty name, non-finite or reversed bounds, an empty or repeated vocabulary, a unit
-  // that is longer than kMaxUnitBytes, not printable, or of a categorical feature. The message
-  // names the feature.
+  // duplicate or empty name, non-finite or reversed bounds, bounds of an integer feature that are
+  // not whole or above 2^53, an empty or repeated vocabulary, a unit that is longer than
+  // kMaxUnitBytes or not printable, a unit or `integer` of a categorical feature. The message names
+  // the feature.
   static absl::StatusOr<Schema> Create(std::vector<Feature> features, std::string label,
                                        std::vector<std::string> classes);
   // InvalidArgument also for bounds of the target that are not finite or do not increase.
@@ -112,7 +118,8 @@ class Schema {
   // between which a number is a mixture (model.h).
   uint32_t num_outputs() const { return target_ ? 2 : num_classes(); }
 
-  // Encodes one text field: empty is missing, a number outside its bounds is clamped, an unknown
+  // Encodes one text field: empty is missing, a number outside its bounds is clamped, one that is
+  // not whole is rounded to the nearest where the feature is (halves away from zero), an unknown
   // category becomes "other". InvalidArgument when a numeric field is not a finite number.
   absl::StatusOr<EncodedField> Encode(size_t feature, absl::string_view text) const;
 
@@ -129,7 +136,8 @@ class Schema {
 
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
   // answer by this schema: each of its features is one of theirs with the same type, bounds and
-  // values, and the label and its classes are theirs. Units differ only where both say one.
+  // values, and the label and its classes are theirs. Units differ only where both say one. A
+  // feature that is whole here is whole there.
   absl::Status CheckAgreesWith(const Schema& own) const;
 
   // Whether this is `other` but for units that one of them does not say. Rows of one are rows of

@@ -116,10 +116,6 @@ class CheckingSink : public CsvSink {
     if (feature.type == FeatureType::kNumeric && !text.empty()) {
       const double number = *ParseFinite(text);
       seen_[f] = {std::min(seen_[f].min, number), std::max(seen_[f].max, number)};
-      if (file_.features[f].integer && number != std::floor(number)) {
-        ++counts.unreadable;
-        return Report(feature.name, "is no whole number, and the schema says \"integer\": true");
-      }
     }
     switch (field->note) {
       case FieldNote::kMissing:
@@ -131,6 +127,11 @@ class CheckingSink : public CsvSink {
                              absl::StrCat("is outside [", ShortestNumber(feature.min), ", ",
                                           ShortestNumber(feature.max), "]"),
                              "; readers clamp it");
+      case FieldNote::kRounded:
+        ++counts.rounded;
+        return ReportOutside(feature.name,
+                             "is no whole number, and the schema says \"integer\": true",
+                             "; readers round it");
       case FieldNote::kUnknownCategory:
         ++counts.unknown;
         return ReportOutside(feature.name,

@@ -35,7 +35,11 @@ bool Contains(const Names& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr double kWhole = 9007199254740992;  // 2^53: whole numbers up to it are exact
+// Whole, and such that all whole numbers up to it are doubles.
+bool IsWhole(double number) {
+  constexpr double kMost = 9007199254740992;  // 2^53
+  return number == std::floor(number) && std::abs(number) <= kMost;
+}
 
 // What the rows have in one column.
 struct Survey {
@@ -138,7 +142,7 @@ class SurveySink : public CsvSink {
     if (survey.numbers++ == 0) survey.range = {*number, *number};
     survey.range.min = std::min(survey.range.min, *number);
     survey.range.max = std::max(survey.range.max, *number);
-    if (*number != std::floor(*number) || std::abs(*number) > kWhole) survey.integer = false;
+    if (!IsWhole(*number)) survey.integer = false;
   }
 
   void TakeOther(absl::string_view text, Survey& survey) {
@@ -328,11 +332,12 @@ class Inference {
     feature.name = header_[column];
     ColumnNotes notes{.from_rows = true};
     if (IsNumeric(column)) {
-      notes.integer = survey.integer;
       const Target bounds = BoundsOf(column, notes);
       feature.min = bounds.min;
       feature.max = bounds.max;
       feature.unit = bounds.unit;
+      // Bounds that were declared with a fraction speak of other rows than these.
+      feature.integer = survey.integer && IsWhole(bounds.min) && IsWhole(bounds.max);
       if (survey.integer && survey.all_differ && survey.present() == result_.rows &&
           result_.rows > 20) {
         Warn(absl::StrCat("column \"", feature.name,
@@ -351,7 +356,8 @@ class Inference {
   Target BoundsOf(size_t column, ColumnNotes& notes) const {
     const auto declared = options_.declared_bounds.find(header_[column]);
     notes.from_rows = declared == options_.declared_bounds.end();
-    return notes.from_rows ? RoundOutward(surveys_[column].range, notes.integer) : declared->second;
+    const Survey& survey = surveys_[column];
+    return notes.from_rows ? RoundOutward(survey.range, survey.integer) : declared->second;
   }
 
   // In the order of numbers if all are.

@@ -61,7 +61,7 @@ bool LooksLikeDate(absl::string_view text);
 // ---- Checks
 
 struct CheckOptions {
-  bool lenient = false;      // values that readers clamp or take as "other" are not wrong
+  bool lenient = false;      // values that readers clamp, round or take as "other" are not wrong
   bool unlabelled = false;   // an empty label is not wrong
   size_t max_problems = 20;  // that are kept; all are counted
 };
@@ -78,13 +78,14 @@ struct ColumnCounts {
   uint64_t missing = 0;
   uint64_t clamped = 0;     // numbers outside the bounds
   uint64_t unknown = 0;     // texts outside the vocabulary or the classes
-  uint64_t unreadable = 0;  // no numbers, or no whole ones where such are declared
+  uint64_t rounded = 0;     // numbers that are not whole, where such are declared
+  uint64_t unreadable = 0;  // no numbers
 };
 
 struct TableCheck {
   uint64_t rows = 0;
   uint64_t num_problems = 0;
-  uint64_t num_outside = 0;                 // of them: values that readers clamp or take as "other"
+  uint64_t num_outside = 0;                 // of them: what `lenient` does not call wrong
   std::vector<TableProblem> problems = {};  // the first of them
   std::vector<ColumnCounts> columns = {};   // the features in the schema's order, then the label
   std::vector<std::string> warnings = {};

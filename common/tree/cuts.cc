@@ -60,6 +60,7 @@ ReadableCuts::ReadableCuts(const Model& model) {
     }
   }
   for (size_t f = 0; f < features.size(); ++f) {
+    features_[f].whole = features[f].integer;
     features_[f].tolerance = (features[f].max - features[f].min) * kPartOfRange;
     std::vector<double>& thresholds = features_[f].thresholds;
     std::sort(thresholds.begin(), thresholds.end());
@@ -69,8 +70,8 @@ ReadableCuts::ReadableCuts(const Model& model) {
 
 Cut ReadableCuts::Of(uint32_t feature, double threshold) const {
   const Cut exact = ExactCut(threshold);
-  if (DigitsOf(exact.number) <= kShortDigits) return exact;
-  const auto& [tolerance, thresholds] = features_[feature];
+  const auto& [tolerance, whole, thresholds] = features_[feature];
+  if (whole || DigitsOf(exact.number) <= kShortDigits) return exact;
   const auto next = std::upper_bound(thresholds.begin(), thresholds.end(), threshold);
   for (int decimals = 0; decimals <= 15; ++decimals) {
     const std::optional<double> rounded = RoundUp(threshold, decimals);

@@ -4,7 +4,8 @@
 //   - c itself if it has at most six digits, or "<= b" if b, the double just below c, has: both are
 //     exact;
 //   - else c rounded up to the fewest decimals, none at least, that stay within a thousandth of the
-//     feature's range and below the model's next cut of that feature.
+//     feature's range and below the model's next cut of that feature. Not of a feature declared to
+//     have whole numbers only: its cuts are said exactly.
 // Rounded up, a cut is exact for every value with no more decimals than the text shows: of a column
 // of whole numbers no row goes another way than the text says, whatever the cut is.
 //
@@ -45,6 +46,7 @@ class ReadableCuts {
  private:
   struct OfFeature {
     double tolerance = 0;
+    bool whole = false;
     std::vector<double> thresholds;  // increasing
   };
   std::vector<OfFeature> features_;

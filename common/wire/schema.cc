@@ -14,6 +14,7 @@ v1::Feature ToProto(const Feature& feature) {
     proto.mutable_numeric()->set_min(feature.min);
     proto.mutable_numeric()->set_max(feature.max);
     proto.mutable_numeric()->set_unit(feature.unit);
+    proto.mutable_numeric()->set_integer(feature.integer);
   } else {
     proto.mutable_categorical()->mutable_values()->Assign(feature.values.begin(),
                                                           feature.values.end());
@@ -30,6 +31,7 @@ absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
       feature.min = proto.numeric().min();
       feature.max = proto.numeric().max();
       feature.unit = proto.numeric().unit();
+      feature.integer = proto.numeric().integer();
       return feature;
     case v1::Feature::kCategorical:
       feature.type = FeatureType::kCategorical;
@@ -69,6 +71,11 @@ absl::StatusOr<Schema> FromProto(const v1::Schema& proto) {
   }
   if (proto.has_target() && proto.classes_size() > 0) {
     return absl::InvalidArgumentError("schema: must have classes or a target, not both");
+  }
+  if (proto.target().integer()) {
+    return absl::InvalidArgumentError(
+        "schema.target: a target is not declared integer: leave it "
+        "unset");
   }
   absl::StatusOr<Schema> schema =
       proto.has_target() ? Schema::CreateRegression(std::move(features), proto.label(),

@@ -17,7 +17,7 @@ inline std::shared_ptr<const Schema> SchemaOf(std::vector<Feature> features) {
       *Schema::Create(std::move(features), "label", {"no", "yes"}));
 }
 inline std::shared_ptr<const Schema> MixedSchema() {
-  return SchemaOf({Numeric("age", 0, 100), Categorical("color", {"red", "green, or blue"})});
+  return SchemaOf({Whole("age", 0, 100), Categorical("color", {"red", "green, or blue"})});
 }
 inline std::shared_ptr<const Schema> NumericSchema() {
   return SchemaOf({Numeric("x1", -1, 1), Numeric("x2", 0, 10)});

@@ -19,6 +19,12 @@ inline Feature Numeric(std::string name, double min, double max) {
   return feature;
 }
 
+inline Feature Whole(std::string name, double min, double max) {
+  Feature feature = Numeric(std::move(name), min, max);
+  feature.integer = true;
+  return feature;
+}
+
 inline Feature Categorical(std::string name, std::vector<std::string> values) {
   Feature feature;
   feature.name = std::move(name);

@@ -169,11 +169,15 @@ std::string Describe(const TableProblem& problem, const std::string& path) {
 }
 
 Json Describe(const ColumnCounts& column, uint64_t rows) {
-  const uint64_t outside = column.clamped + column.unknown + column.unreadable;
+  const uint64_t outside = column.clamped + column.rounded + column.unknown + column.unreadable;
   const double share = rows == 0 ? 0 : static_cast<double>(outside) / static_cast<double>(rows);
-  return {{"column", column.name},           {"missing", column.missing},
-          {"clamped", column.clamped},       {"unknown", column.unknown},
-          {"unreadable", column.unreadable}, {"share", share}};
+  return {{"column", column.name},
+          {"missing", column.missing},
+          {"clamped", column.clamped},
+          {"rounded", column.rounded},
+          {"unknown", column.unknown},
+          {"unreadable", column.unreadable},
+          {"share", share}};
 }
 
 Json Describe(const TableCheck& check) {
@@ -246,8 +250,9 @@ void AddCheck(const Command& noun) {
       "coppice schema check --schema schema.json --data private.csv");
   verb.Add("--schema", flags->schema_file, "Schema, JSON").Required().Takes("FILE");
   verb.Add("--data", flags->data_file, "Table, CSV with a header line").Takes("FILE");
-  verb.AddSwitch("--lenient", flags->options.lenient,
-                 "Values that readers clamp or take as \"other\" are counted, and not wrong");
+  verb.AddSwitch(
+      "--lenient", flags->options.lenient,
+      "Values that readers clamp, round or take as \"other\" are counted, and not wrong");
   verb.AddSwitch("--unlabelled", flags->options.unlabelled, "An empty label is not wrong");
   verb.Add("--max-problems", flags->max_problems, "Most things that are listed; all are counted")
       .InRange(uint64_t{1}, uint64_t{100'000})

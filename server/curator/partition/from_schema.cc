@@ -1,6 +1,7 @@
 #include "server/curator/partition/from_schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -19,7 +20,9 @@ double ValueAt(const Feature& feature, size_t place) {
   }
   const double part = (static_cast<double>(place) + 0.5) / static_cast<double>(kSchemaRows);
   // Rounding must not lead out of the range, nor tell equal ends apart.
-  return std::clamp(feature.min + (feature.max - feature.min) * part, feature.min, feature.max);
+  const double value =
+      std::clamp(feature.min + (feature.max - feature.min) * part, feature.min, feature.max);
+  return feature.integer ? std::round(value) : value;
 }
 
 // What is left of a feature in a cell. Lengths are as in grow_tree.cc.
@@ -28,6 +31,13 @@ struct Edge {
   double low = 0, high = 0;  // numeric
   size_t next = 0;           // categorical: those before it have left
 };
+
+// To the whole numbers inside; a single one cannot be cut.
+void HoldToWhole(Edge& edge) {
+  edge.low = std::ceil(edge.low);
+  edge.high = std::floor(edge.high);
+  if (edge.low == edge.high) edge.length = 0;
+}
 
 struct OpenCell {
   uint32_t node = 0;
@@ -88,11 +98,16 @@ class SchemaGrower {
     OpenCell right_cell{.node = left + 1, .depth = cell.depth + 1, .edges = cell.edges};
     Edge& on_left = left_cell.edges[feature];
     Edge& on_right = right_cell.edges[feature];
-    if (schema_.features()[feature].type == FeatureType::kNumeric) {
+    const Feature& cut = schema_.features()[feature];
+    if (cut.type == FeatureType::kNumeric) {
       node.kind = SplitKind::kNumeric;
-      node.threshold = Midpoint(on_left.low, on_left.high);
+      node.threshold = CutBetween(cut, on_left.low, on_left.high);
       on_left.high = on_right.low = node.threshold;
       on_left.length = on_right.length = on_left.length / 2;
+      if (cut.integer) {
+        HoldToWhole(on_left);
+        HoldToWhole(on_right);
+      }
     } else {
       // All categories of the vocabulary, and "other".
       const size_t all = schema_.features()[feature].values.size() + 1;

@@ -1,6 +1,7 @@
 // GrowTree(): see partition.h.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -38,7 +39,7 @@ class CellBox {
   double longest() const;
 
   // Numeric features with length > 0.
-  double middle(size_t feature) const;
+  double middle(const Schema& schema, size_t feature) const;
 
  private:
   struct Edge {
@@ -77,6 +78,12 @@ CellBox CellBox::After(const Node& split, bool left, const Schema& schema) const
     case SplitKind::kNumeric:
       (left ? edge.high : edge.low) = split.threshold;
       edge.length /= 2;
+      if (schema.features()[split.feature].integer) {
+        // The whole numbers that are left.
+        edge.high = std::floor(edge.high);
+        edge.low = std::ceil(edge.low);
+        if (edge.low == edge.high) edge.length = 0;
+      }
       break;
     case SplitKind::kCategory:
       edge.categories = left ? 1 : edge.categories - 1;
@@ -98,8 +105,8 @@ double CellBox::longest() const {
   return longest;
 }
 
-double CellBox::middle(size_t feature) const {
-  return Midpoint(edges_[feature].low, edges_[feature].high);
+double CellBox::middle(const Schema& schema, size_t feature) const {
+  return CutBetween(schema.features()[feature], edges_[feature].low, edges_[feature].high);
 }
 
 struct RowRange {
@@ -256,7 +263,7 @@ class Grower {
     absl::optional<Split> missing = search_.Missing(f);
     if (missing.has_value()) return missing;
     if (schema_.features()[f].type == FeatureType::kNumeric) {
-      return search_.Threshold(f, box.middle(f));
+      return search_.Threshold(f, box.middle(schema_, f));
     }
     return options_.rule == SplitRule::kRandomMaxEdge ? search_.MostFrequentCategory(f)
                                                       : search_.BestCategory(f);

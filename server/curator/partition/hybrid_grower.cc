@@ -308,7 +308,8 @@ class HybridGrower {
         rows.begin(), rows.end(), [&](uint32_t row) { return column.code[row] < cut.code; });
     const double below = column.value[column.code[*(right - 1)]];
     const double above = column.value[cut.code];
-    return IsMissing(below) ? above : Midpoint(below, above);
+    return IsMissing(below) ? above
+                            : CutBetween(rows_.schema().features()[cut.feature], below, above);
   }
 
   bool AnyMissing(const HybridRows::Column& column, uint32_t missing, const NodeRows& cell) const {

@@ -78,6 +78,11 @@ double Midpoint(double low, double high) {
   return close && rounded > low && rounded <= high ? rounded : middle;
 }
 
+double CutBetween(const Feature& feature, double low, double high) {
+  const double middle = Midpoint(low, high);
+  return feature.integer ? WholeCut(middle) : middle;
+}
+
 SplitSearch::SplitSearch(const Table& rows, Criterion criterion, uint32_t min_leaf)
     : rows_(rows),
       criterion_(criterion),
@@ -174,7 +179,10 @@ absl::optional<Split> SplitSearch::BestThreshold(uint32_t feature,
     // Rounding is for the winner only: it is slow.
     if (Improve(best, Judge(SplitKind::kNumeric, feature, next, left))) winner = {value, next};
   }
-  if (best.has_value()) best->node.threshold = Midpoint(winner.first, winner.second);
+  if (best.has_value()) {
+    best->node.threshold =
+        CutBetween(rows_.schema().features()[feature], winner.first, winner.second);
+  }
   return best;
 }
 

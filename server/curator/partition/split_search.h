@@ -46,6 +46,10 @@ struct Split {
 // gap, as people read the thresholds.
 double Midpoint(double low, double high);
 
+// The cut half-way between two values of `feature` with low < high; "at most" a whole number where
+// the feature has no others.
+double CutBetween(const Feature& feature, double low, double high);
+
 // Threads    one at a time.
 class SplitSearch {
  public:

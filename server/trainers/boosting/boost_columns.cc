@@ -41,7 +41,7 @@ std::vector<double> NumericCuts(const Feature& feature, uint32_t even) {
     cuts.push_back(zero - std::ldexp(zero - low, -k));
   }
   std::erase_if(cuts, [&](double cut) { return cut < low || cut >= high; });
-  for (double& cut : cuts) cut = JustAbove(cut);
+  for (double& cut : cuts) cut = feature.integer ? WholeCut(JustAbove(cut)) : JustAbove(cut);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;

@@ -29,9 +29,11 @@ std::vector<double> CutsOf(const Feature& feature, uint32_t most) {
   }
   const uint32_t even = most - sides * halvings;
   for (uint32_t i = 1; i <= even; ++i) cuts.push_back(low + span * i / (even + 1));
+  std::erase_if(cuts, [&](double cut) { return !(cut > low && cut <= feature.max); });
+  // Cuts between the same whole numbers are one: no bin is empty whatever the rows are.
+  if (feature.integer) std::transform(cuts.begin(), cuts.end(), cuts.begin(), WholeCut);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::erase_if(cuts, [&](double cut) { return !(cut > low && cut <= feature.max); });
   return cuts;
 }
 

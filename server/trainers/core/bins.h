@@ -2,9 +2,10 @@
 //
 // The cuts are public and come from the schema alone: a numeric feature has evenly spaced ones
 // between its bounds, and some that halve the distance to zero (or to its lower bound, if zero is
-// not inside), because amounts and durations crowd there. A value is in bin b if b cuts are at most
-// it, so "x < cut j" is "bin <= j". A categorical feature has one bin a value and one for "other".
-// A missing value has a bin of its own, the last.
+// not inside), because amounts and durations crowd there. A feature of whole numbers has at most
+// one between neighbours. A value is in bin b if b cuts are at most it, so "x < cut j" is "bin <=
+// j". A categorical feature has one bin a value and one for "other". A missing value has a bin of
+// its own, the last.
 //
 // A label is a class, or kUnlabelled. Numbers to predict are whole steps from 0 to kTargetSteps of
 // their public range, rounded to the nearest, row by row.

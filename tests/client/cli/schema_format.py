@@ -93,7 +93,7 @@ class SchemaFormat(unittest.TestCase):
                               ("missing", ["NA", "NA"]), ("bounds", "guessed"), ("target_min", 0),
                               ("integer", True)):
             variant(classes, lambda s, m=member, v=value: s.update({m: v}))
-        for member, value in (("type", "date"), ("min", "0"), ("integer", 1), ("unit", 3),
+        for member, value in (("type", "date"), ("min", "0"), ("min", 0.5), ("integer", 1), ("unit", 3),
                               ("unit", "m" * 65), ("unit", "a\tb"),
                               ("bounds", True), ("missing", ["NA"]), ("name", 1)):
             variant(classes, lambda s, m=member, v=value: s["features"][0].update({m: v}))

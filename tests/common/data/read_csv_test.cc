@@ -17,6 +17,7 @@ using ::coppice::testing::IsRefused;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempFile;
+using ::coppice::testing::Whole;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -99,6 +100,27 @@ TEST(ReadCsvTest, ReadsNumbersToPredictAndClampsThem) {
 TEST(ReadCsvTest, RefusesANumberToPredictThatIsNoneOrStrictlyOutside) {
   for (const char* bad : {"0.5,\n", "0.5,many\n"}) EXPECT_THAT(ReadRings(bad), IsRefused("rings"));
   EXPECT_THAT(ReadRings("0.5,100\n", {.strict = true}), IsRefused("must be in [1, 29]"));
+}
+
+absl::StatusOr<TableFile> ReadWhole(absl::string_view body, const ReadOptions& options = {}) {
+  const TempFile file(".csv", absl::StrCat("x,y\n", body));
+  return ReadTable(
+      file.path(),
+      std::make_shared<const Schema>(*Schema::Create({Whole("x", 0, 9)}, "y", {"a", "b"})),
+      options);
+}
+
+TEST(ReadCsvTest, RoundsToWholeNumbersUnlessStrict) {
+  ASSERT_OK_AND_ASSIGN(const TableFile file, ReadWhole("1,a\n2.5,b\n9.5,a\n"));
+  EXPECT_THAT(file.table.column(0), ElementsAre(1, 3, 9));
+  EXPECT_EQ(file.notes.rounded, 1u);
+  EXPECT_EQ(file.notes.clamped, 1u);
+  EXPECT_THAT(file.notes.Summary(), HasSubstr("1 field rounded to a whole number"));
+  ASSERT_OK_AND_ASSIGN(const TableFile total, ReadWhole("2.5,b\n", {.total = true}));
+  EXPECT_THAT(total.table.column(0), ElementsAre(3));
+  const absl::StatusOr<TableFile> strict = ReadWhole("1,a\n2.5,b\n", {.strict = true});
+  EXPECT_THAT(strict, IsRefused(".csv:3: column \"x\" must be a whole number"));
+  EXPECT_THAT(std::string(strict.status().message()), Not(HasSubstr("2.5")));
 }
 
 TEST(ReadCsvTest, ReadsRowsInOrder) {

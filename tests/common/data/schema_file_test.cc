@@ -109,7 +109,7 @@ TEST(SchemaFileTest, NamesTheFeatureThatIsWrong) {
 constexpr char kNoted[] = R"({
   "label": "income", "classes": ["low", "high"], "bounds": "from these rows",
   "delimiter": ";", "missing": ["NA", "?"],
-  "features": [{"name": "age", "type": "numeric", "min": 17, "max": 90.5, "integer": true,
+  "features": [{"name": "age", "type": "numeric", "min": 17, "max": 90.5,
                 "unit": "years", "bounds": "declared"},
                {"name": "sex", "type": "categorical", "values": ["Female", "Male"],
                 "bounds": "from these rows"}]})";
@@ -120,8 +120,7 @@ TEST(SchemaFileTest, ReadsWhatIsNoPartOfTheSchema) {
   EXPECT_TRUE(file.schema->IsSameButForUnsaidUnits(*plain.schema));
   EXPECT_EQ(file.format, (TableFormat{.delimiter = ';', .missing = {"NA", "?"}}));
   EXPECT_EQ(plain.format, TableFormat());
-  EXPECT_THAT(file.features,
-              ElementsAre(ColumnNotes{.integer = true}, ColumnNotes{.from_rows = true}));
+  EXPECT_THAT(file.features, ElementsAre(ColumnNotes(), ColumnNotes{.from_rows = true}));
   EXPECT_TRUE(file.label.from_rows);
 }
 
@@ -135,7 +134,7 @@ TEST(SchemaFileTest, WhatIsWrittenReadsBackToTheSame) {
     EXPECT_EQ(again.label, file.label);
   }
   ASSERT_OK_AND_ASSIGN(const SchemaFile file, ParseSchema(kNoted));
-  EXPECT_THAT(ToText(file), HasSubstr(R"("min":17,"max":90.5,"integer":true,"unit":"years")"));
+  EXPECT_THAT(ToText(file), HasSubstr(R"("min":17,"max":90.5,"unit":"years")"));
 }
 
 TEST(SchemaFileTest, UnitsAreOfTheSchema) {
@@ -151,6 +150,23 @@ TEST(SchemaFileTest, UnitsAreOfTheSchema) {
   EXPECT_THAT(With(absl::StrCat(R"({"name": "x", "type": "numeric", "min": 0, "max": 1, "unit": ")",
                                 std::string(kMaxUnitBytes + 1, 'm'), R"("})")),
               IsRefusedSchema("at most 64"));
+}
+
+TEST(SchemaFileTest, WholeNumbersAreOfTheSchemaAndOfATargetANote) {
+  ASSERT_OK_AND_ASSIGN(
+      const SchemaFile file,
+      ParseSchema(R"({"label": "y", "target_min": 0, "target_max": 9, "integer": true, "features":
+          [{"name": "x", "type": "numeric", "min": 0, "max": 5, "integer": true},
+           {"name": "z", "type": "numeric", "min": 0, "max": 5, "integer": false}]})"));
+  EXPECT_TRUE(file.schema->features()[0].integer);
+  EXPECT_FALSE(file.schema->features()[1].integer);
+  EXPECT_TRUE(file.label.integer);
+  EXPECT_THAT(ToText(file), HasSubstr(R"("min":0,"max":5,"integer":true)"));
+  ASSERT_OK_AND_ASSIGN(const SchemaFile again, ParseSchema(ToText(file)));
+  EXPECT_EQ(*again.schema, *file.schema);
+  EXPECT_EQ(again.label, file.label);
+  EXPECT_THAT(With(R"({"name": "x", "type": "numeric", "min": 0, "max": 2.5, "integer": true})"),
+              IsRefusedSchema("feature \"x\" has whole numbers only"));
 }
 
 TEST(SchemaFileTest, RefusesNotesThatSayNothing) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 using ::coppice::testing::Categorical;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
+using ::coppice::testing::Whole;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -226,6 +228,68 @@ TEST(SchemaTest, UnitsAgreeUnlessBothAreSaidAndDiffer) {
                                  "years")));
   EXPECT_THAT(WithUnits("", "EUR").CheckAgreesWith(WithUnits("", "USD")),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("label \"wage\"")));
+}
+
+TEST(SchemaTest, WholeNumbersHaveWholeBoundsWithin2To53) {
+  EXPECT_OK(CreateWith(Whole("x", -3, 12)));
+  EXPECT_OK(CreateWith(Whole("x", -0x1p53, 0x1p53)));
+  for (const Feature& feature :
+       {Whole("x", 0.5, 3), Whole("x", 0, 3.5), Whole("x", 0, 0x1p54), Whole("x", -0x1p54, 0)}) {
+    EXPECT_THAT(CreateWith(feature), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              AllOf(HasSubstr("\"x\""), HasSubstr("whole"))));
+  }
+  Feature words = Categorical("c", {"u"});
+  words.integer = true;
+  EXPECT_THAT(CreateWith(words),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must not be integer")));
+}
+
+TEST(SchemaTest, EncodeRoundsToWholeNumbersAndNotesIt) {
+  ASSERT_OK_AND_ASSIGN(const Schema schema, Schema::Create({Whole("x", -3, 12)}, "y", {"a", "b"}));
+  EXPECT_EQ(schema.Encode(0, "4.0")->value, 4);
+  EXPECT_EQ(schema.Encode(0, "4.0")->note, FieldNote::kNone);
+  for (const auto& [text, value] : {std::pair("4.4", 4.0), {"4.5", 5.0}, {"-2.5", -3.0}}) {
+    EXPECT_EQ(schema.Encode(0, text)->value, value) << text;
+    EXPECT_EQ(schema.Encode(0, text)->note, FieldNote::kRounded) << text;
+    EXPECT_EQ(schema.EncodeOrMissing(0, text).value, value) << text;
+  }
+  EXPECT_FALSE(std::signbit(schema.Encode(0, "-0.3")->value));
+  EXPECT_EQ(schema.Encode(0, "12.3")->value, 12);
+  EXPECT_EQ(schema.Encode(0, "12.3")->note, FieldNote::kClamped);
+}
+
+TEST(SchemaTest, ARowOfWholeNumbersHasNoOthers) {
+  ASSERT_OK_AND_ASSIGN(const Schema schema, Schema::Create({Whole("x", -3, 12)}, "y", {"a", "b"}));
+  EXPECT_OK(schema.Validate({4.0}));
+  EXPECT_OK(schema.Validate({kMissingValue}));
+  EXPECT_THAT(schema.Validate({4.5}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               HasSubstr("missing or a whole number in [-3, 12]")));
+  EXPECT_TRUE(IsMissing(schema.Fit({4.5})[0]));
+}
+
+TEST(SchemaTest, WholeCutsPartWholeNumbersAsTheCutDoes) {
+  for (const double cut : {-2.5, -2.0, std::nextafter(-2.0, 0), -0.5, 0.0, 0.5, 3.0,
+                           std::nextafter(3.0, 4.0), 3.99, 0x1p53 - 1}) {
+    const double whole = WholeCut(cut);
+    for (const double value : {-3.0, -2.0, -1.0, 0.0, 1.0, 3.0, 4.0, 0x1p53 - 2, 0x1p53 - 1}) {
+      EXPECT_EQ(value < whole, value < cut) << value << " below " << cut;
+    }
+    const double most = std::nextafter(whole, -0x1p54);
+    EXPECT_EQ(most, std::floor(most)) << cut;
+  }
+}
+
+TEST(SchemaTest, WholeNumbersAreNumbersForADeviceThatHasThem) {
+  const auto with = [](Feature feature) {
+    return *Schema::Create({std::move(feature)}, "y", {"a", "b"});
+  };
+  const Schema whole = with(Whole("x", 0, 9)), any = with(Numeric("x", 0, 9));
+  EXPECT_NE(whole, any);
+  EXPECT_FALSE(whole.IsSameButForUnsaidUnits(any));
+  EXPECT_OK(any.CheckAgreesWith(whole));
+  EXPECT_THAT(whole.CheckAgreesWith(any),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("[0, 9] whole, and in this device's own schema [0, 9]")));
 }
 
 TEST(SchemaTest, RefusesUnitsThatAreNoneByName) {

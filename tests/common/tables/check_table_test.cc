@@ -81,6 +81,20 @@ TEST(CheckTableTest, SharesAreCountedPerColumn) {
   EXPECT_THAT(check.problems, ElementsAre(Problem(4, "age", "no finite decimal number")));
 }
 
+TEST(CheckTableTest, NumbersThatAreNotWholeAreRoundedByReaders) {
+  constexpr char kRows[] = "age,job,income\n30.5,clerk,low\n31,clerk,high\n";
+  const TableCheck check = Check(kRows);
+  EXPECT_EQ(check.columns[0].rounded, 1u);
+  EXPECT_EQ(check.columns[0].unreadable, 0u);
+  EXPECT_EQ(check.num_outside, 1u);
+  EXPECT_THAT(check.problems, ElementsAre(Problem(2, "age",
+                                                  "no whole number, and the schema says "
+                                                  "\"integer\": true; readers round it")));
+  const TableCheck lenient = Check(kRows, {.lenient = true});
+  EXPECT_EQ(lenient.num_problems, 0u);
+  EXPECT_EQ(lenient.columns[0].rounded, 1u);
+}
+
 TEST(CheckTableTest, AllColumnsThatAreMissingAreNamed) {
   const TableCheck check = Check("Age,x,income\n1,2,low\n");
   EXPECT_THAT(check.problems,

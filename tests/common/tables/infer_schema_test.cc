@@ -43,8 +43,8 @@ TEST(InferSchemaTest, FindsTypesBoundsCategoriesAndClasses) {
   EXPECT_THAT(schema.features()[2].values, ElementsAre("clerk", "smith"));
   EXPECT_THAT(schema.classes(), ElementsAre("no", "yes"));
   EXPECT_EQ(inferred.rows, 3u);
-  EXPECT_TRUE(inferred.file.features[0].integer);
-  EXPECT_FALSE(inferred.file.features[1].integer);
+  EXPECT_TRUE(schema.features()[0].integer);
+  EXPECT_FALSE(schema.features()[1].integer);
   EXPECT_THAT(inferred.warnings, IsEmpty());
 }
 
@@ -64,6 +64,9 @@ TEST(InferSchemaTest, BoundsAreMarkedAsReadOffTheRowsOrDeclared) {
   EXPECT_TRUE(inferred.file.features[1].from_rows);
   EXPECT_TRUE(inferred.file.features[2].from_rows);
   EXPECT_TRUE(inferred.file.label.from_rows);
+  EXPECT_TRUE(inferred.file.schema->features()[0].integer);
+  options.declared_bounds["age"] = {0, 120.5};
+  EXPECT_FALSE(Infer(kPeople, options)->file.schema->features()[0].integer);
   options.declared_bounds["job"] = {0, 1};
   EXPECT_THAT(Infer(kPeople, options), IsRefused("--bounds job: the column is not"));
 }

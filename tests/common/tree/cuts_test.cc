@@ -20,10 +20,11 @@ namespace {
 using ::coppice::testing::Leaf;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::NumericSplit;
+using ::coppice::testing::Whole;
 
-// A model of trees with one split each, of x in [min, max].
-Model ModelWithCuts(double min, double max, const std::vector<double>& thresholds) {
-  const Schema schema = *Schema::Create({Numeric("x", min, max)}, "y", {"a", "b"});
+// A model of trees with one split each.
+Model ModelWithCuts(const Feature& x, const std::vector<double>& thresholds) {
+  const Schema schema = *Schema::Create({x}, "y", {"a", "b"});
   Forest forest;
   std::vector<std::vector<LeafPrediction>> leaves;
   for (const double threshold : thresholds) {
@@ -39,7 +40,8 @@ std::string TextOf(const Cut& cut) {
 
 // The first threshold's text.
 std::string Read(double min, double max, const std::vector<double>& thresholds) {
-  return TextOf(ReadableCuts(ModelWithCuts(min, max, thresholds)).Of(0, thresholds[0]));
+  return TextOf(
+      ReadableCuts(ModelWithCuts(Numeric("x", min, max), thresholds)).Of(0, thresholds[0]));
 }
 
 double JustAbove(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
@@ -61,6 +63,17 @@ TEST(ReadableCutsTest, OtherCutsAreRoundedUpToAThousandthOfTheRange) {
   EXPECT_EQ(Read(36, 38, {kLong}), "< 36.84");
   EXPECT_EQ(Read(0, 1e9, {123456.789012345}), "< 123457");  // never coarser than whole numbers
   EXPECT_EQ(Read(-90, 0, {-kLong}), "< -36.8");
+}
+
+TEST(ReadableCutsTest, CutsOfWholeNumbersAreWhole) {
+  const auto read = [](double threshold) {
+    const Model model = ModelWithCuts(Whole("x", 0, 1e9), {threshold});
+    return TextOf(ReadableCuts(model).Of(0, threshold));
+  };
+  EXPECT_EQ(read(WholeCut(0.5)), "<= 0");
+  EXPECT_EQ(read(WholeCut(3.4)), "<= 3");
+  EXPECT_EQ(read(WholeCut(123456789.5)), "<= 123456789");
+  EXPECT_EQ(read(7), "< 7");
 }
 
 TEST(ReadableCutsTest, CutsStayApart) {

@@ -23,9 +23,13 @@ constexpr char kWithUnit[] = R"({"label": "edible", "classes": ["no", "yes"], "f
 constexpr char kNoted[] = R"({"label": "edible", "classes": ["no", "yes"],
   "bounds": "from these rows", "missing": ["NA"], "delimiter": ";", "source": "a forest",
   "features": [
-  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true,
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": false,
    "bounds": "from these rows"},
   {"name": "odor", "type": "categorical", "values": ["almond", "none"], "bounds": "declared"}]})";
+
+constexpr char kWhole[] = R"({"label": "edible", "classes": ["no", "yes"], "features": [
+  {"name": "age", "type": "numeric", "min": 0, "max": 100, "integer": true},
+  {"name": "odor", "type": "categorical", "values": ["almond", "none"]}]})";
 
 std::string TermsOf(const char* schema) {
   Terms terms = testing::MakeTerms();
@@ -45,6 +49,21 @@ TEST(SchemaNotesTest, AUnitIsOfTheTerms) {
   EXPECT_NE(TermsOf(kWithUnit), TermsOf(kPlain));
   ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWithUnit)));
   EXPECT_EQ(terms.schema->features()[0].unit, "years");
+}
+
+TEST(SchemaNotesTest, WholeNumbersAreOfTheTerms) {
+  EXPECT_NE(TermsOf(kWhole), TermsOf(kPlain));
+  ASSERT_OK_AND_ASSIGN(const Terms terms, ParseTerms(TermsOf(kWhole)));
+  EXPECT_TRUE(terms.schema->features()[0].integer);
+}
+
+TEST(SchemaNotesTest, ATargetIsNotDeclaredWholeOnTheWire) {
+  v1::Schema proto = ToProto(*Schema::CreateRegression({ParseSchema(kPlain)->schema->features()[0]},
+                                                       "y", {.min = 0, .max = 9}));
+  EXPECT_OK(FromProto(proto));
+  proto.mutable_target()->set_integer(true);
+  EXPECT_THAT(FromProto(proto), testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                                  ::testing::HasSubstr("schema.target")));
 }
 
 TEST(SchemaNotesTest, MessagesOfDatasetsAndModelsDoNotHoldThem) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 using ::coppice::testing::Categorical;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
+using ::coppice::testing::Whole;
 using ::testing::HasSubstr;
 
 std::shared_ptr<const Schema> SchemaOf(std::vector<Feature> features) {
@@ -102,6 +104,19 @@ TEST(GrowTreeFromSchemaTest, CategoriesLeaveInTheirOrderUntilOneIsLeft) {
 TEST(GrowTreeFromSchemaTest, WhatIsFlatIsNotCut) {
   const Tree tree = GrowTreeBy(SplitRule::kMaxEdge, *SchemaOf({Numeric("flat", 7, 7)}), 5);
   EXPECT_EQ(tree.num_leaves(), 1u);
+}
+
+TEST(GrowTreeFromSchemaTest, WholeNumbersAreCutBetweenNeighboursUntilOneIsLeft) {
+  for (const SplitRule rule : {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge}) {
+    const auto schema = SchemaOf({Whole("x", -2, 3)});
+    const Tree tree = GrowTreeBy(rule, *schema, kMaxDepth);
+    EXPECT_EQ(tree.num_leaves(), 6u);
+    std::set<size_t> leaves;
+    for (int x = -2; x <= 3; ++x) leaves.insert(tree.FindLeaf({static_cast<double>(x)}));
+    EXPECT_EQ(leaves.size(), 6u);
+    const Table rows = *RowsFromSchema(schema, 1);
+    for (size_t i = 0; i < rows.num_rows(); ++i) ASSERT_OK(schema->Validate(rows.row(i)));
+  }
 }
 
 TEST(GrowTreeFromSchemaTest, RandomTreesDifferAndRepeat) {

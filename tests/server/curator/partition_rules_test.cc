@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "server/curator/partition/partition.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
@@ -13,6 +16,7 @@ namespace {
 using ::coppice::testing::Categorical;
 using ::coppice::testing::Numeric;
 using ::coppice::testing::StatusIs;
+using ::coppice::testing::Whole;
 using ::testing::HasSubstr;
 
 struct Labelled {
@@ -67,6 +71,27 @@ TEST(PartitionRulesTest, MaxEdgeCutsTheBoxOfThePublicRowsInTheMiddle) {
   const Tree tree = Grow(Corners(), {.max_depth = 1});
   EXPECT_EQ(tree.nodes()[0].feature, 1u) << "the edge with the larger decrease";
   EXPECT_EQ(tree.nodes()[0].threshold, 20);
+}
+
+TEST(PartitionRulesTest, WholeNumbersAreCutAtMostAtOne) {
+  std::vector<Labelled> labelled;
+  for (int i = 0; i < 24; ++i) {
+    labelled.push_back({{static_cast<double>(i % 4)}, static_cast<uint32_t>(i % 4) / 2});
+  }
+  const Table rows = MakeTable({Whole("x", 0, 9)}, labelled);
+  for (const SplitRule rule :
+       {SplitRule::kMaxEdge, SplitRule::kRandomMaxEdge, SplitRule::kCart, SplitRule::kHybrid}) {
+    const Tree tree = Grow(rows, {.rule = rule, .max_depth = 8, .min_leaf = 1});
+    size_t cuts = 0;
+    for (const Node& node : tree.nodes()) {
+      if (node.kind != SplitKind::kNumeric) continue;
+      ++cuts;
+      const double most = std::nextafter(node.threshold, -1.0);
+      EXPECT_EQ(most, std::floor(most)) << SplitRuleName(rule);
+    }
+    EXPECT_GE(cuts, 1u) << SplitRuleName(rule);
+    EXPECT_LE(cuts, 3u) << SplitRuleName(rule);
+  }
 }
 
 TEST(PartitionRulesTest, MaxEdgeTakesTheLongestEdgeNextAndSplitsWithoutADecrease) {

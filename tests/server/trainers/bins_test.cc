@@ -54,6 +54,29 @@ TEST(PublicBinsTest, CutsIncreaseAndDivideTheRange) {
   }
 }
 
+TEST(PublicBinsTest, WholeNumbersAreCutOnceBetweenNeighboursAndEachBinHasOne) {
+  for (const auto& [min, max] : {std::pair(0.0, 1.0),
+                                 {0.0, 6.0},
+                                 {-7.0, 5.0},
+                                 {1.0, 1000.0},
+                                 {-0x1p53, 0x1p53},
+                                 {3.0, 3.0}}) {
+    for (const uint32_t most : {1u, 4u, 31u, 255u, 4096u}) {
+      const FeatureBins bins = (*PublicBins(Of({Whole("x", min, max)}), most))[0];
+      EXPECT_EQ(bins.known, bins.cuts.size() + 1);
+      if (max - min <= most * 7 / 8) EXPECT_EQ(bins.cuts.size(), max - min);
+      double least = min;  // whole number of the bin
+      for (const double cut : bins.cuts) {
+        EXPECT_LT(least, cut) << "a bin between whole numbers";
+        least = std::ceil(cut);
+        EXPECT_EQ(std::nextafter(cut, -0x1p54), least - 1) << "at most a whole number";
+      }
+      EXPECT_LE(least, max);
+    }
+  }
+  EXPECT_EQ((*PublicBins(Of({Numeric("x", 0, 6)}), 31))[0].cuts.size(), 31u);
+}
+
 TEST(PublicBinsTest, FewCutsAreEven) {
   EXPECT_THAT(CutsOf(0, 10, 4), ElementsAre(2, 4, 6, 8));
   EXPECT_THAT(CutsOf(0, 10, 1), ElementsAre(5));

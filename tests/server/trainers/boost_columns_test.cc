@@ -13,6 +13,7 @@ namespace coppice::trainers {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the suites' vocabulary is all of this file's.
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
@@ -31,6 +32,19 @@ TEST(PublicBoostColumnsTest, NumbersHaveEvenCutsAndSomeThatHalveTheWayToZero) {
     EXPECT_TRUE(cuts.contains(-std::ldexp(64, -k))) << k;
   }
   EXPECT_TRUE(cuts.contains(0));
+}
+
+TEST(PublicBoostColumnsTest, WholeNumbersAreCutOnceBetweenNeighbours) {
+  const Schema schema =
+      *Schema::Create({Whole("x", -3, 9), Whole("many", 0, 1e6)}, "label", {"no", "yes"});
+  const BoostColumns columns = *PublicBoostColumns(schema);
+  std::vector<double> at_most;
+  for (const double cut : columns.bins[0].cuts) at_most.push_back(std::nextafter(cut, -1e9));
+  EXPECT_THAT(at_most, ElementsAre(-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_EQ(columns.bins[0].known, 13u);
+  for (const double cut : columns.bins[1].cuts) {
+    EXPECT_EQ(std::nextafter(cut, -1e9), std::floor(cut));
+  }
 }
 
 // Of a table of so many numbers, in so many classes.
