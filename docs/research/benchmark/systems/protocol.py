@@ -10,6 +10,7 @@ Test labels are in the test file as everywhere: an adapter must not read them.
 """
 
 import csv
+import functools
 import json
 import os
 import sys
@@ -73,6 +74,26 @@ def one_hot(table: Table, schema: dict) -> list[list[float]]:
         return [float(text == value) for value in feature["values"]]
     return [[x for text, feature in zip(row, schema["features"]) for x in columns(text, feature)]
             for row in table.rows]
+
+
+@functools.lru_cache(maxsize=1)
+def _load(train: str, test: str, schema_path: str, encode: Callable[[Table, dict], object]) -> tuple:
+    schema = read_schema(schema_path)
+    table = read_table(train, schema, with_labels=True)
+    hidden = read_table(test, schema, with_labels=False)
+    return schema, encode(table, schema), table.labels, encode(hidden, schema)
+
+
+def load(request: dict, encode: Callable[[Table, dict], object]) -> tuple:
+    """The schema, the training rows as `encode` makes them, their labels, and the test rows. The last answer is kept:
+    requests that follow one another differ in epsilon."""
+    return _load(request["train"], request["test"], request["schema"], encode)
+
+
+def numbered(labels: list[str], schema: dict) -> list[float]:
+    """Classes by their place in the schema, or the numbers to predict."""
+    classes = schema.get("classes")
+    return [classes.index(label) if classes else float(label) for label in labels]
 
 
 def write_predictions(path: str, header: list[str], rows: list[list[float]]) -> None:
