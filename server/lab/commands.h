@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "common/command_line/command_line.h"
 #include "server/lab/audit/audit.h"
+#include "server/lab/rows.h"
 
 namespace coppice::lab {
 
@@ -63,6 +65,12 @@ absl::Status RunLocal(const LocalFlags& flags);
 // What the flags ask to be run (grid.h).
 struct RunOptions;
 absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
+// Of the flags above those that name rows, and no others: for programs that run something else on
+// the same splits. ResolveLocalRows() tells `warn` which fields it changed.
+void AddLocalRowFlags(const Command& command, LocalFlags& flags);
+absl::Status CheckLocalRowFlags(const LocalFlags& flags);
+absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
+                                           const std::function<void(const std::string&)>& warn);
 
 // coppice-lab central: what accuracy a central trainer reaches on files, at which epsilon. Trains
 // and scores `repeats` times.

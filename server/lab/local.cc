@@ -175,17 +175,16 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
   return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
 }
 
-// Reads the files, or parses the synthetic pair. Notes on changed fields go to `warn`.
-absl::StatusOr<RowSource> ResolveRows(const LocalFlags& flags,
-                                      const std::function<void(const std::string&)>& warn) {
+}  // namespace
+
+absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
+                                           const std::function<void(const std::string&)>& warn) {
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
   if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
   if (WithoutLabels(flags)) return rows;
   COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
   return WithPublicLabels(std::move(rows), labels);
 }
-
-}  // namespace
 
 absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
@@ -220,7 +219,7 @@ absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   return run;
 }
 
-void AddLocalFlags(const Command& command, LocalFlags& flags) {
+void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
   const Flag public_file = command.Add(
       "--public", flags.public_file,
       "public rows (CSV, LIBSVM), or none: partitions come from the schema's bounds alone");
@@ -246,7 +245,10 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Excludes(test)
       .ShowDefault();
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
+}
 
+void AddLocalFlags(const Command& command, LocalFlags& flags) {
+  AddLocalRowFlags(command, flags);
   command.Add("--epsilon", flags.epsilon, "privacy of one report, 0.01 to 1000, or inf")
       .Required()
       .Check(Accepted(ParseReportEpsilon));
@@ -334,7 +336,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckLocalFlags(const LocalFlags& flags) {
+absl::Status CheckLocalRowFlags(const LocalFlags& flags) {
   const bool files = flags.data_file.empty()
                          ? !flags.public_file.empty() && !flags.private_file.empty()
                          : flags.private_file.empty() && flags.public_rows > 0;
@@ -347,6 +349,11 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
                                     flags.schema_file.empty() && flags.test_file.empty())) {
     return absl::InvalidArgumentError("--synthetic takes no file");
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLocalFlags(const LocalFlags& flags) {
+  COPPICE_RETURN_IF_ERROR(CheckLocalRowFlags(flags));
   if (!flags.grid &&
       (flags.depths.size() > 1 || flags.min_leaves.size() > 1 || flags.lambdas.size() > 1)) {
     return absl::InvalidArgumentError(
@@ -377,9 +384,9 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
 }
 
 absl::Status RunLocal(const LocalFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const RowSource rows, ResolveRows(flags, [](const std::string& note) {
-                             std::cerr << note << "\n";
-                           }));
+  COPPICE_ASSIGN_OR_RETURN(
+      const RowSource rows,
+      ResolveLocalRows(flags, [](const std::string& note) { std::cerr << note << "\n"; }));
   COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags));
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
                              ShowRepetitions(finished, options.repeats);
