@@ -62,7 +62,7 @@ noise_flags() {  # noise_flags COMMAND...: of the command and all below it
 }
 
 expect 'the binaries looked into' "$(ls "$bin" | grep -v '_bench$')" \
-  coppice coppice-lab coppice_device_example coppiced
+  coppice coppice-lab coppice-research coppice_device_example coppiced
 
 # RAND_bytes makes ids and retry delays, in binaries with a network; RocksDB names its files by
 # std::random_device; the twister is for public randomness (server/curator/partition/public_random.h).
@@ -72,7 +72,9 @@ client=("$ours" "$private" 'imports RAND_bytes')
 expect coppice_device_example "$(contents "$bin/coppice_device_example")" "${client[@]}"
 expect coppice "$(contents "$bin/coppice")" "${client[@]}" \
   'environment COPPICE_CA' 'environment COPPICE_SERVER' 'environment COPPICE_TOKEN_FILE'
-expect coppice-lab "$(contents "$bin/coppice-lab")" "$ours" "$private" std::mersenne_twister_engine
+for name in coppice-lab coppice-research; do
+  expect "$name" "$(contents "$bin/$name")" "$ours" "$private" std::mersenne_twister_engine
+done
 expect coppiced "$(contents "$bin/coppiced")" "$ours" "$private" 'imports RAND_bytes' \
   'imports std::random_device' std::mersenne_twister_engine
 expect 'the second source' "$(contents "$second_source")" \
@@ -88,12 +90,12 @@ expect 'the private path' "$(imports "${path[@]}")" "$private"
 trainers=("$build"/server/trainers/libcoppice_trainers.a "$build"/server/trainers/*/libcoppice_trainers_*.a)
 expect 'the trainers' "$(imports "${trainers[@]}")"
 
-expect flags "$(for name in coppiced coppice coppice-lab coppice_device_example; do
+expect flags "$(for name in coppiced coppice coppice-lab coppice-research coppice_device_example; do
   noise_flags "$bin/$name"
 done | sort)" 'coppice data split --seed' 'coppice study create --seed' 'coppice study preview --seed' \
     'coppice-lab central --seed' 'coppice-lab curve --seed' 'coppice-lab local --seed' \
     'coppice-lab synthesize --seed' \
-    'coppice-lab plan --seed'
+    'coppice-lab plan --seed' 'coppice-research run --seed'
 expect 'flags of the second source' "$(noise_flags "$second_source")" 'second_source --noise-seed'
 
 # Accuracies of twenty repetitions, and how far they scatter: two runs with noise of their own give the

@@ -1,0 +1,41 @@
+// The commands of coppice-research. As in the lab, an accuracy is printed without any guarantee.
+//
+// Errors     CheckRunFlags(): InvalidArgument names flags that do not go together. Run...(): what
+//            reading, fitting and writing return.
+
+#ifndef COPPICE_SERVER_RESEARCH_COMMANDS_H_
+#define COPPICE_SERVER_RESEARCH_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/command_line/command_line.h"
+#include "server/lab/commands.h"
+
+namespace coppice::research {
+
+// coppice-research run: what one method scores on the rows and splits of coppice-lab local.
+struct RunFlags {
+  lab::LocalFlags rows;  // of these the flags that name rows, repeats, threads and seed
+  std::string method;
+  std::string epsilon;           // empty: for methods that protect nothing
+  std::vector<double> settings;  // empty: the method's default, or the paper's with `grid`
+  bool grid = false;
+  bool json = false;
+};
+void AddRunFlags(const Command& command, RunFlags& flags);
+absl::Status CheckRunFlags(const RunFlags& flags);
+absl::Status Run(const RunFlags& flags);
+
+// coppice-research methods: what there is, and what each guarantees.
+struct MethodsFlags {
+  bool json = false;
+};
+void AddMethodsFlags(const Command& command, MethodsFlags& flags);
+absl::Status ListMethods(const MethodsFlags& flags);
+
+}  // namespace coppice::research
+
+#endif  // COPPICE_SERVER_RESEARCH_COMMANDS_H_

@@ -1,0 +1,95 @@
+// The methods that the papers compare with, as references: each takes the rows of one repetition
+// and answers the test rows.
+//
+// They are for comparison on rows that one may look at. No model of theirs is a release: most are
+// here because their guarantee or their sampler is less than what this project asks of its own.
+
+#ifndef COPPICE_SERVER_RESEARCH_METHOD_H_
+#define COPPICE_SERVER_RESEARCH_METHOD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/private_random.h"
+#include "server/curator/partition/public_random.h"
+#include "server/lab/rows.h"
+
+namespace coppice::research {
+
+struct MethodInfo {
+  std::string name;        // "phist"
+  std::string summary;     // one line
+  std::string source;      // paper
+  std::string protects;    // "a row", "a label" or "nothing"
+  std::string neighbours;  // what the guarantee is about; empty if there is none
+  std::string guarantee;   // "epsilon-LDP", "(epsilon, delta)-LDP", "epsilon-DP" or "none"
+  std::string sampler;     // how exact the noise is
+  std::string setting;     // what is tuned: "depth"; empty if nothing is
+  double default_setting = 0;
+  std::vector<double> paper_settings{};
+  bool whole_settings = true;
+
+  bool is_private() const { return protects != "nothing"; }
+};
+
+// probabilities[row * classes + k] for the test rows.
+struct Answers {
+  uint32_t classes = 0;
+  std::vector<double> probabilities;
+
+  Answers(uint32_t of_classes, size_t rows)
+      : classes(of_classes), probabilities(rows * of_classes) {}
+  absl::Span<double> of(size_t row) {
+    return absl::MakeSpan(probabilities).subspan(row * classes, classes);
+  }
+  absl::Span<const double> of(size_t row) const {
+    return absl::MakeConstSpan(probabilities).subspan(row * classes, classes);
+  }
+};
+
+// What one fit gets beside its rows.
+struct FitOptions {
+  std::optional<Budget> epsilon;  // set for methods that protect something
+  double setting = 0;
+};
+
+// Guarantee  what info() says, of everything that depends on private rows before the test rows are
+//            answered.
+// Errors     InvalidArgument for rows, classes or a setting that the method cannot use; what the
+//            PrivateRandom returns.
+// Threads    immutable; Fit() may run on several threads, each with its own random sources.
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  virtual const MethodInfo& info() const = 0;
+
+  // Whether a setting of the paper's grid can be run on rows of `schema`.
+  virtual bool Fits(const Schema&, double /*setting*/) const { return true; }
+
+  virtual absl::StatusOr<Answers> Fit(const lab::LabRows& rows, const FitOptions& options,
+                                      curator::PublicRandom& public_random,
+                                      PrivateRandom& noise) const = 0;
+};
+
+// In the order of the papers.
+absl::Span<const Method* const> AllMethods();
+// NotFound, with the names that there are.
+absl::StatusOr<const Method*> FindMethod(absl::string_view name);
+
+// classification_trees.cc
+const Method& CtW();
+const Method& CtQ();
+// private_histogram.cc
+const Method& Phist();
+
+}  // namespace coppice::research
+
+#endif  // COPPICE_SERVER_RESEARCH_METHOD_H_

@@ -1,0 +1,105 @@
+// The program as a script sees it: exit codes, the JSON, and the same splits as coppice-lab local.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/status_matchers.h"
+
+namespace coppice::research {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct ResearchOutcome {
+  int exit_code = -1;
+  std::string out;
+};
+
+// Runs `line`, whose first word is a program of ours; it may redirect.
+ResearchOutcome RunLine(const std::string& line) {
+  const char* folder = std::getenv("COPPICE_BIN_DIR");
+  ResearchOutcome outcome;
+  FILE* pipe = popen((std::string(folder ? folder : ".") + "/" + line).c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    outcome.out.append(buffer, n);
+  }
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+json RunJson(const std::string& line) {
+  return json::parse(RunLine(line + " --json").out, nullptr, false);
+}
+
+constexpr char kSyntheticRows[] =
+    "--synthetic private=300,public=60,test=100 --repeats 3 --threads 1 ";
+
+TEST(ResearchCommandTest, EveryMethodSaysWhatItProtectsAndThatItIsNoRelease) {
+  const json methods = RunJson("coppice-research methods");
+  ASSERT_TRUE(methods.is_object());
+  for (const auto& [name, info] : methods.items()) {
+    const json report =
+        RunJson("coppice-research run --epsilon 2 --method " + name + " " + kSyntheticRows);
+    ASSERT_TRUE(report.is_object()) << name;
+    EXPECT_EQ(report["method"], name);
+    EXPECT_EQ(report["accuracy"]["n"], 3) << name;
+    EXPECT_EQ(report["guarantee"], info["guarantee"]) << name;
+    EXPECT_EQ(report["sampler"], info["sampler"]) << name;
+    EXPECT_THAT(report["release"].get<std::string>(), HasSubstr("no release")) << name;
+    const bool is_private = info["protects"] != "nothing";
+    EXPECT_EQ(report["epsilon"], is_private ? json(2.0) : json("none")) << name;
+  }
+}
+
+// The share of the majority among the test rows tells that they are the same in each repetition.
+TEST(ResearchCommandTest, HasTheSplitsOfTheLab) {
+  for (const std::string seed : {"1", "4"}) {
+    const std::string rows = std::string(kSyntheticRows) + "--epsilon 2 --seed " + seed;
+    const json ours = RunJson("coppice-lab local " + rows);
+    const json theirs = RunJson("coppice-research run --method ct_q " + rows);
+    EXPECT_EQ(ours["majority"], theirs["majority"]);
+  }
+}
+
+TEST(ResearchCommandTest, AGridSaysThatItIsTuned) {
+  const json report = RunJson(
+      std::string("coppice-research run --method ct_q --grid --setting 1,4 ") + kSyntheticRows);
+  EXPECT_EQ(report["tuned_on_test"], true);
+  EXPECT_EQ(report["grid_cells"], 2);
+  EXPECT_TRUE(report["accuracy_split_half"]["mean"].is_number());
+  EXPECT_GE(report["accuracy"]["mean"], report["accuracy_split_half"]["mean"]);
+}
+
+TEST(ResearchCommandTest, WrongUsageIsNamed) {
+  const struct {
+    const char* flags;
+    const char* message;
+  } kCases[] = {
+      {"--method nothing", "there is no method nothing"},
+      {"--method phist", "phist needs one"},
+      {"--method phist --epsilon 0", "--epsilon 0"},
+      {"--method phist --epsilon inf", "--epsilon inf"},
+      {"--method phist --epsilon 1001", "0.01 to 1000"},
+      {"--method ct_q --setting 1,2", "only with --grid"},
+      {"--method ct_q --setting 1.5", "whole number"},
+      {"--method ct_q --data x", "--synthetic takes no file"},
+  };
+  for (const auto& c : kCases) {
+    const ResearchOutcome run =
+        RunLine(std::string("coppice-research run ") + c.flags + " " + kSyntheticRows + " 2>&1");
+    EXPECT_EQ(run.exit_code, 2) << c.flags << ": " << run.out;
+    EXPECT_THAT(run.out, HasSubstr(c.message)) << c.flags;
+  }
+}
+
+}  // namespace
+}  // namespace coppice::research
