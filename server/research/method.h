@@ -89,6 +89,12 @@ const Method& CtW();
 const Method& CtQ();
 // private_histogram.cc
 const Method& Phist();
+// private_glm.cc
+const Method& Pglm();
+// private_gradients.cc
+const Method& PsgdL();
+const Method& PsgdN();
+const Method& PsgdLaplace();
 
 }  // namespace coppice::research
 

@@ -8,7 +8,8 @@
 namespace coppice::research {
 
 absl::Span<const Method* const> AllMethods() {
-  static const std::array kMethods = {&CtW(), &CtQ(), &Phist()};
+  static const std::array kMethods = {&CtW(),   &CtQ(),   &Phist(),      &Pglm(),
+                                      &PsgdL(), &PsgdN(), &PsgdLaplace()};
   return kMethods;
 }
 

@@ -45,6 +45,15 @@ inline std::shared_ptr<const Table> Colours(const std::vector<double>& values) {
   return std::make_shared<const Table>(std::move(table));
 }
 
+// x = 0, .1, ..., .8, three rows of each class in turn.
+inline std::shared_ptr<const Table> ThreeClasses() {
+  const Feature x{.name = "x", .min = 0, .max = 1, .values = {}};
+  auto schema = std::make_shared<const Schema>(*Schema::Create({x}, "label", {"a", "b", "c"}));
+  Table table(schema);
+  for (uint32_t i = 0; i < 9; ++i) table.Append(std::array<double, 1>{i / 10.0}, i / 3);
+  return std::make_shared<const Table>(std::move(table));
+}
+
 inline absl::StatusOr<Answers> FitOnce(const Method& method, const lab::LabRows& rows,
                                        const std::string& epsilon, double setting) {
   FitOptions options{.epsilon = std::nullopt, .setting = setting};
