@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/evaluation/calibration.h"
 #include "common/evaluation/value_counts.h"
 
 namespace coppice {
@@ -30,13 +31,6 @@ Majority MajorityOf(absl::Span<const uint32_t> labels, uint32_t classes);
 // Probabilities below this count as this much in a log loss, so that one row answered with
 // certainty, and wrong, does not make it infinite.
 inline constexpr double kMinLogLossProbability = 1e-6;
-
-struct CalibrationBin {
-  double low = 0, high = 0;  // probabilities
-  uint64_t rows = 0;
-  double predicted = 0;  // the mean probability
-  double observed = 0;   // how often it was so
-};
 
 // Scores of the rows that were answered, beside the majority of the same rows.
 struct ClassScores {
@@ -61,7 +55,9 @@ struct ClassScores {
   std::vector<std::optional<double>> precision;  // per class; unset if it is never predicted
   // Ten bins of the second class's probability; with more classes, of the predicted label's.
   std::vector<CalibrationBin> calibration;
-  double calibration_error = 0;  // the mean of |predicted - observed|, by rows
+  // The mean of |predicted - observed|, by rows: few rows make it too large. PoolCalibration() has
+  // the figure without that.
+  double calibration_error = 0;
 };
 
 // Guarantee  memory does not grow with the rows: it holds the confusion matrix, and for the AUC

@@ -45,6 +45,13 @@ nlohmann::ordered_json ReportOf(const CentralFlags& flags, const Schema& schema,
   }
   report["fit_seconds"] = Summarize(scores.fit_seconds).mean;
   report["fit_cpu_seconds"] = Summarize(scores.fit_cpu_seconds).mean;
+  if (flags.per_repetition && flags.json) {
+    if (regression) {
+      AddRepetitions(scores.numbers, report);
+    } else {
+      AddRepetitions(scores.classes, report);
+    }
+  }
   return report;
 }
 
@@ -65,6 +72,8 @@ void AddCentralFlags(const Command& command, CentralFlags& flags) {
   AddRunFlags(command, flags);
   command.AddSwitch("--votes", flags.votes,
                     "also show the first model as a table of votes, if it is one (lazybb)");
+  command.AddSwitch("--per-repetition", flags.per_repetition,
+                    "with --json: also the scores of every repetition");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 

@@ -57,6 +57,7 @@ struct LocalFlags {
   uint32_t repeats = 20;
   uint32_t threads = 2;
   uint64_t seed = 1;
+  bool per_repetition = false;
   bool json = false;
 };
 void AddLocalFlags(const Command& command, LocalFlags& flags);
@@ -87,6 +88,7 @@ struct CentralFlags {
   uint32_t threads = 1;
   uint64_t seed = 0;
   bool votes = false;
+  bool per_repetition = false;
   bool json = false;
 };
 void AddCentralFlags(const Command& command, CentralFlags& flags);

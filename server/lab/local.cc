@@ -333,6 +333,8 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
   command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
   command.Add("--seed", flags.seed, "of rows, splits and partitions; never of noise").ShowDefault();
+  command.AddSwitch("--per-repetition", flags.per_repetition,
+                    "with --json: also the scores of every repetition");
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
@@ -391,7 +393,8 @@ absl::Status RunLocal(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
                              ShowRepetitions(finished, options.repeats);
                            }));
-  const nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
+  nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
+  if (flags.per_repetition && flags.json) AddRepetitions(BestCell(result).scores, report);
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
   if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
   return absl::OkStatus();

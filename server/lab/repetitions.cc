@@ -80,6 +80,7 @@ MeanGain MeanGainOf(absl::Span<const double> gains,
 
 void RepeatedClassScores::Resize(size_t repeats) {
   for (auto* values : {&accuracy, &auc, &log_loss, &majority, &gain}) values->resize(repeats);
+  calibration.resize(repeats);
   gain_interval.resize(repeats);
   majority_class.resize(repeats);
 }
@@ -88,6 +89,7 @@ void RepeatedClassScores::Set(size_t repetition, const ClassScores& scores) {
   accuracy[repetition] = scores.accuracy;
   auc[repetition] = scores.auc.value_or(0.5);
   log_loss[repetition] = scores.log_loss;
+  calibration[repetition] = scores.calibration;
   majority[repetition] = scores.majority.share;
   gain[repetition] = scores.gain;
   gain_interval[repetition] = scores.gain_interval;
@@ -95,7 +97,7 @@ void RepeatedClassScores::Set(size_t repetition, const ClassScores& scores) {
 }
 
 void RepeatedNumberScores::Resize(size_t repeats) {
-  for (auto* values : {&mse, &rmse, &mae, &mean, &gain}) values->resize(repeats);
+  for (auto* values : {&mse, &rmse, &mae, &r2, &mean, &gain}) values->resize(repeats);
   gain_interval.resize(repeats);
 }
 
@@ -103,6 +105,7 @@ void RepeatedNumberScores::Set(size_t repetition, const NumberScores& scores) {
   mse[repetition] = scores.mse;
   rmse[repetition] = scores.rmse;
   mae[repetition] = scores.mae;
+  r2[repetition] = scores.r2.value_or(0);
   mean[repetition] = scores.mean.rmse;
   gain[repetition] = scores.gain;
   gain_interval[repetition] = scores.gain_interval;

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/evaluation/calibration.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/private_random.h"
@@ -51,6 +52,7 @@ MeanGain MeanGainOf(absl::Span<const double> gains, absl::Span<const ConfidenceI
 // Scores of predicted classes, one entry per repetition. Repetitions may be set by several threads.
 struct RepeatedClassScores {
   std::vector<double> accuracy, auc, log_loss, majority, gain;
+  std::vector<std::vector<CalibrationBin>> calibration;
   std::vector<ConfidenceInterval> gain_interval;
   std::vector<uint32_t> majority_class;
 
@@ -61,10 +63,11 @@ struct RepeatedClassScores {
 
 // Scores of predicted numbers, likewise. `mean` is the RMSE of always answering the mean.
 struct RepeatedNumberScores {
-  std::vector<double> mse, rmse, mae, mean, gain;
+  std::vector<double> mse, rmse, mae, r2, mean, gain;
   std::vector<ConfidenceInterval> gain_interval;
 
   void Resize(size_t repeats);
+  // An R2 that is not defined counts as 0.
   void Set(size_t repetition, const NumberScores& scores);
 };
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/printable.h"
+#include "common/evaluation/calibration.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "server/lab/experiment.h"
@@ -106,6 +107,11 @@ void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::st
   report["auc"] = SummaryJson(Summarize(scores.auc));
   report["auc_standard_error"] = Summarize(scores.auc).standard_error();
   report["log_loss"] = SummaryJson(Summarize(scores.log_loss));
+  report["log_loss_standard_error"] = Summarize(scores.log_loss).standard_error();
+  const CalibrationScore calibration = PoolCalibration(scores.calibration);
+  report["calibration_error"] = calibration.error;
+  report["calibration_error_interval"] = {calibration.interval.low,
+                                          NumberJson(calibration.interval.high)};
 }
 
 void AddNumberScores(const RepeatedNumberScores& scores, Json& report) {
@@ -115,8 +121,23 @@ void AddNumberScores(const RepeatedNumberScores& scores, Json& report) {
   report["mse"] = SummaryJson(Summarize(scores.mse));
   report["rmse"] = SummaryJson(Summarize(scores.rmse));
   report["mae"] = SummaryJson(Summarize(scores.mae));
+  report["mae_standard_error"] = Summarize(scores.mae).standard_error();
+  report["r2"] = SummaryJson(Summarize(scores.r2));
+  report["r2_standard_error"] = Summarize(scores.r2).standard_error();
   report["mean"] = mean;
   AddGain(gain, report);
+}
+
+void AddRepetitions(const RepeatedClassScores& scores, Json& report) {
+  report["repetitions"] = {
+      {"accuracy", scores.accuracy},
+      {"auc", scores.auc},
+      {"log_loss", scores.log_loss},
+      {"squared_calibration_error", PoolCalibration(scores.calibration).squared_values}};
+}
+
+void AddRepetitions(const RepeatedNumberScores& scores, Json& report) {
+  report["repetitions"] = {{"rmse", scores.rmse}, {"mae", scores.mae}, {"r2", scores.r2}};
 }
 
 Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) {

@@ -23,6 +23,11 @@ void AddClassScores(const RepeatedClassScores& scores, const std::vector<std::st
                     nlohmann::ordered_json& report);
 void AddNumberScores(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
 
+// Adds what every repetition scored: for differences on the same rows. Of the calibration error it
+// has the square's jackknife values.
+void AddRepetitions(const RepeatedClassScores& scores, nlohmann::ordered_json& report);
+void AddRepetitions(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
+
 // "name: value" lines.
 std::string ReportText(const nlohmann::ordered_json& report);
 

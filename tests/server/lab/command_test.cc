@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -265,6 +266,51 @@ TEST(LabCommandTest, CentralSaysWhatTheMajorityScoresAndTheAreaUnderTheCurve) {
   EXPECT_EQ(many["auc"]["mean"], 1.0) << "the mean over the classes that there are";
   EXPECT_LT(many["log_loss"]["mean"], 0.5);
   EXPECT_THAT(many["verdict"].get<std::string>(), HasSubstr("Better than always answering no"));
+}
+
+// What each repetition scored adds up to the report's means.
+TEST(LabCommandTest, RepetitionsHaveTheMeansOfTheReport) {
+  const auto mean_of = [](const json& values) {
+    double sum = 0;
+    for (const json& value : values) sum += value.get<double>();
+    return sum / static_cast<double>(values.size());
+  };
+  const json study = json::parse(
+      Lab("local --synthetic gamma=1,private=500,public=50,test=200 --epsilon 2 --repeats 4 "
+          "--per-repetition --json 2>/dev/null")
+          .out);
+  const json& each = study["repetitions"];
+  for (const char* measure : {"accuracy", "auc", "log_loss"}) {
+    ASSERT_EQ(each[measure].size(), 4u) << measure;
+    EXPECT_NEAR(mean_of(each[measure]), study[measure]["mean"], 1e-12) << measure;
+  }
+  const double error = study["calibration_error"];
+  EXPECT_NEAR(std::max(mean_of(each["squared_calibration_error"]), 0.0), error * error, 1e-12);
+  EXPECT_LE(study["calibration_error_interval"][0], error);
+  EXPECT_GE(study["calibration_error_interval"][1], error);
+}
+
+TEST(LabCommandTest, NumbersHaveAllTheirScoresAndRepetitions) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_numbers";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "schema.json")
+      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":1}],)"
+      << R"("task":"regression","label":"y","target_min":0,"target_max":10})";
+  std::ofstream rows(folder / "rows.csv");
+  rows << "x,y\n";
+  for (int i = 0; i < 100; ++i) rows << "0." << i % 10 << "," << i % 10 << "\n";
+  rows.close();
+  const json report = json::parse(
+      Lab("central --algorithm auto --epsilon inf --json --repeats 2 --per-repetition --data " +
+          (folder / "rows.csv").string() + " --schema " + (folder / "schema.json").string() +
+          " 2>/dev/null")
+          .out);
+  EXPECT_GT(report["r2"]["mean"], 0.5);
+  EXPECT_LT(report["r2"]["mean"], 1.0);
+  for (const char* measure : {"rmse", "mae", "r2"}) {
+    EXPECT_EQ(report["repetitions"][measure].size(), 2u) << measure;
+  }
+  EXPECT_TRUE(report.contains("mae_standard_error"));
 }
 
 TEST(LabCommandTest, HelpAndVersionAreDone) {
