@@ -10,6 +10,8 @@
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   million    a million devices on the synthetic pair, with and without public labels
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
+# Every table but the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
+# calibration error (with its 95 % interval). MEASURES="accuracy auc" prints the first two alone.
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
@@ -40,15 +42,28 @@ studies=(
   "car, K=4 (1283, 100)|--data $data/car/car.csv --public-rows 100 --schema $data/car/schema.json"
 )
 
+runs=$(mktemp -d)  # what was run already: tables of other measures take it from here
+trap 'rm -rf "$runs"' EXIT
+measure=accuracy
+
 # run FLAGS...: one JSON line.
-run() { "$lab" local --repeats "$repeats" --json "$@" 2> /dev/null; }
+run() {
+  local found
+  found=$runs/$(md5sum <<< "$*" | cut -d ' ' -f 1)
+  [[ -s $found ]] || "$lab" local --repeats "$repeats" --threads "${THREADS:-2}" --json "$@" > "$found" 2> /dev/null
+  cat "$found"
+}
 
 # The untuned estimator: every default but what FLAGS say.
 untuned() { run "$@"; }
 
 figure() {
-  jq -r 'def f: . * 1000 | round | "." + ("00" + tostring)[-3:];
-    (.accuracy.mean | f) + " ± " + (.standard_error | f)'
+  jq -r --arg measure "$measure" 'def f: . * 1000 | round |
+      (if . >= 1000 then (. / 1000 | floor | tostring) else "" end) + "." + ("00" + (. % 1000 | tostring))[-3:];
+    if $measure == "calibration_error" then (.calibration_error | f) + (.calibration_error_interval
+      | if .[1] == "inf" then "" else " (" + (.[0] | f) + " to " + (.[1] | f) + ")" end)
+    else (.[$measure].mean | f) + " ± " +
+      ((if $measure == "accuracy" then .standard_error else .[$measure + "_standard_error"] end) | f) end'
 }
 
 # cells SEPARATOR-LESS: figure for each epsilon. cells "EPSILONS" COMMAND FLAGS...
@@ -225,15 +240,26 @@ plan_table() {
   done
 }
 
-case $table in
-  main) main_table ;;
-  tuned) tuned_table ;;
-  mechanism) mechanism_table ;;
-  guards) guards_table ;;
-  million) million_table ;;
-  plan) plan_table ;;
-  *)
-    echo "docs/accuracy.sh: no table is called \"$table\"" >&2
-    exit 2
-    ;;
-esac
+print_table() {
+  case $table in
+    main) main_table ;;
+    tuned) tuned_table ;;
+    mechanism) mechanism_table ;;
+    guards) (guards_table) ;;  # it has studies of its own
+    million) million_table ;;
+    *)
+      echo "docs/accuracy.sh: no table is called \"$table\"" >&2
+      exit 2
+      ;;
+  esac
+}
+
+if [[ $table == plan ]]; then
+  plan_table
+  exit
+fi
+for measure in ${MEASURES:-accuracy auc log_loss calibration_error}; do
+  echo -e "**$measure**\n"
+  print_table
+  echo
+done

@@ -13,6 +13,9 @@
 #   auto       every data set at five epsilons, pure and with a delta of 1e-6, and the best of the others
 #   scaling    time and memory as rows become more (docs/scaling.svg as well; needs gnuplot and the
 #              benchmark train_bench)
+# Every table is printed four times, from the same runs: accuracy or root mean squared error, area under the
+# curve or mean absolute error, log loss or R2, and the calibration error (of classes; with its 95 % interval).
+# MEASURES="1 2" prints the first two alone.
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
@@ -27,6 +30,12 @@ holdout=0.1  # share of the rows to score on
 docs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$docs/../build/release/bin
 lab=${COPPICE_LAB:-$bin/coppice-lab}
+threads=${THREADS:-2}
+runs=$(mktemp -d)  # what was run already: tables of other measures take it from here
+trap 'rm -rf "$runs"' EXIT
+measure=1
+measure_names=("" "accuracy, or root mean squared error" "area under the curve, or mean absolute error"
+  "log loss, or R²" "calibration error")
 
 # run SET ALGORITHM EPSILON FLAGS...: what coppice-lab reports, as JSON.
 run() {
@@ -38,18 +47,37 @@ run() {
   if [[ $set == adult && -n ${canonical:-} ]]; then
     rows=(--data "$data/adult/adult_train.csv" --test "$data/adult/adult_test.csv")
   fi
-  "$lab" central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm" \
-    --epsilon "$epsilon" --repeats "$repeats" --threads 2 --json "$@" 2> /dev/null
+  local -a command=(central "${rows[@]}" --schema "$data/$set/schema.json" --algorithm "$algorithm"
+    --epsilon "$epsilon" --repeats "$repeats" --threads "$threads" --json "$@")
+  local found
+  found=$runs/$(md5sum <<< "${command[*]}" | cut -d ' ' -f 1)
+  [[ -s $found ]] || "$lab" "${command[@]}" > "$found" 2> /dev/null
+  cat "$found"
 }
 
-# figure SET ALGORITHM EPSILON FLAGS...: accuracy or root mean squared error, with its standard error.
+# figure SET ALGORITHM EPSILON FLAGS...: the measure with its standard error.
 figure() {
   run "$@" |
-    jq -r 'def f: . * 10000 | round
-        | if . >= 10000 then "1.0000" else "." + ("000" + tostring)[-4:] end;
-      if .accuracy then (.accuracy.mean | f) + " ± " + (.standard_error | f)
-      else (.rmse.mean * 100 | round | . / 100 | tostring) + " ± "
-        + (.standard_error * 100 | round | . / 100 | tostring) end'
+    jq -r --argjson measure "$measure" '
+      def digits: if . >= 10000 then (. / 10000 | floor | tostring) else "" end
+        + "." + ("000" + (. % 10000 | tostring))[-4:];
+      def f: . * 10000 | round | if . < 0 then "-" + (-. | digits) else digits end;
+      def h: . * 100 | round | . / 100 | tostring;
+      if .accuracy then
+        if $measure == 1 then (.accuracy.mean | f) + " ± " + (.standard_error | f)
+        elif $measure == 2 then (.auc.mean | f) + " ± " + (.auc_standard_error | f)
+        elif $measure == 3 then (.log_loss.mean | f) + " ± " + (.log_loss_standard_error | f)
+        else (.calibration_error | f) + (.calibration_error_interval
+          | if .[1] == "inf" then "" else " (" + (.[0] | f) + " to " + (.[1] | f) + ")" end) end
+      elif $measure == 1 then (.rmse.mean | h) + " ± " + (.standard_error | h)
+      elif $measure == 2 then (.mae.mean | h) + " ± " + (.mae_standard_error | h)
+      elif $measure == 3 then (.r2.mean | f) + " ± " + (.r2_standard_error | f)
+      else "–" end'
+}
+
+# A row that papers print, of accuracies and errors.
+paper() {
+  if [[ $measure == 1 ]]; then echo "$1"; fi
 }
 
 # row NAME ALGORITHM "SETS" "EPSILONS" FLAGS...
@@ -104,135 +132,138 @@ appendix() {
 
 spe_sets="adult banknote car credit mushroom occupancy robot4"
 
-case $table in
-  spe)
-    header "ε = 2" "$spe_sets"
-    echo "| SPE, paper | .8205 | .9354 | .7271 | .8022 | .9915 (7 columns) | .9819 | .8743 |"
-    row "**median_forest**" median_forest "$spe_sets" 2
-    row "\`spe\`" spe "$spe_sets" 2
-    row "\`spe\`, \`selection=exponential\`" spe "$spe_sets" 2 --set selection=exponential
-    row "\`diprime\`" diprime "$spe_sets" 2
-    echo "| RDT, paper | .7616 | .7059 | .6938 | .7828 | .9389 | .8287 | .5686 |"
-    row "\`rdt\`" rdt "$spe_sets" 2
-    echo "| MaxTree, paper | .8180 | .8693 | .7142 | .7861 | .9751 | .9707 | .4770 |"
-    row "\`maxtree\`" maxtree "$spe_sets" 2
-    echo "| SRT, paper (no guarantee: not built) | .7689 | .7739 | .7116 | .7780 | .9836 | .9026 | .6150 |"
-    row "\`spe\`, ε = ∞" spe "$spe_sets" inf
-    echo "| random forest, paper | .8547 | .9938 | .9788 | .8248 | 1.0000 | .9971 | .9946 |"
-    repeats=10
-    row "\`random_forest\`, not private, 10 repetitions" random_forest "$spe_sets" inf
-    ;;
-  sspe)
-    sets="adult banknote car credit mushroom occupancy robot4"
-    header "ε = 2" "$sets"
-    echo "| SSPE-1, paper | .8053 | .5386 | .7023 | .7879 | .9009 | .9614 | .7730 |"
-    row "\`sspe1\`" sspe1 "$sets" 2
-    echo "| SSPE-2, paper | .8088 | .8967 | .7255 | .7838 | .9596 | .9420 | .8701 |"
-    row "\`sspe2\`" sspe2 "$sets" 2
-    echo "| PTE, paper | .8029 | .9041 | .7111 | .7789 | .9546 | .9277 | .8256 |"
-    row "\`pte\`" pte "$sets" 2
-    ;;
-  diprime)
-    epsilons="1 2 10"
-    header "accuracy" "banknote,ε=1 2 10 credit,ε=1 2 10 robot4,ε=1 2 10"
-    for algorithm in median_forest diprime dpdf dpert; do
-      row "\`$algorithm\`" "$algorithm" "banknote credit robot4" "$epsilons"
-    done
-    echo
-    header "root mean squared error" "parkinsons,ε=1 2 10 appliances,ε=1 2 10 abalone,ε=1 2 10"
-    for algorithm in median_forest diprime dpert; do
-      row "\`$algorithm\`" "$algorithm" "parkinsons appliances abalone" "$epsilons"
-    done
-    echo
-    header "not private" "banknote credit robot4 parkinsons appliances abalone"
-    sets="banknote credit robot4 parkinsons appliances abalone"
-    row "median trees (\`diprime\`, ε = ∞)" diprime "$sets" inf
-    repeats=10
-    row "\`random_forest\`, 10 repetitions" random_forest "$sets" inf
-    row "\`extra_trees\`, 10 repetitions" extra_trees "$sets" inf
-    ;;
-  dpboost)
-    # errors NAME FLAGS...: of $set at $epsilons, test error instead of accuracy.
-    errors() {
-      local name=$1 epsilon found
-      shift
-      echo -n "| $name |"
-      for epsilon in $epsilons; do
-        found=$(figure "$set" dpboost "$epsilon" "$@")
-        if [[ $set != abalone ]]; then
-          found=$(awk '{ printf "%s ± %s", substr(sprintf("%.4f", 1 - $1), 2), $3 }' <<< "$found")
+print_tables() {
+  case $table in
+    spe)
+      header "ε = 2" "$spe_sets"
+      paper "| SPE, paper | .8205 | .9354 | .7271 | .8022 | .9915 (7 columns) | .9819 | .8743 |"
+      row "**median_forest**" median_forest "$spe_sets" 2
+      row "\`spe\`" spe "$spe_sets" 2
+      row "\`spe\`, \`selection=exponential\`" spe "$spe_sets" 2 --set selection=exponential
+      row "\`diprime\`" diprime "$spe_sets" 2
+      paper "| RDT, paper | .7616 | .7059 | .6938 | .7828 | .9389 | .8287 | .5686 |"
+      row "\`rdt\`" rdt "$spe_sets" 2
+      paper "| MaxTree, paper | .8180 | .8693 | .7142 | .7861 | .9751 | .9707 | .4770 |"
+      row "\`maxtree\`" maxtree "$spe_sets" 2
+      paper "| SRT, paper (no guarantee: not built) | .7689 | .7739 | .7116 | .7780 | .9836 | .9026 | .6150 |"
+      row "\`spe\`, ε = ∞" spe "$spe_sets" inf
+      paper "| random forest, paper | .8547 | .9938 | .9788 | .8248 | 1.0000 | .9971 | .9946 |"
+      repeats=10
+      row "\`random_forest\`, not private, 10 repetitions" random_forest "$spe_sets" inf
+      ;;
+    sspe)
+      sets="adult banknote car credit mushroom occupancy robot4"
+      header "ε = 2" "$sets"
+      paper "| SSPE-1, paper | .8053 | .5386 | .7023 | .7879 | .9009 | .9614 | .7730 |"
+      row "\`sspe1\`" sspe1 "$sets" 2
+      paper "| SSPE-2, paper | .8088 | .8967 | .7255 | .7838 | .9596 | .9420 | .8701 |"
+      row "\`sspe2\`" sspe2 "$sets" 2
+      paper "| PTE, paper | .8029 | .9041 | .7111 | .7789 | .9546 | .9277 | .8256 |"
+      row "\`pte\`" pte "$sets" 2
+      ;;
+    diprime)
+      epsilons="1 2 10"
+      header "classes" "banknote,ε=1 2 10 credit,ε=1 2 10 robot4,ε=1 2 10"
+      for algorithm in median_forest diprime dpdf dpert; do
+        row "\`$algorithm\`" "$algorithm" "banknote credit robot4" "$epsilons"
+      done
+      echo
+      header "numbers" "parkinsons,ε=1 2 10 appliances,ε=1 2 10 abalone,ε=1 2 10"
+      for algorithm in median_forest diprime dpert; do
+        row "\`$algorithm\`" "$algorithm" "parkinsons appliances abalone" "$epsilons"
+      done
+      echo
+      header "not private" "banknote credit robot4 parkinsons appliances abalone"
+      sets="banknote credit robot4 parkinsons appliances abalone"
+      row "median trees (\`diprime\`, ε = ∞)" diprime "$sets" inf
+      repeats=10
+      row "\`random_forest\`, 10 repetitions" random_forest "$sets" inf
+      row "\`extra_trees\`, 10 repetitions" extra_trees "$sets" inf
+      ;;
+    dpboost)
+      # errors NAME FLAGS...: of $set at $epsilons, test error instead of accuracy.
+      errors() {
+        local name=$1 epsilon found
+        shift
+        echo -n "| $name |"
+        for epsilon in $epsilons; do
+          found=$(figure "$set" dpboost "$epsilon" "$@")
+          if [[ $set != abalone && $measure == 1 ]]; then
+            found=$(awk '{ printf "%s ± %s", substr(sprintf("%.4f", 1 - $1), 2), $3 }' <<< "$found")
+          fi
+          echo -n " $found |"
+        done
+        echo
+      }
+      holdout=0.2
+      paper=(--set loss=square filtering=drop learning_rate=0.1)
+      for set in adult cod-rna abalone; do
+        epsilons="1 2 4 6 8 10"
+        header "$set" "1 2 4 6 8 10"
+        errors "**\`dpboost\`**"
+        errors "\`dpboost\`, the paper's loss and filter, \`learning_rate=0.1\`" "${paper[@]}"
+        errors "PARA" "${paper[@]}" scheme=para
+        errors "PARA, 10 trees" "${paper[@]}" scheme=para trees=10
+        errors "SEQ" "${paper[@]}" scheme=seq
+        epsilons=inf
+        errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq filtering=none
+        echo
+      done
+      holdout=0.1
+      for set in adult mushroom cod-rna abalone; do
+        header "$set" ".1 .5 1 2 4"
+        for rate in 0.1 0.5 0.7 1; do
+          row "\`learning_rate=$rate\`" dpboost "$set" "0.1 0.5 1 2 4" --set learning_rate=$rate
+        done
+        echo
+      done
+      ;;
+    lazybb)
+      canonical=yes
+      epsilons="0.05 0.1 0.5 1 3 5"
+      bins=(--set literals=bins --set cuts=9)
+      for set in adult cod-rna mushroom; do
+        header "$set, ε =" "$epsilons"
+        row "**\`lazybb\`**" lazybb "$set" "$epsilons"
+        row "**\`lazybb\`**, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6
+        row "\`literals=bins cuts=9\`" lazybb "$set" "$epsilons" "${bins[@]}"
+        appendix "parameters of Appendix B, bins as there" "$set" figure "${bins[@]}"
+        appendix "parameters of Appendix B, cuts" "$set" figure
+        row "\`learner=top_down\`" lazybb "$set" "$epsilons" --set learner=top_down
+        row "\`learner=top_down\`, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6 \
+          --set learner=top_down
+        if [[ $measure == 1 ]]; then
+          echo -n "| questions, \`lazybb\` |"
+          for epsilon in $epsilons; do echo -n " $(questions "$set" lazybb "$epsilon") |"; done
+          echo
+          appendix "questions, Appendix B, bins" "$set" questions "${bins[@]}"
         fi
-        echo -n " $found |"
+        echo
       done
-      echo
-    }
-    holdout=0.2
-    paper=(--set loss=square filtering=drop learning_rate=0.1)
-    for set in adult cod-rna abalone; do
-      epsilons="1 2 4 6 8 10"
-      header "$set" "1 2 4 6 8 10"
-      errors "**\`dpboost\`**"
-      errors "\`dpboost\`, the paper's loss and filter, \`learning_rate=0.1\`" "${paper[@]}"
-      errors "PARA" "${paper[@]}" scheme=para
-      errors "PARA, 10 trees" "${paper[@]}" scheme=para trees=10
-      errors "SEQ" "${paper[@]}" scheme=seq
-      epsilons=inf
-      errors "not private (SEQ, ε = ∞)" --set learning_rate=0.1 scheme=seq filtering=none
-      echo
-    done
-    holdout=0.1
-    for set in adult mushroom cod-rna abalone; do
-      header "$set" ".1 .5 1 2 4"
-      for rate in 0.1 0.5 0.7 1; do
-        row "\`learning_rate=$rate\`" dpboost "$set" "0.1 0.5 1 2 4" --set learning_rate=$rate
+      header "ε = ∞" "adult cod-rna mushroom"
+      row "\`lazybb\`" lazybb "adult cod-rna mushroom" inf
+      row "\`learner=top_down\`" lazybb "adult cod-rna mushroom" inf --set learner=top_down
+      ;;
+    auto)
+      epsilons="0.1 0.5 1 2 4"
+      canonical=yes
+      for set in adult mushroom cod-rna banknote credit occupancy rice diabetes car robot4 robot24 \
+        abalone parkinsons appliances; do
+        header "$set" "$epsilons"
+        row "**\`auto\`**" auto "$set" "$epsilons"
+        row "**\`auto\`**, δ = 10⁻⁶" auto "$set" "$epsilons" --delta 1e-6
+        others="lazybb dpboost logistic median_forest spe maxtree"
+        if [[ $set =~ ^(abalone|parkinsons|appliances)$ ]]; then others="dpboost median_forest spe"; fi
+        for other in $others; do row "\`$other\`" "$other" "$set" "$epsilons"; done
+        echo
       done
-      echo
-    done
-    ;;
-  lazybb)
-    canonical=yes
-    epsilons="0.05 0.1 0.5 1 3 5"
-    bins=(--set literals=bins --set cuts=9)
-    for set in adult cod-rna mushroom; do
-      header "$set, ε =" "$epsilons"
-      row "**\`lazybb\`**" lazybb "$set" "$epsilons"
-      row "**\`lazybb\`**, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6
-      row "\`literals=bins cuts=9\`" lazybb "$set" "$epsilons" "${bins[@]}"
-      appendix "parameters of Appendix B, bins as there" "$set" figure "${bins[@]}"
-      appendix "parameters of Appendix B, cuts" "$set" figure
-      row "\`learner=top_down\`" lazybb "$set" "$epsilons" --set learner=top_down
-      row "\`learner=top_down\`, δ = 10⁻⁶" lazybb "$set" "$epsilons" --delta 1e-6 \
-        --set learner=top_down
-      echo -n "| questions, \`lazybb\` |"
-      for epsilon in $epsilons; do echo -n " $(questions "$set" lazybb "$epsilon") |"; done
-      echo
-      appendix "questions, Appendix B, bins" "$set" questions "${bins[@]}"
-      echo
-    done
-    header "ε = ∞" "adult cod-rna mushroom"
-    row "\`lazybb\`" lazybb "adult cod-rna mushroom" inf
-    row "\`learner=top_down\`" lazybb "adult cod-rna mushroom" inf --set learner=top_down
-    ;;
-  auto)
-    epsilons="0.1 0.5 1 2 4"
-    canonical=yes
-    for set in adult mushroom cod-rna banknote credit occupancy rice diabetes car robot4 robot24 \
-      abalone parkinsons appliances; do
-      header "$set" "$epsilons"
-      row "**\`auto\`**" auto "$set" "$epsilons"
-      row "**\`auto\`**, δ = 10⁻⁶" auto "$set" "$epsilons" --delta 1e-6
-      others="lazybb dpboost logistic median_forest spe maxtree"
-      if [[ $set =~ ^(abalone|parkinsons|appliances)$ ]]; then others="dpboost median_forest spe"; fi
-      for other in $others; do row "\`$other\`" "$other" "$set" "$epsilons"; done
-      echo
-    done
-    ;;
-  scaling)
-    for algorithm in spe diprime; do
-      echo "$algorithm"
-      "$bin/train_bench" --algorithm "$algorithm" --depth 5 | tee "/tmp/scaling.$algorithm.$$"
-    done
-    gnuplot << PLOT
+      ;;
+    scaling)
+      for algorithm in spe diprime; do
+        echo "$algorithm"
+        "$bin/train_bench" --algorithm "$algorithm" --depth 5 | tee "/tmp/scaling.$algorithm.$$"
+      done
+      gnuplot << PLOT
 set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'
 set output '$docs/scaling.svg'
 set logscale xy
@@ -244,10 +275,21 @@ plot '/tmp/scaling.spe.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'sp
   '/tmp/scaling.diprime.$$' skip 1 using 1:2 with linespoints lw 2 pt 7 title 'diprime', \
   4e-7 * x with lines dt 2 lc rgb '#555555' title 'proportional to rows'
 PLOT
-    rm -f /tmp/scaling.*."$$"
-    ;;
-  *)
-    echo "docs/central.sh: there is no table $table" >&2
-    exit 2
-    ;;
-esac
+      rm -f /tmp/scaling.*."$$"
+      ;;
+    *)
+      echo "docs/central.sh: there is no table $table" >&2
+      exit 2
+      ;;
+  esac
+}
+
+# A set whose measure does not exist has dashes, and a table of seconds no measure.
+if [[ $table == scaling ]]; then MEASURES=1; fi
+defaults="$repeats $holdout"
+for measure in ${MEASURES:-1 2 3 4}; do
+  read -r repeats holdout <<< "$defaults"
+  if [[ $table != scaling ]]; then echo -e "**${measure_names[measure]}**\n"; fi
+  print_tables
+  if [[ $table != scaling ]]; then echo; fi
+done
