@@ -142,6 +142,24 @@ std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows&
                               kUnit);
 }
 
+// A mean of numbers 0 and 1, and what it says of rows.
+TinyRelease WalkCentre(const ShareOf& share_of) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    std::vector<uint32_t> targets;
+    for (const TinyRow& row : tiny) targets.push_back(row.y * trainers::kTargetSteps);
+    trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
+    auto centre = trainers::NumberCentre::Create(
+        targets, /*rows=*/2, trainers::BudgetShare(*Budget::Parse("0.5")), /*unit=*/1);
+    if (!centre.ok()) return centre.status();
+    if (absl::Status status = centre->Release(share_of(claimed), releaser); !status.ok())
+      return status;
+    const OutputNoise noise = centre->NoiseOfMiddle(releaser);
+    return absl::StrCat(centre->rows(), ",", centre->middle(), ",", noise.mean, ",",
+                        noise.variance);
+  };
+}
+
 std::vector<WalkedRelease> WalkedTrees() {
   return {
       {"two classes", "8", kRow, 2, 1e-5, 0.6, WalkStump(OneNumber(), InEpsilon)},
@@ -154,6 +172,7 @@ std::vector<WalkedRelease> WalkedTrees() {
       {"a leaf of three classes", "24", kRow, 1, 1e-6, 0.3, WalkLeaf(OneNumber(3), InEpsilon)},
       {"a leaf of numbers", "2", kRow, 2, 1e-6, 0.4,
        WalkLeaf(OneNumber(), InEpsilon, NumbersOfLabels)},
+      {"a mean of numbers", "2", kRow, 2, 1e-6, 0.4, WalkCentre(InEpsilon)},
   };
 }
 
@@ -184,6 +203,8 @@ std::vector<WalkedRelease> BrokenTrees() {
       {"three classes measured as if they moved by a quarter", "6", kRow, 1, 1e-6, 1,
        WalkLeaf(OneNumber(3), InEpsilon,
                 WithKind([](trainers::ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
+      {"a mean measured with twice its share", "2", kRow, 2, 1e-6, 1,
+       WalkCentre([](const Budget& claimed) { return InEpsilon(*claimed.Plus(claimed)); })},
   };
 }
 
@@ -209,6 +230,7 @@ std::vector<WalkedRelease> WalkedInRho() {
       {"a split of two classes", "2", kRow, 2, 1e-6, 0.3, WalkSplit(TwoNumbers(), InRho)},
       {"a split of three classes", "2", kRow, 2, 1e-6, 0.05, WalkSplit(OneNumber(3), InRho)},
       {"a leaf of two classes", "4", kRow, 2, 1e-6, 0.3, WalkLeaf(OneNumber(), InRho)},
+      {"a mean of numbers", "4", kRow, 2, 1e-6, 0.3, WalkCentre(InRho)},
   };
 }
 

@@ -5,6 +5,7 @@
 // That is the whole proof of an adaptive composition, on the tables that are tried.
 
 #include <algorithm>
+#include <set>
 
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
@@ -164,6 +165,52 @@ TEST_P(ReplayedTrainerTest, AutoWithLinesAndWithout) {
       EXPECT_EQ(spent.releases, (GetParam() == 2 ? 9u : 0u) + 1u + 2u * 19u);
     }
   }
+}
+
+Table WithANumber(const Table& table, bool high) {
+  Table more = table;
+  const Row row(table.schema().features().size(), high ? 1.0 : 0.0);
+  const Target& target = *table.schema().target();
+  more.AppendTarget(row, high ? target.max : target.min);
+  return more;
+}
+
+// Few numbers: a mean first, in epsilon, which says whether trees are worth their noise.
+TEST(ReplayedNumbersTest, FewNumbersCostWhatWasAskedFor) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(3), "price", {.min = -2, .max = 6}));
+  constexpr uint64_t kThousandth = 1'000'000'000'000'000;
+  double most = 0;
+  std::set<size_t> counts;
+  for (const uint64_t delta : {uint64_t{0}, kThousandth}) {
+    for (const uint64_t rows : {0u, 60u, 260u, 600u, 1400u}) {
+      for (const bool states_rho : {false, true}) {
+        if (states_rho && delta == 0) continue;
+        const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                             .delta_atto = delta,
+                                             .concentrated = states_rho,
+                                             .settings = {}};
+        const Table table = RandomTable(schema, {.rows = rows}, rows);
+        const Spent spent =
+            RunTwice("auto", table, WithANumber(table, rows % 200 > 0), options, /*seed=*/7);
+        most = std::max(most, spent.largest_part);
+        counts.insert(spent.releases);
+        if (spent.picos == 0) {
+          EXPECT_LE(spent.nanos, options.epsilon->nanos());
+          EXPECT_GT(spent.nanos + 1000, options.epsilon->nanos()) << "wasted";
+          continue;
+        }
+        const Budget rest = *Budget::FromNanos(options.epsilon->nanos() - spent.nanos);
+        const auto whole = static_cast<double>(Rho::Implying(rest, delta)->picos());
+        EXPECT_LE(static_cast<double>(spent.picos), whole);
+        EXPECT_GT(static_cast<double>(spent.picos), 0.999 * whole) << "wasted";
+      }
+    }
+  }
+  EXPECT_GT(most, 0.97) << "noise is for more than a row can do";
+  // The number of rows and two means; or those, the reach, one leaf, and a tree of a level or more.
+  EXPECT_TRUE(counts.contains(3));
+  EXPECT_GE(*counts.rbegin(), 8u);
 }
 
 // Where costs are added up as rho, what is spent comes to the rho that the plan states, however

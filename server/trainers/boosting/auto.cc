@@ -6,7 +6,8 @@
 //            and the task) everything else is decided: see auto_plan.h. A tree is grown on
 //            residuals that each row computes from itself and what was released; levels, trees and
 //            passes add up, in epsilon or in rho. Numbers to predict are centred and scaled by two
-//            private quantiles first.
+//            private quantiles first; few of them by a noisy mean, which is the model where there
+//            are very few.
 
 #include <algorithm>
 #include <cmath>
@@ -45,16 +46,18 @@ TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   return trained;
 }
 
-// The trees of one model, grown one after the other.
+// The trees of one model, grown one after the other. Few numbers bring a better number of rows with
+// them, and `choice` is changed to what follows from it.
 class Boosting {
  public:
   Boosting(const Schema& schema, const Schema& tree_schema, const BinnedRows& rows,
-           const ClassStart& start, const AutoChoice& choice, absl::Span<const Line> lines,
-           PrivateReleaser& releaser, const TrainProgress& progress)
+           const AutoBudgets& budgets, const ClassStart& start, AutoChoice& choice,
+           absl::Span<const Line> lines, PrivateReleaser& releaser, const TrainProgress& progress)
       : schema_(schema),
         tree_schema_(tree_schema),
         rows_(rows),
         columns_(rows),
+        budgets_(budgets),
         start_(start),
         choice_(choice),
         lines_(lines),
@@ -128,34 +131,87 @@ class Boosting {
     return absl::OkStatus();
   }
 
-  // What all rows have in common, by the first and the last step, is a tree of one leaf.
   absl::StatusOr<std::vector<TrainedTree>> Numbers() {
+    const BudgetShare& whole = budgets_.states_rho ? *budgets_.concentrated : budgets_.forest;
+    if (whole.is_private() && choice_.rows * EpsilonInEffect(whole) < kFewNumbers)
+      return FewNumbers(whole);
     COPPICE_ASSIGN_OR_RETURN(const NumberShares shares, DivideForNumbers(choice_.forest));
     COPPICE_ASSIGN_OR_RETURN(
         const NumberScale scale,
         ReleaseNumberScale(rows_.targets(), choice_.rows, shares.middle, shares.reach, releaser_));
+    return NumberTrees(scale, shares.first, shares.trees, shares.last);
+  }
+
+  // The mean of few numbers says how many there are, too, and so what else is worth its noise.
+  absl::StatusOr<std::vector<TrainedTree>> FewNumbers(const BudgetShare& whole) {
+    COPPICE_RETURN_IF_ERROR(progress_(0));
+    COPPICE_ASSIGN_OR_RETURN(NumberCentre centre,
+                             NumberCentre::Create(rows_.targets(), choice_.rows, budgets_.count));
+    const auto information = [&] { return centre.rows() * EpsilonInEffect(whole); };
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(whole, kCentreShare));
+    COPPICE_RETURN_IF_ERROR(centre.Release(parts.part, releaser_));
+    if (information() < kMinForTrees) return Constant(parts.rest, centre);
+    choice_ = ChooseForNumbers(centre.rows(), budgets_, parts.rest);
+    BudgetShare left = choice_.forest;
+    if (const double again = SecondCentreShare(information()); again > 0) {
+      COPPICE_ASSIGN_OR_RETURN(const TwoShares second, Divide(left, again));
+      COPPICE_RETURN_IF_ERROR(centre.Release(second.part, releaser_));
+      left = second.rest;
+    }
+    if (information() < kMinForTrees) return Constant(left, centre);
+    COPPICE_ASSIGN_OR_RETURN(const FewNumberShares shares,
+                             DivideForFewNumbers(left, information()));
+    NumberScale scale{.middle = centre.middle()};
+    COPPICE_ASSIGN_OR_RETURN(scale.reach, ReleaseReach(rows_.targets(), centre.rows(), scale.middle,
+                                                       shares.reach, releaser_));
+    return NumberTrees(scale, shares.first, shares.trees, shares.last);
+  }
+
+  // All that is left measures the mean once more, which is the model.
+  absl::StatusOr<std::vector<TrainedTree>> Constant(const BudgetShare& left, NumberCentre& centre) {
+    choice_.forest = left;
+    choice_.constant = true;
+    COPPICE_RETURN_IF_ERROR(centre.Release(left, releaser_));
+    std::vector<TrainedTree> trees;
+    trees.push_back(SameForAll(centre.middle(), centre.NoiseOfMiddle(releaser_), {}));
+    return trees;
+  }
+
+  // What all rows have in common, by the first and the last step, is a tree of one leaf.
+  absl::StatusOr<std::vector<TrainedTree>> NumberTrees(
+      const NumberScale& scale, const BudgetShare& first_share, const BudgetShare& trees_share,
+      const std::optional<BudgetShare>& last_share) {
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
     COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
-                             ReleaseConstant(rows_, shares.first, *task, releaser_));
+                             ReleaseConstant(rows_, first_share, *task, releaser_));
     std::vector<TrainedTree> trees;
-    COPPICE_RETURN_IF_ERROR(Grow(*task, shares.trees, trees));
-    COPPICE_ASSIGN_OR_RETURN(const LastStep last, ReleaseLastStep(rows_.targets(), task->scores(0),
-                                                                  scale, shares.last, releaser_));
-    const double place =
-        (scale.middle + scale.reach * first.scores[0][0] + last.value) / kTargetSteps;
-    std::vector<OutputNoise> noise = task->OutputsNoise(first.noise[0]);
-    constexpr double kStep = 1.0 / kTargetSteps;
-    AddNoise({Scaled(last.noise, -kStep), Scaled(last.noise, kStep)}, noise);
-    trees.push_back({.leaves = {ScoreLeaf({-place, place}, std::move(noise), 0)}});
+    COPPICE_RETURN_IF_ERROR(Grow(*task, trees_share, trees));
+    LastStep last;
+    if (last_share) {
+      COPPICE_ASSIGN_OR_RETURN(
+          last, ReleaseLastStep(rows_.targets(), task->scores(0), scale, *last_share, releaser_));
+    }
+    trees.push_back(SameForAll(scale.middle + scale.reach * first.scores[0][0] + last.value,
+                               last.noise, task->OutputsNoise(first.noise[0])));
     return trees;
+  }
+
+  // `place` and its noise are in steps; `noise` is of the outputs, and not in it.
+  static TrainedTree SameForAll(double place, const OutputNoise& of_place,
+                                std::vector<OutputNoise> noise) {
+    constexpr double kStep = 1.0 / kTargetSteps;
+    noise.resize(2);
+    AddNoise({Scaled(of_place, -kStep), Scaled(of_place, kStep)}, noise);
+    return {.leaves = {ScoreLeaf({-place * kStep, place * kStep}, std::move(noise), 0)}};
   }
 
   const Schema& schema_;
   const Schema& tree_schema_;
   const BinnedRows& rows_;
   const JointColumns columns_;
+  const AutoBudgets& budgets_;
   const ClassStart& start_;
-  const AutoChoice& choice_;
+  AutoChoice& choice_;
   absl::Span<const Line> lines_;
   PrivateReleaser& releaser_;
   const TrainProgress& progress_;
@@ -210,7 +266,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema, ExtendSchema(schema, columns.derived));
     COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
                              BinnedRows::Create(rows, std::move(columns.bins), columns.derived));
-    Boosting boosting(schema, tree_schema, binned, start, choice, lines, releaser, progress);
+    Boosting boosting(schema, tree_schema, binned, budgets, start, choice, lines, releaser,
+                      progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Run());
     return MakeModel(schema, std::move(trees), LeafKind::kScores, std::move(columns.derived), info_,
                      options, PlanOf(budgets), InWords(start, choice), boosting.TakeSharedNoise());
@@ -233,7 +290,9 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     releases.Add("the number of rows", kDiscreteLaplace, budgets.count);
     releases.Add(
         "the forest: a better number of rows and the classes' shares, where they decide something; "
-        "moments and gradients of lines, where two classes have enough rows for them; then splits, "
+        "moments and gradients of lines, where two classes have enough rows for them, or the "
+        "middle "
+        "and the reach of numbers; then splits, "
         "and sums at every node; and, with a delta, sums of every column in turn",
         budgets.delta_atto == 0
             ? "permute_and_flip, discrete_laplace"

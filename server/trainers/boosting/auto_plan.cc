@@ -342,6 +342,10 @@ uint32_t AutoChoice::trees() const {
 }
 
 std::string AutoChoice::InWords() const {
+  if (constant) {
+    return absl::StrCat("one number for all rows, ",
+                        forest.is_concentrated() ? "with Gaussian noise" : "with Laplace noise");
+  }
   return absl::StrCat(
       lines ? "lines, then " : "", trees(), " trees of ", depth(), " levels, ",
       passes ? absl::StrCat("then ", kColumnPasses, " passes over all columns, ") : "",
@@ -351,7 +355,12 @@ std::string AutoChoice::InWords() const {
 }
 
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets) {
-  return Choose(rows, WaysOf(budgets, budgets.states_rho ? *budgets.concentrated : budgets.forest));
+  return ChooseForNumbers(rows, budgets,
+                          budgets.states_rho ? *budgets.concentrated : budgets.forest);
+}
+
+AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left) {
+  return Choose(rows, WaysOf(budgets, left));
 }
 
 absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,

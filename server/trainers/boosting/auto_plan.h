@@ -96,6 +96,7 @@ struct AutoChoice {
   ChildDetail detail{};
   std::optional<LinePlan> lines{};
   std::optional<PassPlan> passes{};
+  bool constant = false;  // one number for all rows, where there are very few
 
   uint32_t depth() const;
   uint32_t trees() const;
@@ -104,6 +105,8 @@ struct AutoChoice {
 
 // For numbers: from their rows.
 AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets);
+// When `left` is what is left of the forest.
+AutoChoice ChooseForNumbers(double rows, const AutoBudgets& budgets, const BudgetShare& left);
 // For classes.
 absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoBudgets& budgets,
                                             const Schema& schema, const BoostColumns& columns,

@@ -21,6 +21,13 @@ constexpr double kMinReach = 1.0 / 512;
 // Noise scales of the last step's two sums that are not yet taken for a bias.
 constexpr double kLastThreshold = 6;
 
+// Rows times epsilon that a mean, or a reach, is to be worth; within these parts of the budget.
+constexpr double kScaleInformation = 25;
+constexpr double kMinScaleShare = 0.05;
+constexpr double kMaxScaleShare = 0.25;
+constexpr double kEnoughForLastStep = 800;
+constexpr double kCentreVariance = 0.16;  // expected, of means in units of half the range
+
 std::vector<double> MiddleGrid() {
   std::vector<double> grid;
   for (uint32_t i = 0; i <= kMiddles; ++i) {
@@ -78,6 +85,12 @@ int64_t PreferenceForSmall(const BudgetShare& share, double rows) {
   return std::llround(std::min(by_noise, by_rows));
 }
 
+double ScaleShare(double information) {
+  return std::clamp(kScaleInformation / information, kMinScaleShare, kMaxScaleShare);
+}
+
+double WeightOf(double variance) { return 1 / std::max(variance, 1e-12); }
+
 // By the sums of what rows are above their predictions, and below.
 double StepOf(const Measurement& measured, const NumberScale& scale) {
   const double all = static_cast<double>(measured.sums[0]) + static_cast<double>(measured.sums[1]);
@@ -106,14 +119,96 @@ absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> target
                                                const BudgetShare& middle, const BudgetShare& reach,
                                                PrivateReleaser& releaser) {
   NumberScale scale;
-  std::vector<double> values(targets.begin(), targets.end());
-  COPPICE_ASSIGN_OR_RETURN(scale.middle,
-                           Quantile(values, MiddleGrid(), kMedian, 0, middle, releaser));
-  for (double& value : values) value = std::abs(value - scale.middle);
-  COPPICE_ASSIGN_OR_RETURN(scale.reach, Quantile(std::move(values), ReachGrid(), kReachQuantile,
-                                                 PreferenceForSmall(reach, rows), reach, releaser));
-  scale.reach = std::max(scale.reach, 2 * kMinReach * kTargetSteps);
+  COPPICE_ASSIGN_OR_RETURN(scale.middle, Quantile({targets.begin(), targets.end()}, MiddleGrid(),
+                                                  kMedian, 0, middle, releaser));
+  COPPICE_ASSIGN_OR_RETURN(scale.reach, ReleaseReach(targets, rows, scale.middle, reach, releaser));
   return scale;
+}
+
+absl::StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
+                                    const BudgetShare& share, PrivateReleaser& releaser) {
+  std::vector<double> distances;
+  distances.reserve(targets.size());
+  for (const uint32_t target : targets) distances.push_back(std::abs(target - middle));
+  COPPICE_ASSIGN_OR_RETURN(const double reach,
+                           Quantile(std::move(distances), ReachGrid(), kReachQuantile,
+                                    PreferenceForSmall(share, rows), share, releaser));
+  return std::max(reach, 2 * kMinReach * kTargetSteps);
+}
+
+double SecondCentreShare(double information) {
+  constexpr double kMin = 0.001;
+  const double share = ScaleShare(information) - kCentreShare;
+  return share > kMin ? share : 0;
+}
+
+absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information) {
+  constexpr double kLast = 0.03, kFirst = 0.01, kFirstWithoutLast = 0.03;
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares reach, Divide(rest, ScaleShare(information)));
+  if (information < kEnoughForLastStep) {
+    COPPICE_ASSIGN_OR_RETURN(const TwoShares first, Divide(reach.rest, kFirstWithoutLast));
+    return FewNumberShares{.reach = reach.part, .first = first.part, .trees = first.rest};
+  }
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares last, Divide(reach.rest, kLast));
+  COPPICE_ASSIGN_OR_RETURN(const TwoShares first, Divide(last.rest, kFirst));
+  return FewNumberShares{
+      .reach = reach.part, .first = first.part, .trees = first.rest, .last = last.part};
+}
+
+absl::StatusOr<NumberCentre> NumberCentre::Create(absl::Span<const uint32_t> targets, double rows,
+                                                  const BudgetShare& count, uint32_t unit) {
+  COPPICE_ASSIGN_OR_RETURN(const double scale, NoiseScale({.l1 = 1, .l2_squared = 1}, count));
+  const double weight = WeightOf(2 * scale * scale);
+  return NumberCentre(targets, {.rows = rows * weight, .weight_of_rows = weight}, unit);
+}
+
+absl::Status NumberCentre::Release(const BudgetShare& share, PrivateReleaser& releaser) {
+  std::vector<int64_t> sums(2);
+  for (const uint32_t target : targets_) {
+    const uint64_t above = uint64_t{target} * unit_ / kTargetSteps;
+    sums[0] += static_cast<int64_t>(above);
+    sums[1] += static_cast<int64_t>(unit_ - above);
+  }
+  const uint64_t row = unit_;
+  COPPICE_ASSIGN_OR_RETURN(last_,
+                           releaser.Measure(sums, {.l1 = row, .l2_squared = row * row}, share));
+  before_last_ = pooled_;
+  pooled_ = With(pooled_, last_);
+  return absl::OkStatus();
+}
+
+OutputNoise NumberCentre::NoiseOfMiddle(const PrivateReleaser& releaser) const {
+  const auto middles = [this](const Measurement& measured) -> std::vector<double> {
+    return {MiddleOf(With(before_last_, measured))};
+  };
+  return releaser.NoiseOf(last_, middles,
+                          [&] { return NoiseBySimulation(last_, {middle()}, middles); })[0];
+}
+
+// The variance of two sums together is twice that of each.
+NumberCentre::Pooled NumberCentre::With(Pooled pooled, const Measurement& measured) const {
+  const double scale = measured.scale / unit_;
+  const double weight = WeightOf(2 * 2 * scale * scale);
+  const double above = static_cast<double>(measured.sums[0]) / unit_;
+  const double below = static_cast<double>(measured.sums[1]) / unit_;
+  pooled.rows += weight * (above + below);
+  pooled.weight_of_rows += weight;
+  pooled.off_middle += weight * (above - below);
+  pooled.weight_of_off += weight;
+  return pooled;
+}
+
+double NumberCentre::RowsOf(const Pooled& pooled) {
+  return std::max(pooled.rows / pooled.weight_of_rows, 1.0);
+}
+
+double NumberCentre::MiddleOf(const Pooled& pooled) {
+  constexpr double kMost = 1.5;
+  const double rows = RowsOf(pooled);
+  const double mean = std::clamp(pooled.off_middle / pooled.weight_of_off / rows, -kMost, kMost);
+  const double noise = 1 / pooled.weight_of_off / (rows * rows);
+  const double drawn = std::clamp(mean * kCentreVariance / (kCentreVariance + noise), -1.0, 1.0);
+  return kTargetSteps / 2.0 * (1 + drawn);
 }
 
 absl::StatusOr<LastStep> ReleaseLastStep(absl::Span<const uint32_t> targets,

@@ -1,10 +1,12 @@
 // What numbers to predict are measured against: a private middle and a private reach, so that wide
 // declared bounds cost little; and a last step against the bias that comes of cutting at the reach.
+// Few numbers have a noisy mean for a middle, and where they are very few it is all they have.
 //
 // Guarantee  each release costs its share, add or remove one row. The middle and the reach are
 //            quantiles of numbers that every row computes from itself (and from the middle, which
 //            is released by then): selections with range 2 max(part, whole - part). The last step
-//            is a measurement of one leaf: a row adds one unit to two sums together.
+//            is a measurement of one leaf: a row adds one unit to two sums together; so is each
+//            release of a mean, where a row adds the steps of the range to two sums together.
 // Units      steps of the target's declared range (bins.h).
 // Source     docs/mechanisms.md#boosting.
 
@@ -12,10 +14,12 @@
 #define COPPICE_SERVER_TRAINERS_BOOSTING_NUMBER_SCALE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/tree/model.h"
+#include "server/trainers/core/bins.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {
@@ -33,6 +37,71 @@ struct NumberScale {
 absl::StatusOr<NumberScale> ReleaseNumberScale(absl::Span<const uint32_t> targets, double rows,
                                                const BudgetShare& middle, const BudgetShare& reach,
                                                PrivateReleaser& releaser);
+
+// The reach alone, around a middle that is released.
+absl::StatusOr<double> ReleaseReach(absl::Span<const uint32_t> targets, double rows, double middle,
+                                    const BudgetShare& share, PrivateReleaser& releaser);
+
+// Rows times epsilon below which numbers are few: their median would cost more than their mean.
+inline constexpr double kFewNumbers = 1500;
+// Below it trees say less than their noise hides, and all numbers get the same prediction.
+inline constexpr double kMinForTrees = 150;
+
+// A first mean of few numbers has this part of their budget.
+inline constexpr double kCentreShare = 0.05;
+// The part of what that leaves which pays for a second mean, 0 for none. `information` is rows
+// times epsilon, as released.
+double SecondCentreShare(double information);
+
+// What is left then.
+struct FewNumberShares {
+  BudgetShare reach, first, trees;
+  std::optional<BudgetShare> last{};
+};
+absl::StatusOr<FewNumberShares> DivideForFewNumbers(const BudgetShare& rest, double information);
+
+// A noisy mean of numbers, and with it a better number of rows. Each release has what numbers are
+// above the low end of their range and below the high end, summed: the difference leads to the
+// mean, the sum to the rows. Releases count by the inverse of their variances. The mean is drawn to
+// the middle of the range where noise is large.
+//
+// Errors     as of PrivateReleaser::Measure.
+// Threads    not safe to share.
+// Units      steps of the target's declared range (bins.h).
+class NumberCentre {
+ public:
+  // `rows` is their number as released for `count`, a share of epsilon or of rho. `targets` must
+  // outlive the centre. Sums are of multiples of 1 / `unit` of the range; a coarser one than usual
+  // is for tests that walk through every sum.
+  static absl::StatusOr<NumberCentre> Create(absl::Span<const uint32_t> targets, double rows,
+                                             const BudgetShare& count,
+                                             uint32_t unit = kTargetSteps);
+
+  absl::Status Release(const BudgetShare& share, PrivateReleaser& releaser);
+
+  double rows() const { return RowsOf(pooled_); }
+  double middle() const { return MiddleOf(pooled_); }
+  // What the last release's noise has added to the middle. Those before it are not told from it.
+  OutputNoise NoiseOfMiddle(const PrivateReleaser& releaser) const;
+
+ private:
+  // Numbers weighted by inverse variances, and the weights. In rows.
+  struct Pooled {
+    double rows = 0, weight_of_rows = 0;
+    double off_middle = 0, weight_of_off = 0;
+  };
+
+  NumberCentre(absl::Span<const uint32_t> targets, const Pooled& pooled, uint32_t unit)
+      : targets_(targets), unit_(unit), pooled_(pooled) {}
+  Pooled With(Pooled pooled, const Measurement& measured) const;
+  static double RowsOf(const Pooled& pooled);
+  static double MiddleOf(const Pooled& pooled);
+
+  absl::Span<const uint32_t> targets_;
+  uint32_t unit_;
+  Pooled pooled_, before_last_{};
+  Measurement last_{};
+};
 
 // What to add to every prediction, in steps. `scores` are the rows', 1 being a reach.
 struct LastStep {

@@ -165,6 +165,55 @@ TEST(AutoTest, PredictsNumbersOfWideDeclaredBounds) {
   EXPECT_LT(std::sqrt(squares / 20'000), 4'000);  // 10,104 without the split
 }
 
+// 80 where the first feature is low, 30 elsewhere.
+Table TwoHeights(size_t rows, double share_of_high) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::CreateRegression(NumericFeatures(2), "height", Target{.min = 0, .max = 100}));
+  std::mt19937_64 engine(2);
+  std::uniform_real_distribution<> draw(0, 1);
+  Table table(schema);
+  for (size_t i = 0; i < rows; ++i) {
+    const Row row = {draw(engine), draw(engine)};
+    table.AppendTarget(row, row[0] < share_of_high ? 80 : 30);
+  }
+  return table;
+}
+
+TEST(AutoTest, VeryFewNumbersHaveTheirMeanAndItsNoise) {
+  for (const uint64_t delta : {uint64_t{0}, kMillionth}) {
+    const Table table = TwoHeights(2'000, 0.2);  // mean 40
+    const Model model = Trained(table, "0.05", delta);
+    EXPECT_EQ(model.certificate().diagnosis, "one number for all rows, with Laplace noise");
+    ASSERT_EQ(model.forest().size(), 1u);
+    EXPECT_EQ(model.forest()[0].num_leaves(), 1u);
+    const Prediction prediction = model.Predict(table.row(0));
+    EXPECT_NEAR(prediction.value, 40, 5);
+    EXPECT_GT(prediction.value_error, 0.2);
+    EXPECT_LT(prediction.value_error, 4);
+  }
+  const Table none = TwoHeights(0, 0.2);
+  EXPECT_THAT(Trained(none, "0.05").certificate().diagnosis, HasSubstr("one number"));
+}
+
+TEST(AutoTest, FewNumbersHaveTreesAroundTheirMean) {
+  const Table table = TwoHeights(3'000, 0.5);
+  const Model model = Trained(table, "0.2");
+  EXPECT_THAT(model.certificate().diagnosis, HasSubstr("1 trees of 2 levels"));
+  double squares = 0;
+  for (size_t row = 0; row < table.num_rows(); ++row) {
+    squares += std::pow(model.Predict(table.row(row)).value - table.target(row), 2);
+  }
+  EXPECT_LT(std::sqrt(squares / 3'000), 15);  // 25 without trees
+}
+
+TEST(AutoTest, FewNumbersUseADeltaWhereItHelps) {
+  constexpr uint64_t kThousandth = 1000 * kMillionth;
+  EXPECT_THAT(Trained(TwoHeights(1'400, 0.5), "1", kThousandth).certificate().diagnosis,
+              HasSubstr("with Gaussian noise"));
+  EXPECT_THAT(Trained(TwoHeights(300, 0.5), "1", kMillionth).certificate().diagnosis,
+              HasSubstr("with Laplace noise"));
+}
+
 TEST(AutoTest, KnowsHowFarNoiseMovesAPrediction) {
   const Table table = Diagonal(4000);
   const Prediction prediction = Trained(table, "1").Predict(table.row(0));

@@ -1,5 +1,6 @@
 #include "server/trainers/boosting/number_scale.h"
 
+#include <cmath>
 #include <random>
 
 #include "server/trainers/core/bins.h"
@@ -86,6 +87,85 @@ TEST(ReleaseLastStepTest, MovesByTheBiasThatIsLeftAndNotByNoise) {
     EXPECT_LT(step.noise.variance, 100);
   }
   EXPECT_EQ(ReleaseLastStep({}, {}, scale, BudgetShare::WithoutPrivacy(), releaser)->value, 0);
+}
+
+TEST(DivideForFewNumbersTest, PartsAddUpAndScalesCostMoreOfLess) {
+  for (const double information : {1.0, 150.0, 300.0, 799.0, 800.0, 1e6}) {
+    const FewNumberShares shares = *DivideForFewNumbers(Of("2"), information);
+    EXPECT_EQ(shares.last.has_value(), information >= 800);
+    const uint64_t last = shares.last ? shares.last->amount() : 0;
+    EXPECT_EQ(shares.reach.amount() + shares.first.amount() + shares.trees.amount() + last,
+              Of("2").amount());
+    const double reach = std::clamp(25 / information, 0.05, 0.25);
+    EXPECT_NEAR(static_cast<double>(shares.reach.amount()), reach * 2e9, 3e3);
+    EXPECT_NEAR(SecondCentreShare(information), reach - 0.05, 0.001);
+  }
+  EXPECT_EQ(SecondCentreShare(500), 0);
+}
+
+NumberCentre CentreOf(const std::vector<uint32_t>& targets, double rows, const char* count,
+                      const std::vector<BudgetShare>& shares, PrivateReleaser& releaser) {
+  NumberCentre centre = *NumberCentre::Create(targets, rows, Of(count));
+  for (const BudgetShare& share : shares) EXPECT_OK(centre.Release(share, releaser));
+  return centre;
+}
+
+TEST(NumberCentreTest, FindsTheMeanAndCountsRowsBetterThanBefore) {
+  const auto targets = Bell(2000, 20'000, 2'000);
+  SeededRandom random(4);
+  PrivateReleaser releaser(random);
+  const BudgetShare in_rho(*Rho::FromPicos(Rho::kPicosPerRho / 8));
+  for (const BudgetShare& share : {Of("1"), in_rho}) {
+    // The number of rows at hand is off by 140, by noise as large.
+    const NumberCentre centre = CentreOf(targets, 2140, "0.01", {share, share}, releaser);
+    EXPECT_NEAR(centre.rows(), 2000, 15);
+    EXPECT_NEAR(centre.middle(), 20'000, 400);
+  }
+}
+
+// Two parts of noise for one of numbers: half a mean is no better than none.
+TEST(NumberCentreTest, NoiseDrawsTheMeanToTheMiddleOfTheRange) {
+  const std::vector<uint32_t> few(20, kTargetSteps), many(20'000, kTargetSteps);
+  constexpr double kHalf = kTargetSteps / 2.0;
+  double sum = 0;
+  SeededRandom random(4);
+  PrivateReleaser releaser(random);
+  for (int i = 0; i < 200; ++i) {
+    const NumberCentre centre = CentreOf(few, 20, "1", {Of("0.01")}, releaser);
+    EXPECT_GE(centre.middle(), 0);
+    EXPECT_LE(centre.middle(), kTargetSteps);
+    sum += std::abs(centre.middle() - kHalf);
+  }
+  EXPECT_LT(sum / 200, 0.1 * kHalf);
+  EXPECT_GT(CentreOf(many, 20'000, "1", {Of("0.01")}, releaser).middle(), 1.9 * kHalf);
+}
+
+TEST(NumberCentreTest, NoRowsAndNoiseBelowNothingHaveAMiddleToo) {
+  SeededRandom random(4);
+  PrivateReleaser releaser(random);
+  for (int i = 0; i < 50; ++i) {
+    const NumberCentre centre = CentreOf({}, -50, "0.01", {Of("0.02"), Of("0.1")}, releaser);
+    EXPECT_GE(centre.rows(), 1);
+    EXPECT_GE(centre.middle(), 0);
+    EXPECT_LE(centre.middle(), kTargetSteps);
+    EXPECT_TRUE(std::isfinite(centre.NoiseOfMiddle(releaser).variance));
+  }
+}
+
+// 400 means, and how far noise is said to have moved each.
+TEST(NumberCentreTest, KnowsHowFarNoiseMovesTheMean) {
+  const auto targets = Bell(1000, 20'000, 2'000);
+  SeededRandom random(4);
+  PrivateReleaser releaser(random);
+  double squares = 0, stated = 0;
+  constexpr int kTimes = 400;
+  for (int i = 0; i < kTimes; ++i) {
+    const NumberCentre centre = CentreOf(targets, 1000, "0.01", {Of("0.005"), Of("0.1")}, releaser);
+    squares += std::pow(centre.middle() - 20'000, 2) / kTimes;
+    stated += centre.NoiseOfMiddle(releaser).variance / kTimes;
+  }
+  EXPECT_GT(stated, 0.7 * squares);
+  EXPECT_LT(stated, 1.5 * squares);
 }
 
 }  // namespace
