@@ -113,7 +113,7 @@ TEST(ReadableCutsTest, TextsAreOrderedNearAndRightForValuesOfTheirOwnDecimals) {
   for (const auto& [min, max] : std::vector<std::pair<double, double>>{
            {0, 1}, {-1, 2}, {17, 90}, {-5000, 100000}, {0, 1e12}, {0, 1e-3}}) {
     const std::vector<double> thresholds = RandomThresholds(min, max, random);
-    const ReadableCuts cuts(ModelWithCuts(min, max, thresholds));
+    const ReadableCuts cuts(ModelWithCuts(Numeric("x", min, max), thresholds));
     std::optional<Cut> before;
     for (const double threshold : thresholds) {
       const Cut cut = cuts.Of(0, threshold);
