@@ -197,6 +197,10 @@ class RunTest(unittest.TestCase):
             run = json.loads((out / "runs/privatree.jsonl").read_text(encoding="utf-8"))
             self.assertIn("privatree.log says why", run["error"])
             self.assertIn("No module named", (out / "privatree.log").read_text(encoding="utf-8"))
+            path = out / "runs/privatree.jsonl"
+            path.write_text(json.dumps({**run, "error": "of an earlier call"}) + "\n", encoding="utf-8")
+            self.run_script(out, "--systems", "privatree")  # what failed is tried again
+            self.assertNotIn("of an earlier call", path.read_text(encoding="utf-8"))
 
     def test_mistakes(self):
         done = subprocess.run([str(SCRIPTS / "run.sh"), "/nowhere", "/tmp/none", "--sets", "car"],

@@ -6,7 +6,7 @@
 Ours are run through coppice-lab (COPPICE_LAB, or build/release/bin/coppice-lab), others through their
 adapter in systems/; COPPICE_BENCHMARK_PYTHON is the Python that adapters are run with, and PYTHONPATH has to
 lead to what they import. A run that takes longer than --seconds-per-run ends, and that system does not
-meet that set again in this call.
+meet that set again in this call. Runs that failed are tried again by the next call.
 """
 
 import argparse
@@ -151,8 +151,9 @@ def cell_of(run: dict) -> Cell:
     return Cell(run["system"], run["set"], run["epsilon"], run["delta"], run["repetition"])
 
 
-def forget(path: pathlib.Path, again: set[Cell]) -> None:
-    kept = [run for run in read_runs(path) if cell_of(run) not in again]
+def forget(path: pathlib.Path, again: set[Cell], even_done: bool) -> None:
+    """Of the cells in `again`, the runs that failed, or all of them."""
+    kept = [run for run in read_runs(path) if cell_of(run) not in again or not (even_done or "error" in run)]
     path.write_text("".join(json.dumps(run) + "\n" for run in kept), encoding="utf-8")
 
 
@@ -160,8 +161,7 @@ def run_system(system: str, options: argparse.Namespace, deadline: float) -> Non
     path = options.out / "runs" / f"{system}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = cells_of(system, options)
-    if options.again:
-        forget(path, set(wanted))
+    forget(path, set(wanted), options.again)
     done = {cell_of(run) for run in read_runs(path)}
     slow: set[str] = set()
     ours = SYSTEMS[system]["kind"] == "ours"
