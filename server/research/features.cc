@@ -2,12 +2,36 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace coppice::research {
 
 absl::Status CheckTwoClasses(const Schema& schema) {
   if (schema.num_classes() == 2) return absl::OkStatus();
   return absl::InvalidArgumentError("this method is for two classes");
+}
+
+Neighbourhoods FindNearest(const Points& labelled, const Points& points, size_t count) {
+  Neighbourhoods result;
+  std::vector<size_t> times(labelled.size());
+  std::vector<std::pair<double, uint32_t>> distances(labelled.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    const absl::Span<const double> at = points.of(i);
+    for (size_t j = 0; j < labelled.size(); ++j) {
+      const absl::Span<const double> x = labelled.of(j);
+      double squares = 0;
+      for (size_t d = 0; d < x.size(); ++d) squares += (x[d] - at[d]) * (x[d] - at[d]);
+      distances[j] = {squares, static_cast<uint32_t>(j)};
+    }
+    const auto end = distances.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(distances.begin(), end - 1, distances.end());
+    std::vector<uint32_t>& nearest = result.nearest.emplace_back();
+    for (auto it = distances.begin(); it != end; ++it) nearest.push_back(it->second);
+    for (const uint32_t row : nearest) {
+      result.most_neighboured = std::max(result.most_neighboured, ++times[row]);
+    }
+  }
+  return result;
 }
 
 Scaling::Scaling(const Table& public_rows) {

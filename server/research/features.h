@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_RESEARCH_FEATURES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,13 @@ struct Points {
     return absl::MakeConstSpan(values).subspan(row * dimension, dimension);
   }
 };
+
+// The `count` of `labelled` that are nearest to each of `points`, the lower index first on a tie.
+struct Neighbourhoods {
+  std::vector<std::vector<uint32_t>> nearest;  // per point
+  size_t most_neighboured = 0;  // the most points that have one row among their nearest
+};
+Neighbourhoods FindNearest(const Points& labelled, const Points& points, size_t count);
 
 // A number is scaled to [0, 1] by the least and the largest public value, clamped there, and 1/2
 // where it is missing or the public rows have one value only. The bounds are the schema's where all

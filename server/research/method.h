@@ -95,6 +95,10 @@ const Method& Pglm();
 const Method& PsgdL();
 const Method& PsgdN();
 const Method& PsgdLaplace();
+// random_trees.cc
+const Method& Ssrdt();
+// output_perturbation.cc
+const Method& Top();
 
 }  // namespace coppice::research
 

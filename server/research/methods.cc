@@ -8,8 +8,8 @@
 namespace coppice::research {
 
 absl::Span<const Method* const> AllMethods() {
-  static const std::array kMethods = {&CtW(),   &CtQ(),   &Phist(),      &Pglm(),
-                                      &PsgdL(), &PsgdN(), &PsgdLaplace()};
+  static const std::array kMethods = {&CtW(),   &CtQ(),         &Phist(), &Pglm(), &PsgdL(),
+                                      &PsgdN(), &PsgdLaplace(), &Ssrdt(), &Top()};
   return kMethods;
 }
 
