@@ -99,6 +99,8 @@ const Method& PsgdLaplace();
 const Method& Ssrdt();
 // output_perturbation.cc
 const Method& Top();
+// our_trainer.cc
+const Method& Auto();
 
 }  // namespace coppice::research
 

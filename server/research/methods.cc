@@ -9,7 +9,7 @@ namespace coppice::research {
 
 absl::Span<const Method* const> AllMethods() {
   static const std::array kMethods = {&CtW(),   &CtQ(),         &Phist(), &Pglm(), &PsgdL(),
-                                      &PsgdN(), &PsgdLaplace(), &Ssrdt(), &Top()};
+                                      &PsgdN(), &PsgdLaplace(), &Ssrdt(), &Top(),  &Auto()};
   return kMethods;
 }
 
