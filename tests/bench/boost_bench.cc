@@ -61,7 +61,7 @@ absl::Status Dump(const Table& table, const Flags& flags) {
   if (!bins.ok()) return bins.status();
   std::vector<DerivedFeature> derived;
   if (flags.algorithm == "auto") {
-    auto columns = trainers::PublicBoostColumns(table.schema());
+    auto columns = trainers::PublicBoostColumns(table.schema(), trainers::kAllInformation);
     if (!columns.ok()) return columns.status();
     bins = std::move(columns->bins);
     derived = std::move(columns->derived);

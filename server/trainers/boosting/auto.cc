@@ -235,12 +235,23 @@ std::string InWords(const ClassStart& start, const AutoChoice& choice) {
 
 class AutoTrainer final : public TrainerFrame<AutoBudgets> {
  public:
+  explicit AutoTrainer(uint32_t even_cuts = 0) : even_cuts_(even_cuts) {}
+
   const AlgorithmInfo& info() const override { return info_; }
 
  private:
+  absl::StatusOr<BoostColumns> Columns(const Schema& schema, double information) const {
+    return even_cuts_ == 0 ? PublicBoostColumns(schema, information)
+                           : BoostColumnsWithCuts(schema, even_cuts_);
+  }
+  // Rows as released times what is left of epsilon.
+  static double Information(const ClassStart& start) {
+    return start.left.is_private() ? start.rows * EpsilonInEffect(start.left) : kAllInformation;
+  }
+
   absl::StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,
                                         const TrainOptions& options) const override {
-    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, PublicBoostColumns(schema));
+    COPPICE_ASSIGN_OR_RETURN(const BoostColumns columns, Columns(schema, kAllInformation));
     COPPICE_RETURN_IF_ERROR(ExtendSchema(schema, columns.derived).status());
     const uint32_t classes = schema.target() ? 1 : static_cast<uint32_t>(schema.num_classes());
     COPPICE_RETURN_IF_ERROR(CheckBins(columns.bins, classes == 2 ? 1 : classes));
@@ -252,15 +263,15 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
                                 const TrainProgress& progress) const override {
     const Schema& schema = rows.schema();
     COPPICE_ASSIGN_OR_RETURN(const RowEstimate counted, CountRows(rows, budgets.count, releaser));
-    ClassStart start;
-    AutoChoice choice;
-    COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, PublicBoostColumns(schema));
-    const std::vector<Line> lines = PublicLines(schema, columns.bins);
-    if (schema.target()) {
-      choice = ChooseForNumbers(counted.rows(), budgets);
-    } else {
+    ClassStart start{.rows = counted.rows(), .left = budgets.forest};
+    if (!schema.target()) {
       COPPICE_ASSIGN_OR_RETURN(start, ReleaseClassStart(rows.labels(), schema.num_classes(),
                                                         counted, budgets, releaser));
+    }
+    COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start)));
+    const std::vector<Line> lines = PublicLines(schema, columns.bins);
+    AutoChoice choice = ChooseForNumbers(start.rows, budgets);
+    if (!schema.target()) {
       COPPICE_ASSIGN_OR_RETURN(choice, ChooseForClasses(start, budgets, schema, columns, lines));
     }
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema, ExtendSchema(schema, columns.derived));
@@ -302,6 +313,7 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     return std::move(releases).Take();
   }
 
+  uint32_t even_cuts_;
   AlgorithmInfo info_ = {
       .name = "auto",
       .summary = "boosted trees with nothing to tune: nearly always the most accurate",
@@ -316,6 +328,10 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
 const Trainer& Auto() {
   static const AutoTrainer kTrainer;
   return kTrainer;
+}
+
+std::unique_ptr<const Trainer> AutoWithCuts(uint32_t even_cuts) {
+  return std::make_unique<AutoTrainer>(even_cuts);
 }
 
 }  // namespace coppice::trainers

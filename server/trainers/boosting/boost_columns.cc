@@ -15,10 +15,12 @@ namespace {
 
 constexpr uint32_t kEvenCuts = 31;
 // In tables that are mostly numeric as many as leave a node no more bins than this, which are time,
-// and no more sums, one per output, which are memory.
+// and no more sums, one per output, which are memory. The most only where rows of a class tell them
+// apart: docs/research/cuts.md.
 constexpr std::array<uint32_t, 2> kFineCuts = {511, 255};
 constexpr uint64_t kMaxFineBins = uint64_t{1} << 13;
-constexpr uint64_t kMaxFineSums = uint64_t{1} << 15;
+constexpr uint64_t kMaxFineSums = uint64_t{1} << 17;
+constexpr double kMinInformation511 = 64;  // rows of a class, times epsilon
 constexpr int kHalvings = 8;
 constexpr uint32_t kObliqueBins = 64;
 constexpr size_t kOfEachSize = 32;  // pairs, and triples
@@ -103,11 +105,14 @@ std::vector<uint32_t> MostlyNumeric(const Schema& schema) {
   return numeric;
 }
 
-uint32_t EvenCuts(const Schema& schema, uint64_t numeric) {
+uint32_t EvenCuts(const Schema& schema, double information) {
+  const uint64_t numeric = MostlyNumeric(schema).size();
   if (numeric == 0) return kEvenCuts;
   const uint64_t classes = schema.target() ? 1 : schema.num_classes();
   const uint64_t outputs = classes == 2 ? 1 : classes;
+  const bool tells_apart = information >= kMinInformation511 * static_cast<double>(classes);
   for (const uint32_t cuts : kFineCuts) {
+    if (cuts == kFineCuts[0] && !tells_apart) continue;
     const uint64_t bins = numeric * (cuts + 1);
     if (bins <= kMaxFineBins && bins * outputs <= kMaxFineSums) return cuts;
   }
@@ -164,18 +169,20 @@ std::vector<uint16_t> Combine(const BinnedRows& rows,
 
 }  // namespace
 
-absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema) {
+absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information) {
+  return BoostColumnsWithCuts(schema, EvenCuts(schema, information));
+}
+
+absl::StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts) {
   BoostColumns columns;
   COPPICE_ASSIGN_OR_RETURN(columns.bins, PublicBins(schema, /*cuts=*/1));
-  const std::vector<uint32_t> numeric = MostlyNumeric(schema);
-  const uint32_t even = EvenCuts(schema, numeric.size());
   for (size_t f = 0; f < schema.num_features(); ++f) {
     const Feature& feature = schema.features()[f];
     if (feature.type == FeatureType::kNumeric) {
-      columns.bins[f] = Numeric(NumericCuts(feature, even));
+      columns.bins[f] = Numeric(NumericCuts(feature, even_cuts));
     }
   }
-  columns.derived = ObliqueFeatures(numeric);
+  columns.derived = ObliqueFeatures(MostlyNumeric(schema));
   COPPICE_ASSIGN_OR_RETURN(const Schema extended, ExtendSchema(schema, columns.derived));
   for (size_t f = schema.num_features(); f < extended.num_features(); ++f) {
     columns.bins.push_back(ObliqueBins(extended.features()[f]));

@@ -1,11 +1,11 @@
 // The public columns that boosting splits: the schema's features in bins, and oblique ones.
 //
-// They follow from the schema and a fixed seed alone. A numeric column has 31 even cuts, and cuts
-// at, and halving the distance to, zero (or the lower bound, if zero is not inside): eight on each
-// side. "At most the cut" goes left. In tables that are mostly numeric 511 or 255 even ones, if
-// features and classes are few enough. In tables that are mostly numeric there are up to 32 signed
-// pairs and 32 signed triples of scaled features, each in 64 even bins of the range that it can
-// reach.
+// They follow from the schema, a fixed seed, and the number of rows as released. A numeric column
+// has 31 even cuts, and cuts at, and halving the distance to, zero (or the lower bound, if zero is
+// not inside): eight on each side. "At most the cut" goes left. In tables that are mostly numeric
+// there are up to 511 even ones, if features and classes are few enough and rows of a class not too
+// few, and up to 32 signed pairs and 32 signed triples of scaled features, each in 64 even bins of
+// the range that it can reach. A column of whole numbers has at most one cut between neighbours.
 //
 // Source     docs/mechanisms.md#boost-columns.
 
@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,7 +30,14 @@ struct BoostColumns {
   std::vector<FeatureBins> bins;  // of the schema's features, then of the derived ones
 };
 
-absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema);
+inline constexpr double kAllInformation = std::numeric_limits<double>::infinity();
+
+// `information` is the number of rows as released times epsilon, kAllInformation without privacy or
+// where no number is known yet: no other gives more bins.
+absl::StatusOr<BoostColumns> PublicBoostColumns(const Schema& schema, double information);
+
+// The same with this many even cuts of each number.
+absl::StatusOr<BoostColumns> BoostColumnsWithCuts(const Schema& schema, uint32_t even_cuts);
 
 // Columns of few bins, several of them as one, whose bins are the combinations of theirs: a row is
 // added to the sums of all of them at once. Which columns are put together follows from their

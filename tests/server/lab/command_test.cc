@@ -234,6 +234,26 @@ TEST(LabCommandTest, ReadsFilesAndSplitsThem) {
   EXPECT_EQ(Lab(arguments + " --strict 2>/dev/null").exit_code, 1);
 }
 
+TEST(LabCommandTest, CentralCutsWholeNumbersAndTakesNoOthersIfStrict) {
+  const TempDir folder;
+  std::ofstream(folder.path() + "/schema.json")
+      << R"({"features":[{"name":"x","type":"numeric","min":0,"max":7,"integer":true}],)"
+      << R"("label":"label","classes":["no","yes"]})";
+  const std::string file = folder.path() + "/rows.csv";
+  std::ofstream rows(file);
+  rows << "x,label\n";
+  for (int i = 0; i < 400; ++i) rows << i % 8 << (i % 8 <= 4 ? ",no\n" : ",yes\n");
+  rows.close();
+  const std::string arguments = "central --algorithm auto --epsilon 4 --repeats 2 --json --strict" +
+                                std::string(" --data ") + file + " --test " + file + " --schema " +
+                                folder.path() + "/schema.json";
+  EXPECT_EQ(json::parse(Lab(arguments + " 2>/dev/null").out)["accuracy"]["mean"], 1.0);
+  std::ofstream(file, std::ios::app) << "4.6,yes\n";
+  const Outcome strict = Lab(arguments + " 2>&1");
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_THAT(strict.out, HasSubstr("rows.csv:402: column \"x\" must be a whole number"));
+}
+
 // Rows of a feature that says all, or, where it is the same in all of them, nothing.
 TEST(LabCommandTest, CentralSaysWhatTheMajorityScoresAndTheAreaUnderTheCurve) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lab_auc";

@@ -1,10 +1,13 @@
 // auto: what it decides, and that it learns.
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <regex>
 
 #include "absl/strings/str_cat.h"
+#include "server/trainers/boosting/boost_columns.h"
 #include "server/trainers/boosting/boosting.h"
 #include "tests/server/trainers/tables.h"
 #include "tests/support/seeded_random.h"
@@ -121,6 +124,58 @@ TEST(AutoTest, HasNoLinesWithFewRowsOrManyClassesOrMostlyCategories) {
 }
 
 // As are amounts that eight steps of lines could not be paid from.
+TEST(AutoTest, TreesCutWholeNumbersAtMostAtOne) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Whole("x", 0, 9), Whole("z", -5, 5)}, "label", {"no", "yes"}));
+  std::mt19937_64 engine(2);
+  std::uniform_int_distribution<int> x(0, 9), z(-5, 5);
+  Table table(schema);
+  for (int i = 0; i < 5000; ++i) {
+    const Row row = {static_cast<double>(x(engine)), static_cast<double>(z(engine))};
+    table.Append(row, row[0] <= 3 ? 1 : 0);
+  }
+  const Model model = Trained(table, "1");
+  size_t cuts = 0;
+  for (const Tree& tree : model.forest()) {
+    for (const Node& node : tree.nodes()) {
+      if (node.kind != SplitKind::kNumeric || node.feature >= 2) continue;
+      ++cuts;
+      const double most = std::nextafter(node.threshold, -100.0);
+      EXPECT_EQ(most, std::floor(most));
+    }
+  }
+  EXPECT_GT(cuts, 0u);
+  EXPECT_GT(Accuracy(model, table), 0.99);
+}
+
+// With ten rows noise decides whether the rows as released are enough for the finest cuts. Where
+// they are not, none is between two of the coarser ones, as half of the finest are.
+TEST(AutoTest, FewRowsOfAClassHaveFewerCuts) {
+  const auto schema =
+      std::make_shared<const Schema>(*Schema::Create(NumericFeatures(2), "label", {"no", "yes"}));
+  Table table(schema);
+  for (int i = 0; i < 10; ++i) table.Append({i / 10.0, 1 - i / 10.0}, i % 2);
+  const std::vector<double> coarse = PublicBoostColumns(*schema, 0)->bins[0].cuts;
+  ASSERT_GT(PublicBoostColumns(*schema, kAllInformation)->bins[0].cuts.size(), 1.9 * coarse.size());
+  const auto share_of_coarse = [&](const Trainer& trainer) {
+    double cuts = 0, coarse_cuts = 0;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      SeededRandom random(seed);
+      const Model model = *trainer.Train(table, {.epsilon = *Budget::Parse("1")}, random,
+                                         [](double) { return absl::OkStatus(); });
+      const Node& root = model.forest()[0].nodes()[0];
+      if (root.kind != SplitKind::kNumeric || root.feature >= 2) continue;
+      ++cuts;
+      coarse_cuts += std::count(coarse.begin(), coarse.end(), root.threshold) > 0 ? 1 : 0;
+    }
+    EXPECT_GT(cuts, 100);
+    return coarse_cuts / cuts;
+  };
+  EXPECT_EQ(share_of_coarse(*AutoWithCuts(255)), 1);
+  EXPECT_LT(share_of_coarse(*AutoWithCuts(511)), 0.65);
+  EXPECT_GT(share_of_coarse(Auto()), 0.7);
+}
+
 TEST(AutoTest, ATinyEpsilonIsNoError) {
   for (const char* epsilon : {"0.000001", "0.00001", "0.0001"}) {
     EXPECT_THAT(Trained(Diagonal(10), epsilon).certificate().diagnosis, HasSubstr("levels"));

@@ -64,7 +64,9 @@ TEST(PublicBinsTest, WholeNumbersAreCutOnceBetweenNeighboursAndEachBinHasOne) {
     for (const uint32_t most : {1u, 4u, 31u, 255u, 4096u}) {
       const FeatureBins bins = (*PublicBins(Of({Whole("x", min, max)}), most))[0];
       EXPECT_EQ(bins.known, bins.cuts.size() + 1);
-      if (max - min <= most * 7 / 8) EXPECT_EQ(bins.cuts.size(), max - min);
+      if (max - min <= most * 7 / 8) {
+        EXPECT_EQ(bins.cuts.size(), max - min);
+      }
       double least = min;  // whole number of the bin
       for (const double cut : bins.cuts) {
         EXPECT_LT(least, cut) << "a bin between whole numbers";
