@@ -65,6 +65,8 @@ class Boosting {
         progress_(progress) {}
 
   absl::StatusOr<std::vector<TrainedTree>> Run() {
+    // A model of the classes' shares alone has no tree that says so.
+    COPPICE_RETURN_IF_ERROR(progress_(0));
     if (rows_.regression()) return Numbers();
     return Classes();
   }
@@ -116,7 +118,6 @@ class Boosting {
   }
 
   absl::Status Lines(BoostTask& task, std::vector<TrainedTree>& trees) {
-    COPPICE_RETURN_IF_ERROR(progress_(0));
     COPPICE_ASSIGN_OR_RETURN(
         const FittedLines fitted,
         FitLines(rows_, lines_, choice_.lines->shares, kResidualUnit, task, releaser_));
