@@ -152,6 +152,109 @@ TEST(ClassTaskTest, ANodesValueIsTheSmoothedLogRatioOfWhatWasMeasured) {
   EXPECT_NEAR(value[0], std::log((30 + smoothing) / smoothing), 1e-12);
 }
 
+// Noisy sums of a child's parts: positive ones, and negative ones.
+struct PartSums {
+  std::vector<int64_t> positive, negative;
+  double scale = 0;
+  bool is_gaussian = false;
+
+  std::vector<ChildSums> parts() const {
+    std::vector<ChildSums> sums;
+    for (size_t i = 0; i < positive.size(); ++i) {
+      sums.push_back({.positive = absl::MakeConstSpan(positive).subspan(i, 1),
+                      .negative = absl::MakeConstSpan(negative).subspan(i, 1),
+                      .scale = scale,
+                      .is_gaussian = is_gaussian});
+    }
+    return sums;
+  }
+  std::vector<double> Values() const {
+    const std::vector<uint32_t> labels = {0};
+    std::vector<double> values(positive.size());
+    ClassTask(labels, 2)->Values(parts(), absl::MakeSpan(values));
+    return values;
+  }
+  std::vector<OutputNoise> Noise() const {
+    const std::vector<uint32_t> labels = {0};
+    std::vector<OutputNoise> noise(positive.size());
+    ClassTask(labels, 2)->ValuesNoise(parts(), absl::MakeSpan(noise));
+    return noise;
+  }
+};
+
+// Parts are drawn to h, the share of positive sums in all of the child, with eight deviations.
+TEST(ClassTaskTest, PartsAreDrawnToWhatTheChildSays) {
+  const PartSums sums{.positive = {900, -40, 50}, .negative = {100, 60, 200}, .scale = 10};
+  const double deviation = std::sqrt(2.0) * 10;
+  const double s = 1.5 * deviation * std::sqrt(3.0), w = 8 * deviation;
+  const double h = (910 + s) / (910 + 360 + 2 * s);
+  EXPECT_THAT(sums.Values(),
+              ElementsAre(DoubleNear(std::log((900 + w * h) / (100 + w * (1 - h))), 1e-12),
+                          DoubleNear(std::log((0 + w * h) / (60 + w * (1 - h))), 1e-12),
+                          DoubleNear(std::log((50 + w * h) / (200 + w * (1 - h))), 1e-12)));
+}
+
+TEST(ClassTaskTest, APartAloneIsTheChild) {
+  const PartSums sums{.positive = {300}, .negative = {70}, .scale = 10};
+  std::vector<double> value(1);
+  ClassTask(std::vector<uint32_t>{0}, 2)->Value(sums.parts()[0], absl::MakeSpan(value));
+  EXPECT_EQ(sums.Values(), value);
+}
+
+TEST(ClassTaskTest, PartsOfExtremeSumsHaveBounds) {
+  constexpr int64_t kHuge = int64_t{1} << 61;
+  for (const double scale : {0.0, 1.0, 0x1p39}) {
+    for (const int64_t sum : {-kHuge, int64_t{0}, kHuge}) {
+      const PartSums sums{.positive = {sum, 0, -sum}, .negative = {0, -sum, sum}, .scale = scale};
+      for (const double value : sums.Values()) EXPECT_LE(std::abs(value), 10) << sum;
+      for (const OutputNoise& noise : sums.Noise()) {
+        EXPECT_TRUE(std::isfinite(noise.mean)) << sum;
+        EXPECT_TRUE(std::isfinite(noise.variance)) << sum;
+      }
+    }
+  }
+}
+
+// What noise is said to have added is what it adds on average, and varies as much as is said.
+TEST(ClassTaskTest, NoiseOfPartsIsWhatDrawsOfItShow) {
+  const PartSums exact{.positive = {9000, 2500, 700, 4000}, .negative = {1000, 3000, 2100, 4000}};
+  constexpr int kDraws = 20'000;
+  for (const bool is_gaussian : {false, true}) {
+    constexpr double kScale = 150;
+    PartSums smooth = exact;  // the same function of sums, of which noise is part of the law
+    smooth.scale = kScale;
+    const std::vector<double> before = smooth.Values();
+    std::mt19937_64 engine(5);
+    std::exponential_distribution<> size(1 / kScale);
+    std::normal_distribution<> bell(0, kScale * std::sqrt(2.0));
+    const auto draw = [&] {
+      if (is_gaussian) return std::llround(bell(engine));
+      return std::llround(size(engine)) - std::llround(size(engine));
+    };
+    std::vector<double> sum(4), squares(4), said(4);
+    for (int i = 0; i < kDraws; ++i) {
+      PartSums noisy = exact;
+      noisy.scale = kScale;
+      noisy.is_gaussian = is_gaussian;
+      for (int64_t& x : noisy.positive) x += draw();
+      for (int64_t& x : noisy.negative) x += draw();
+      const std::vector<double> values = noisy.Values();
+      const std::vector<OutputNoise> noise = noisy.Noise();
+      for (size_t part = 0; part < 4; ++part) {
+        const double off = values[part] - noise[part].mean - before[part];
+        sum[part] += off;
+        squares[part] += off * off;
+        said[part] += noise[part].variance;
+      }
+    }
+    for (size_t part = 0; part < 4; ++part) {
+      const double deviation = std::sqrt(squares[part] / kDraws);
+      EXPECT_LT(std::abs(sum[part] / kDraws), 0.04 * deviation) << part << is_gaussian;
+      EXPECT_NEAR(said[part] / squares[part], 1, 0.06) << part << is_gaussian;
+    }
+  }
+}
+
 TEST(NumberTaskTest, RowsAskForWhatTheirScoreLacksWithinTheReach) {
   // 100 steps around 1000 are a score of 1.
   const std::vector<uint32_t> targets = {1000, 1020, 980, 1100, 60'000, 0};

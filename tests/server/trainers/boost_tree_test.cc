@@ -1,5 +1,6 @@
 #include "server/trainers/boosting/boost_tree.h"
 
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -101,6 +102,96 @@ TEST(GrowBoostTreeTest, AllCategoriesMayBeParted) {
     EXPECT_EQ(score > 0, table.label(row) == 1) << row;
     EXPECT_DOUBLE_EQ(score, task->scores(0)[row]);
   }
+}
+
+// Likewise where a level has a tree of its own: over all of them.
+TEST(GrowBoostTreeTest, TreesOfPartsAddUpToTheScoresThatRowsHave) {
+  const Table table = RandomTable(MixedClasses(2), {.rows = 400}, 4);
+  const BinnedRows rows = Binned(table, 15);
+  const ChildDetail details[] = {{.runs = 4},
+                                 {.runs = 4, .categories = true, .tilt = 0.3},
+                                 {.runs = 1, .categories = true, .tilt = 0.3}};
+  for (const ChildDetail& detail : details) {
+    size_t most = 0;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      const auto task = ClassTask(rows.labels(), 2);
+      SeededRandom random(seed);
+      PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
+      ASSERT_OK_AND_ASSIGN(
+          const std::vector<BoostTree> trees,
+          GrowBoostTree(table.schema(), JointColumns(rows), {Level("1"), Level("1"), Level("1")},
+                        detail, *task, releaser));
+      most = std::max(most, trees.size());
+      for (size_t row = 0; row < table.num_rows(); ++row) {
+        double sum = 0;
+        for (const BoostTree& tree : trees) {
+          sum += tree.scores[tree.tree.FindLeaf(table.row(row))][0];
+        }
+        ASSERT_NEAR(sum, task->scores(0)[row], 1e-12);
+      }
+    }
+    EXPECT_EQ(most, 3u) << "a tree for every level with parts";
+  }
+}
+
+TEST(GrowBoostTreeTest, OtherCategoriesAreMeasuredOneByOne) {
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("colour", {"red", "green", "blue"})}, "label", {"no", "yes"}));
+  Table table(schema);
+  // Red is the one to split off; of green and blue the others say how much they are.
+  for (int i = 0; i < 90; ++i) table.Append(Row{0.0}, 1);
+  for (int i = 0; i < 60; ++i) table.Append(Row{1.0}, i < 6 ? 1 : 0);
+  for (int i = 0; i < 60; ++i) table.Append(Row{2.0}, i < 24 ? 1 : 0);
+  const BinnedRows rows = Binned(table, 7);
+  const LevelShares level = {.select = BudgetShare::WithoutPrivacy(),
+                             .measure = BudgetShare(*Budget::Parse("20"))};
+  // A split into all colours at once scores no better, and less for its noise.
+  const auto grown = [&](const ChildDetail& detail) {
+    const auto task = ClassTask(rows.labels(), 2);
+    SeededRandom random(1);
+    PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
+    std::vector<BoostTree> trees =
+        *GrowBoostTree(*schema, JointColumns(rows), {level}, detail, *task, releaser);
+    EXPECT_EQ(trees.size(), 1u);
+    EXPECT_EQ(trees[0].tree.nodes()[0].threshold, 0);
+    return std::move(trees[0]);
+  };
+  const auto score = [](const BoostTree& tree, double colour) {
+    return tree.scores[tree.tree.FindLeaf(Row{colour})][0];
+  };
+  const BoostTree whole = grown({}), parts = grown({.categories = true});
+  EXPECT_EQ(whole.tree.num_leaves(), 2u);
+  EXPECT_EQ(score(whole, 1), score(whole, 2));
+  EXPECT_EQ(parts.tree.num_leaves(), 4u) << "red, green, blue, others and missing";
+  EXPECT_NEAR(score(parts, 1), std::log(6.0 / 54), 0.1);
+  EXPECT_NEAR(score(parts, 2), std::log(24.0 / 36), 0.1);
+  EXPECT_EQ(score(parts, 3), score(parts, kMissingValue));
+}
+
+// Scores rise from run to run towards those of the other child, and keep their mean.
+TEST(GrowBoostTreeTest, ATiltKeepsTheMeanOfAChild) {
+  const Table table = Halves();
+  const BinnedRows rows = Binned(table, 15);
+  SeededRandom random(1);
+  PrivateReleaser releaser(SelectionRule::kPermuteAndFlip, random);
+  const auto whole_task = ClassTask(rows.labels(), 2), task = ClassTask(rows.labels(), 2);
+  ASSERT_OK_AND_ASSIGN(const BoostTree whole,
+                       GrowWhole(table.schema(), rows, {kExact}, *whole_task, releaser));
+  const double left = whole.scores[0][0], right = whole.scores[1][0];
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<BoostTree> trees,
+      GrowBoostTree(table.schema(), JointColumns(rows), {kExact}, {.tilt = 0.2}, *task, releaser));
+  ASSERT_EQ(trees.size(), 1u);
+  ASSERT_EQ(trees[0].scores.size(), 8u);
+  double sums[] = {0, 0};
+  for (size_t leaf = 0; leaf < 8; ++leaf) {
+    sums[leaf / 4] += trees[0].scores[leaf][0] / 4;
+    if (leaf % 4 == 0) continue;
+    EXPECT_NEAR(trees[0].scores[leaf][0] - trees[0].scores[leaf - 1][0], 0.05 * (right - left),
+                1e-9);
+  }
+  EXPECT_NEAR(sums[0], left, 1e-9);
+  EXPECT_NEAR(sums[1], right, 1e-9);
 }
 
 TEST(GrowBoostTreeTest, NoRowsMakeAWholeTreeToo) {
