@@ -34,6 +34,7 @@ namespace coppice::trainers {
 namespace {
 
 constexpr double kMinInformation = 35;  // below it a single split is mostly noise
+constexpr double kNumberTilt = 1;       // of few numbers
 
 TrainedTree ToTrained(BoostTree tree, const BoostTask& task) {
   TrainedTree trained;
@@ -153,6 +154,7 @@ class Boosting {
     COPPICE_RETURN_IF_ERROR(centre.Release(parts.part, releaser_));
     if (information() < kMinForTrees) return Constant(parts.rest, centre);
     choice_ = ChooseForNumbers(centre.rows(), budgets_, parts.rest);
+    choice_.detail.tilt = kNumberTilt;
     BudgetShare left = choice_.forest;
     if (const double again = SecondCentreShare(information()); again > 0) {
       COPPICE_ASSIGN_OR_RETURN(const TwoShares second, Divide(left, again));

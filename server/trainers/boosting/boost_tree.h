@@ -53,7 +53,7 @@ struct LevelShares {
 //
 // Levels with parts have a tree each, whose leaves are the parts: they add up to the tree that was
 // grown. The last one has what is left, and is the only one without parts. `detail` is for tasks of
-// one output that rows do not count whole in (two classes).
+// one output; numbers take no more of it than a tilt.
 absl::StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
                                                      const JointColumns& columns,
                                                      absl::Span<const LevelShares> levels,
