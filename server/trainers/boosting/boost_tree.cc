@@ -12,10 +12,8 @@
 namespace coppice::trainers {
 namespace {
 
-// A split into parts of more other categories is a longer row of questions than a tree may have.
-constexpr uint32_t kMaxCategoryParts = 64;
-// Parts of a child whose scores are tilted.
-constexpr uint32_t kTiltedRuns = 4;
+constexpr uint32_t kMaxCategoryParts = 64;  // of which a tree has a row of questions
+constexpr uint32_t kTiltedRuns = 4;         // of a child whose scores are tilted
 // Numbers: rows are nearer to the cut than evenly; leaning needs differences that are no noise.
 constexpr double kNumbersMiddle = 0.2, kDoubt = 6;
 
@@ -283,9 +281,10 @@ class TreeGrower {
     return task_.Add(part_of(), values_);
   }
 
+  // Numbers lean as far as the difference between their children is sure.
   double LeanOf(const Part& part, const std::vector<double>& values,
                 const std::vector<OutputNoise>& noise) const {
-    if (part.lean == 0 || noise.empty()) return part.lean;
+    if (part.lean == 0 || kind_.whole == 0) return part.lean;
     const double difference = values[part.cell] - values[part.other_cell];
     const double doubt = kDoubt * (noise[part.cell].variance + noise[part.other_cell].variance);
     const double sure = 1 - doubt / (difference * difference);
@@ -333,10 +332,9 @@ class TreeGrower {
     const size_t outputs = kind_.outputs;
     const std::vector<int64_t> by_part = SumByPart();
     std::vector<int64_t> by_cell(cells_ * outputs * 2);
-    for (size_t part = 0; part < parts_.size(); ++part) {
-      for (size_t i = 0; i < outputs * 2; ++i) {
-        by_cell[parts_[part].cell * outputs * 2 + i] += by_part[part * outputs * 2 + i];
-      }
+    for (size_t i = 0; i < by_part.size(); ++i) {
+      const size_t part = i / (outputs * 2), place = i % (outputs * 2);
+      by_cell[parts_[part].cell * outputs * 2 + place] += by_part[i];
     }
     return by_cell;
   }

@@ -101,7 +101,7 @@ Started StartFor(uint32_t classes, double counted, const AutoBudgets& budgets,
 }
 
 AutoChoice ChoiceFor(const ClassStart& start, const AutoBudgets& budgets, const Schema& schema) {
-  const BoostColumns columns = *PublicBoostColumns(schema);
+  const BoostColumns columns = *PublicBoostColumns(schema, kAllInformation);
   const std::vector<Line> lines = PublicLines(schema, columns.bins);
   return *ChooseForClasses(start, budgets, schema, columns, lines);
 }

@@ -52,7 +52,7 @@ TEST(EvenRunsTest, ExtremeBoundsHaveRunsToo) {
   for (const auto& [low, high] : {std::pair(-8e307, 8e307), {0.0, 1.7e308}, {1e300, 1.1e300}}) {
     const Schema schema = *Schema::Create({Numeric("x", low, high), Categorical("c", {"v", "w"})},
                                           "label", {"no", "yes"});
-    const FeatureBins bins = PublicBoostColumns(schema)->bins[0];
+    const FeatureBins bins = PublicBoostColumns(schema, kAllInformation)->bins[0];
     const std::vector<uint32_t> runs = EvenRuns(bins, schema.features()[0], 0, bins.ordinary(), 4);
     EXPECT_EQ(runs.front(), 0u) << low;
     EXPECT_GE(runs.back(), 2u) << low;
