@@ -39,10 +39,6 @@ constexpr double kParallelRatio = 0.5;
 constexpr uint32_t kLambdaSteps = 1000;
 constexpr char kNoFiltering[] = "none";
 
-// Geometric clipping holds the log-odds of one ensemble to 2, whatever the rows say: more is meant.
-// docs/mechanisms.md#dpboost has what it was chosen on.
-constexpr double kSharpnessOfClipped = 1.5;
-
 struct Config {
   Scheme scheme = Scheme::kEnsembles;
   uint32_t trees = 1;
@@ -50,7 +46,6 @@ struct Config {
   uint32_t cuts = 1;
   double rate = 1;
   bool clips = true;
-  double sharpness = 1;  // factor of the scores that the model answers with
   GradientLoss loss = GradientLoss::kLogistic;
   Filtering filtering = Filtering::kClamp;
   SelectionRule selection = SelectionRule::kPermuteAndFlip;
@@ -90,10 +85,6 @@ std::vector<Parameter> Parameters() {
                       "rows with a larger gradient than any at the start: left out of the tree, or "
                       "counted with that of the start; none: counted as they are, and no leaf "
                       "is clipped, which only a run without privacy can do"),
-      RealParameter("sharpness", 0.1, 10, "",
-                    "factor of the log-odds that the model answers with, of logistic loss; changes "
-                    "probabilities and no class. If not set: 1.5 for a single ensemble with "
-                    "geometric clipping, else 1"),
       StructureParameter("0.5"),
       IntegerParameter("cuts", 1, 4096, "31",
                        "public cut points of a numeric feature, from its declared bounds")};
@@ -121,15 +112,6 @@ Filtering FilteringOf(const std::string& name) {
   return name == "drop" ? Filtering::kDrop : Filtering::kClamp;
 }
 
-absl::StatusOr<double> SharpnessOf(const CheckedSettings& settings, const Config& config) {
-  const bool logistic = config.loss == GradientLoss::kLogistic;
-  if (settings.Has("sharpness")) {
-    if (logistic) return settings.Real("sharpness");
-    return absl::InvalidArgumentError("sharpness: is for loss=logistic; leave it out");
-  }
-  return logistic && config.clips && config.ensembles == 1 ? kSharpnessOfClipped : 1.0;
-}
-
 absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schema) {
   const std::string& scheme = settings.Choice("scheme");
   Config config{.scheme = scheme == "seq"    ? Scheme::kSequential
@@ -153,7 +135,6 @@ absl::StatusOr<Config> Read(const CheckedSettings& settings, const Schema& schem
   config.clips = config.scheme == Scheme::kEnsembles && config.filtering != Filtering::kNone &&
                  settings.Choice("clipping") == "geometric";
   COPPICE_ASSIGN_OR_RETURN(config.loss, LossOf(settings, schema));
-  COPPICE_ASSIGN_OR_RETURN(config.sharpness, SharpnessOf(settings, config));
   const Lambda lambda{
       .numerator = static_cast<uint32_t>(std::lround(settings.Real("lambda") * kLambdaSteps)),
       .denominator = kLambdaSteps};
@@ -284,15 +265,12 @@ class Boosting {
     TrainedTree trained;
     for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
       std::vector<double> outputs = gradients_.ToOutputs(leaves[leaf].values);
-      std::vector<OutputNoise> noise = gradients_.OutputsNoise(leaves[leaf].noise);
-      for (double& output : outputs) output *= resolved_.sharpness;
-      for (OutputNoise& of_output : noise) of_output = Scaled(of_output, resolved_.sharpness);
       if (rows_.regression() && trees_.empty()) {
         // Scores start in the middle of the range.
         for (double& output : outputs) output += 0.5;
       }
-      trained.leaves.push_back(
-          ScoreLeaf(std::move(outputs), std::move(noise), tree.leaf_node(leaf)));
+      trained.leaves.push_back(ScoreLeaf(
+          std::move(outputs), gradients_.OutputsNoise(leaves[leaf].noise), tree.leaf_node(leaf)));
     }
     trained.tree = std::move(tree);
     return trained;

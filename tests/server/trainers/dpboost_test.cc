@@ -64,7 +64,6 @@ TEST(DpBoostTest, SettingsThatDoNotGoTogetherAreRefused) {
   refused(*classes, {{"trees", "3"}, {"ensembles", "4"}}, "at most as many as there are trees, 3");
   refused(*classes, {{"ensembles", "2"}, {"scheme", "seq"}}, "with scheme=seq there are none");
   refused(*classes, {{"filtering", "none"}}, "take clamp or drop");
-  refused(*numbers, {{"sharpness", "2"}}, "sharpness: is for loss=logistic");
   EXPECT_OK(DpBoost().Plan(*MixedClasses(2), Options("1", {{"loss", "square"}})));
 }
 
@@ -160,26 +159,6 @@ TEST(DpBoostTest, WithoutBoundsProbabilitiesGoToTheFrequencies) {
   }
 }
 
-// The same seed draws the same trees, so that nothing but the scale differs.
-TEST(DpBoostTest, SharpnessScalesScoresAndTheirNoiseAndChangesNoAnswer) {
-  const Table table = RandomTable(MixedClasses(3), {.rows = 200}, 3);
-  const auto train = [&](const char* sharpness) {
-    return Train(table, Options("4", {{"trees", "4"}, {"depth", "2"}, {"sharpness", sharpness}}));
-  };
-  ASSERT_OK_AND_ASSIGN(const Model plain, train("1"));
-  ASSERT_OK_AND_ASSIGN(const Model sharp, train("3"));
-  Row row;
-  for (size_t i = 0; i < table.num_rows(); ++i) {
-    table.CopyRow(i, row);
-    const Prediction a = plain.Predict(row), b = sharp.Predict(row);
-    EXPECT_EQ(a.label, b.label);
-    EXPECT_GE(b.probabilities[b.label], a.probabilities[a.label] - 1e-12);
-    ASSERT_TRUE(a.score && b.score);
-    EXPECT_NEAR(b.score->lead, 3 * a.score->lead, 1e-9);
-    EXPECT_NEAR(b.score->lead_error, 3 * a.score->lead_error, 1e-9);
-  }
-}
-
 // Later values are cut to a public schedule, whatever noise would make of them.
 TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
   const Table table = RandomTable(MixedClasses(2), {.rows = 300}, 3);
@@ -194,11 +173,9 @@ TEST(DpBoostTest, LeafValuesFollowTheGeometricSchedule) {
     return most;
   };
   for (size_t tree = 0; tree < 6; ++tree) {
-    // Half of a log-odds of 0.3 * 2 at most, and then less and less; with half as much again of a
-    // single ensemble.
+    // Half of a log-odds of 0.3 * 2 at most, and then less and less.
     const double schedule = 0.3 * std::pow(0.7, tree);
-    EXPECT_NEAR(largest({}, tree), 1.5 * schedule, 1e-9);
-    EXPECT_NEAR(largest({{"sharpness", "1"}}, tree), schedule, 1e-9);
+    EXPECT_NEAR(largest({}, tree), schedule, 1e-9);
     EXPECT_NEAR(largest({{"clipping", "none"}}, tree), 0.3, 1e-9);
     EXPECT_NEAR(largest({{"ensembles", "3"}}, tree), tree % 2 == 0 ? 0.3 : 0.21, 1e-9);
   }
