@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "common/base/status_macros.h"
+#include "server/trainers/boosting/auto_plan.h"
 #include "server/trainers/boosting/boost_tree.h"
+#include "server/trainers/boosting/column_fit.h"
 #include "server/trainers/boosting/number_scale.h"
 #include "server/trainers/core/shares.h"
 #include "tests/privacy/enumeration.h"
@@ -51,6 +53,14 @@ class Claiming final : public trainers::BoostTask {
                   absl::Span<OutputNoise> noise) const override {
     task_->ValueNoise(measured, noise);
   }
+  void Values(absl::Span<const trainers::ChildSums> parts,
+              absl::Span<double> values) const override {
+    task_->Values(parts, values);
+  }
+  void ValuesNoise(absl::Span<const trainers::ChildSums> parts,
+                   absl::Span<OutputNoise> noise) const override {
+    task_->ValuesNoise(parts, noise);
+  }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     return task_->Outputs(scores);
   }
@@ -60,9 +70,9 @@ class Claiming final : public trainers::BoostTask {
   trainers::ResidualKind kind_;
 };
 
-trainers::BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny) {
+trainers::BinnedRows RowsOf(const TinySchema& schema, const TinyTable& tiny, uint32_t cuts = 1) {
   return *trainers::BinnedRows::Create(schema.ToTable(tiny),
-                                       *trainers::PublicBins(*schema.schema, /*cuts=*/1));
+                                       *trainers::PublicBins(*schema.schema, cuts));
 }
 
 std::string ScoresText(absl::Span<const double> scores) {
@@ -75,8 +85,8 @@ absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const Ti
                                               const MakeTask& make_task,
                                               const trainers::LevelShares& shares,
                                               const trainers::ChildDetail& detail,
-                                              PrivateRandom& random) {
-  const trainers::BinnedRows rows = RowsOf(schema, tiny);
+                                              PrivateRandom& random, uint32_t cuts = 1) {
+  const trainers::BinnedRows rows = RowsOf(schema, tiny, cuts);
   const std::unique_ptr<trainers::BoostTask> task = make_task(rows);
   trainers::PrivateReleaser releaser(trainers::SelectionRule::kPermuteAndFlip, random);
   COPPICE_ASSIGN_OR_RETURN(std::vector<trainers::BoostTree> trees,
@@ -87,13 +97,14 @@ absl::StatusOr<trainers::BoostTree> GrowStump(const TinySchema& schema, const Ti
 
 // All of a tree of one level.
 TinyRelease WalkStump(const TinySchema& schema, const ShareOf& share_of,
-                      const MakeTask& make_task = Classes,
-                      const trainers::ChildDetail& detail = {}) {
+                      const MakeTask& make_task = Classes, const trainers::ChildDetail& detail = {},
+                      uint32_t cuts = 1, double select = 0.65) {
   return [=](const TinyTable& tiny, const Budget& claimed,
              PrivateRandom& random) -> absl::StatusOr<std::string> {
-    const trainers::TwoShares parts = *trainers::Divide(share_of(claimed), 0.65);
-    const auto tree = GrowStump(schema, tiny, make_task,
-                                {.select = parts.part, .measure = parts.rest}, detail, random);
+    const trainers::TwoShares parts = *trainers::Divide(share_of(claimed), select);
+    const auto tree =
+        GrowStump(schema, tiny, make_task, {.select = parts.part, .measure = parts.rest}, detail,
+                  random, cuts);
     if (!tree.ok()) return tree.status();
     std::string text = TreeText(tree->tree);
     for (const auto& leaf : tree->scores) absl::StrAppend(&text, ScoresText(leaf));
@@ -132,6 +143,85 @@ TinyRelease WalkLeaf(const TinySchema& schema, const ShareOf& share_of,
     return text;
   };
 }
+
+// What is measured of the children of a split in finer parts, or said of them.
+const trainers::ChildDetail kRuns = {.runs = 4};
+const trainers::ChildDetail kTilted = {.tilt = 0.2};
+const trainers::ChildDetail kCategories = {.categories = true};
+
+// With two cuts the right child of the first one has two runs, and the left one of the second.
+TinySchema ThreeRuns() {
+  return {
+      std::make_shared<const Schema>(*Schema::Create({Numeric("x", 0, 1)}, "label", {"no", "yes"})),
+      {{0}, {0.5}, {1}}};
+}
+
+// Where red is split off, green is a part, and what is missing another.
+TinySchema OneColour() {
+  return {std::make_shared<const Schema>(
+              *Schema::Create({Categorical("c", {"red", "green"})}, "label", {"no", "yes"})),
+          {{0}, {1}, {kMissingValue}}};
+}
+
+// Shows all that it measures.
+class ShownReleaser final : public trainers::PrivateReleaser {
+ public:
+  using PrivateReleaser::PrivateReleaser;
+
+  absl::StatusOr<trainers::Measurement> Measure(absl::Span<const int64_t> sums,
+                                                const trainers::Sensitivity& sensitivity,
+                                                const trainers::BudgetShare& share) override {
+    COPPICE_ASSIGN_OR_RETURN(trainers::Measurement measured,
+                             PrivateReleaser::Measure(sums, sensitivity, share));
+    for (const int64_t sum : measured.sums) absl::StrAppend(&shown, sum, ",");
+    return measured;
+  }
+
+  std::string shown;
+};
+
+// All visits of a column that has one cell, and one of missing values. Each gets one of `parts` of
+// what is claimed. Rows are said to be so few that a sum of 1 is a weight of a good part of 1, and
+// what the next visits see depends on the first.
+TinyRelease WalkPasses(const ShareOf& share_of, uint64_t parts) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    const TinySchema schema = Nothing();
+    const trainers::BinnedRows rows = RowsOf(schema, tiny);
+    const std::unique_ptr<trainers::BoostTask> task = Classes(rows);
+    ShownReleaser releaser(random);
+    const trainers::ColumnPasses passes = {.visit = *trainers::EqualShare(share_of(claimed), parts),
+                                           .rows = 4.0 / trainers::kResidualUnit,
+                                           .slopes = {0.25}};
+    std::vector<trainers::TrainedTree> trees;
+    COPPICE_RETURN_IF_ERROR(trainers::AddColumnPasses(
+        *schema.schema, rows, passes, *task, releaser, [](double) { return absl::OkStatus(); },
+        trees));
+    return releaser.shown;
+  };
+}
+
+// What is bought before the first tree, where a number of rows is known already, about as well as
+// a second one would be. The forest is that many times what is claimed.
+TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
+  return [=](const TinyTable& tiny, const Budget& claimed,
+             PrivateRandom& random) -> absl::StatusOr<std::string> {
+    std::vector<uint32_t> labels;
+    for (const TinyRow& row : tiny) labels.push_back(row.y);
+    const auto nanos = static_cast<uint64_t>(forest * static_cast<double>(claimed.nanos()));
+    trainers::AutoBudgets budgets;
+    budgets.forest = trainers::BudgetShare(*Budget::FromNanos(nanos));
+    trainers::RowEstimate estimate;
+    estimate.Add(counted, 1);
+    ShownReleaser releaser(random);
+    COPPICE_RETURN_IF_ERROR(
+        trainers::ReleaseClassStart(labels, classes, estimate, budgets, releaser).status());
+    return releaser.shown;
+  };
+}
+
+// Of a forest of 1: a second number of rows, and the most that odds get of what it leaves.
+constexpr double kStartOfTwo = 0.05 + 0.95 * 0.1;
 
 // Numbers 0 and 1, half a unit around the middle.
 std::unique_ptr<trainers::BoostTask> NumbersOfLabels(const trainers::BinnedRows& rows) {
@@ -173,6 +263,16 @@ std::vector<WalkedRelease> WalkedTrees() {
       {"a leaf of numbers", "2", kRow, 2, 1e-6, 0.4,
        WalkLeaf(OneNumber(), InEpsilon, NumbersOfLabels)},
       {"a mean of numbers", "2", kRow, 2, 1e-6, 0.4, WalkCentre(InEpsilon)},
+      {"two classes in runs", "12", kRow, 1, 1e-6, 0.3,
+       WalkStump(ThreeRuns(), InEpsilon, Classes, kRuns, /*cuts=*/2)},
+      {"two classes in tilted runs", "12", kRow, 1, 1e-6, 0.3,
+       WalkStump(ThreeRuns(), InEpsilon, Classes, kTilted, /*cuts=*/2)},
+      {"two classes in categories", "12", kRow, 1, 1e-6, 0.3,
+       WalkStump(OneColour(), InEpsilon, Classes, kCategories)},
+      {"passes of two classes", "24", kRow, 1, 1e-7, 0.45,
+       WalkPasses(InEpsilon, trainers::kColumnPasses)},
+      {"the odds of two classes", "2", kRow, 2, 1e-6, 0.6, WalkStart(2, 15, 1 / kStartOfTwo)},
+      {"three classes of hardly any rows", "6", kRow, 1, 1e-7, 0.6, WalkStart(3, 1, 1)},
   };
 }
 
@@ -194,6 +294,15 @@ MakeTask WithKind(std::function<void(trainers::ResidualKind&)> change) {
   };
 }
 
+// On a grid of quarters, since a grid of halves has no half of its most.
+const MakeTask kMovingByHalf = [](const trainers::BinnedRows& rows) {
+  std::unique_ptr<trainers::BoostTask> task =
+      trainers::ClassTask(rows.labels(), rows.num_classes(), 2 * kUnit);
+  trainers::ResidualKind kind = task->kind();
+  kind.sensitivity.l1 /= 2;
+  return std::make_unique<Claiming>(std::move(task), rows.num_rows(), kind);
+};
+
 const auto kHalfTheRange = WithKind([](trainers::ResidualKind& kind) { kind.range /= 2; });
 
 std::vector<WalkedRelease> BrokenTrees() {
@@ -205,6 +314,15 @@ std::vector<WalkedRelease> BrokenTrees() {
                 WithKind([](trainers::ResidualKind& kind) { kind.sensitivity.l1 /= 4; }))},
       {"a mean measured with twice its share", "2", kRow, 2, 1e-6, 1,
        WalkCentre([](const Budget& claimed) { return InEpsilon(*claimed.Plus(claimed)); })},
+      {"runs measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
+       WalkStump(ThreeRuns(), InEpsilon, kMovingByHalf, kRuns, /*cuts=*/2, /*select=*/0.2)},
+      {"categories measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
+       WalkStump(OneColour(), InEpsilon, kMovingByHalf, kCategories, /*cuts=*/1, /*select=*/0.2)},
+      {"tilted runs measured as if rows moved by half", "12", kRow, 1, 1e-6, 1,
+       WalkStump(ThreeRuns(), InEpsilon, kMovingByHalf, kTilted, /*cuts=*/2, /*select=*/0.2)},
+      {"odds without the second number of rows", "2", kRow, 2, 1e-6, 1,
+       WalkStart(2, 11, 1 / (kStartOfTwo - 0.05))},
+      {"counts of three classes twice", "6", kRow, 1, 1e-7, 1, WalkStart(3, 1, 2)},
   };
 }
 

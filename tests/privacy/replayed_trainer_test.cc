@@ -34,11 +34,12 @@ TwoRuns AskTwice(const char* algorithm, const Table& table, const Table& neighbo
                  const trainers::TrainOptions& options, uint64_t seed) {
   const trainers::Trainer& trainer = **trainers::FindTrainer(algorithm);
   const auto go_on = [](double) { return absl::OkStatus(); };
-  SeededRandom random(seed);
+  // The same public coins in both runs: orders and groups must not differ.
+  SeededRandom random(seed), again(seed);
   Recorder recorder(seed);
   EXPECT_OK(trainer.Train(table, options, random, go_on));
   TwoRuns runs{.first = recorder.Replay()};
-  EXPECT_OK(trainer.Train(neighbour, options, random, go_on));
+  EXPECT_OK(trainer.Train(neighbour, options, again, go_on));
   runs.second = recorder.Replay();
   EXPECT_EQ(runs.first.size(), runs.second.size());
   runs.second.resize(runs.first.size());
@@ -237,6 +238,80 @@ TEST_P(ReplayedTrainerTest, AutoKeepsToTheRhoThatItStates) {
     EXPECT_LE(static_cast<double>(spent.picos), stated);
     EXPECT_GT(static_cast<double>(spent.picos), 0.999 * stated) << "wasted";
   }
+}
+
+// A table that is mostly categories, whose labels its colours decide in part; one row in `rare` is
+// of the last class.
+Table Colours(uint32_t classes, size_t rows, uint32_t rare) {
+  std::vector<std::string> names;
+  for (uint32_t c = 0; c < classes; ++c)
+    names.push_back(std::string(1, static_cast<char>('a' + c)));
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create({Categorical("colour", {"red", "green", "blue"}),
+                       Categorical("size", {"s", "m", "l"}), Numeric("x", 0, 1)},
+                      "label", names));
+  Table table(schema);
+  for (size_t i = 0; i < rows; ++i) {
+    const uint32_t label = i % rare == 0 ? classes - 1 : static_cast<uint32_t>(i % (classes - 1));
+    table.Append({static_cast<double>((label + i / 7) % 4), static_cast<double>(i % 3),
+                  static_cast<double>(i % 17) / 17},
+                 label);
+  }
+  return table;
+}
+
+struct AutoMode {
+  const char* name;
+  uint32_t classes;
+  size_t rows;
+  uint32_t rare;
+  bool delta, concentrated;
+};
+
+class ReplayedAutoTest : public ::testing::TestWithParam<AutoMode> {};
+
+// The smallest tables buy a second number of rows alone, and lean; with several classes they end
+// there. Others have odds, parts, a start at the odds, and with a delta passes.
+INSTANTIATE_TEST_SUITE_P(Modes, ReplayedAutoTest,
+                         ::testing::Values(AutoMode{"Tilted", 2, 40, 2, false, false},
+                                           AutoMode{"Parts", 2, 3000, 2, false, false},
+                                           AutoMode{"Rare", 2, 9000, 40, false, false},
+                                           AutoMode{"Passes", 2, 9000, 3, true, false},
+                                           AutoMode{"PassesOfRare", 2, 9000, 40, true, false},
+                                           AutoMode{"PassesInRho", 2, 9000, 3, true, true},
+                                           AutoMode{"PassesOfThree", 3, 9000, 3, true, false},
+                                           AutoMode{"End", 3, 4, 2, false, false},
+                                           AutoMode{"EndInRho", 3, 4, 2, true, true}),
+                         [](const auto& mode) { return mode.param.name; });
+
+TEST_P(ReplayedAutoTest, CostsNoMoreThanWasAskedFor) {
+  const AutoMode& mode = GetParam();
+  const trainers::TrainOptions options{.epsilon = *Budget::Parse("1"),
+                                       .delta_atto = mode.delta ? 1'000'000'000'000u : 0u,
+                                       .concentrated = mode.concentrated,
+                                       .settings = {}};
+  const Table table = Colours(mode.classes, mode.rows, mode.rare);
+  double largest = 0;
+  bool in_rho = false;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const Spent spent =
+        RunTwice("auto", table, WithARow(table, seed % mode.classes, seed % 2 == 0), options, seed);
+    largest = std::max(largest, spent.largest_part);
+    in_rho = in_rho || spent.picos > 0;
+    const uint64_t epsilon = options.epsilon->nanos();
+    if (spent.picos == 0) {
+      EXPECT_LE(spent.nanos, epsilon);
+      EXPECT_GT(spent.nanos + 1000, epsilon) << "wasted";
+      continue;
+    }
+    // What is not spent in epsilon is spent in rho, which has the delta, once.
+    const Budget rest = *Budget::FromNanos(epsilon - spent.nanos);
+    const auto most = static_cast<double>(Rho::Implying(rest, options.delta_atto)->picos());
+    EXPECT_LE(static_cast<double>(spent.picos), most);
+    EXPECT_GT(static_cast<double>(spent.picos), 0.999 * most) << "wasted";
+  }
+  EXPECT_EQ(in_rho, mode.delta);
+  EXPECT_GT(largest, 0.8) << "noise is for more than a row can do";
 }
 
 // Rounds in rho, each a selection of the exponential mechanism, which costs epsilon^2 / 8; the

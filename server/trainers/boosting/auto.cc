@@ -89,8 +89,8 @@ class Boosting {
     if (choice_.passes) forest = choice_.passes->trees;
     COPPICE_RETURN_IF_ERROR(Grow(*task, forest, trees));
     if (choice_.passes) {
-      COPPICE_RETURN_IF_ERROR(
-          AddColumnPasses(schema_, rows_, choice_.passes->passes, *task, releaser_, trees));
+      COPPICE_RETURN_IF_ERROR(AddColumnPasses(schema_, rows_, choice_.passes->passes, *task,
+                                              releaser_, progress_, trees));
     }
     return trees;
   }

@@ -22,7 +22,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/privacy/concentrated.h"
 #include "common/schema/schema.h"
 #include "common/tree/model.h"
 #include "server/trainers/boosting/boost_columns.h"

@@ -21,6 +21,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/ensemble.h"
 #include "server/trainers/core/private_releaser.h"
+#include "server/trainers/core/trainer.h"
 
 namespace coppice::trainers {
 
@@ -71,7 +72,7 @@ double PassSignal(const FeatureBins& pass_bins, double rows, double slope);
 //            times as many as the schema has features.
 absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
                              const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
-                             std::vector<TrainedTree>& trees);
+                             const TrainProgress& progress, std::vector<TrainedTree>& trees);
 
 }  // namespace coppice::trainers
 

@@ -159,7 +159,7 @@ double PassSignal(const FeatureBins& pass_bins, double rows, double slope) {
 
 absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
                              const ColumnPasses& passes, BoostTask& task, PrivateReleaser& releaser,
-                             std::vector<TrainedTree>& trees) {
+                             const TrainProgress& progress, std::vector<TrainedTree>& trees) {
   Passing passing(rows, passes, task, releaser);
   std::vector<PassColumn> columns;
   for (uint32_t column = 0; column < schema.num_features(); ++column) {
@@ -167,7 +167,10 @@ absl::Status AddColumnPasses(const Schema& schema, const BinnedRows& rows,
   }
   for (uint32_t pass = 0; pass < kColumnPasses; ++pass) {
     COPPICE_RETURN_IF_ERROR(Shuffle(columns, releaser));
-    for (PassColumn& column : columns) COPPICE_RETURN_IF_ERROR(passing.Visit(column));
+    for (PassColumn& column : columns) {
+      COPPICE_RETURN_IF_ERROR(progress(1));
+      COPPICE_RETURN_IF_ERROR(passing.Visit(column));
+    }
   }
   std::sort(columns.begin(), columns.end(),
             [](const PassColumn& a, const PassColumn& b) { return a.column < b.column; });

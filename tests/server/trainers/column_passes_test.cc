@@ -76,7 +76,9 @@ TEST(ColumnPassesTest, AWeightIsTheMeanOfWhatItMayBe) {
     SaysNoise releaser(deviation, random);
     const auto task = ClassTask(rows.labels(), 2);
     std::vector<TrainedTree> trees;
-    ASSERT_OK(AddColumnPasses(*schema, rows, PassesOf(30, 1), *task, releaser, trees));
+    ASSERT_OK(AddColumnPasses(
+        *schema, rows, PassesOf(30, 1), *task, releaser, [](double) { return absl::OkStatus(); },
+        trees));
     ASSERT_EQ(trees.size(), 1u);
     EXPECT_NEAR(task->scores(0)[0], expected, 2e-3 * expected + 1e-9) << deviation;
     const LeafPrediction& leaf = trees[0].leaves[trees[0].tree.FindLeaf(Row{0.0})];
@@ -101,7 +103,9 @@ TEST(ColumnPassesTest, NoVisitMovesAWeightWithoutBounds) {
     const auto task = ClassTask(rows.labels(), 2);
     PrivateReleaser releaser(random);
     std::vector<TrainedTree> trees;
-    ASSERT_OK(AddColumnPasses(*schema, rows, PassesOf(few, 1), *task, releaser, trees));
+    ASSERT_OK(AddColumnPasses(
+        *schema, rows, PassesOf(few, 1), *task, releaser, [](double) { return absl::OkStatus(); },
+        trees));
     EXPECT_GE(task->scores(0)[0], 0);
     EXPECT_LE(task->scores(0)[0], 10.0 * kColumnPasses);
   }
@@ -118,7 +122,9 @@ TEST(ColumnPassesTest, RowsHaveTheScoresThatTheirTreesGive) {
     ColumnPasses passes = PassesOf(300, outputs);
     passes.visit = RhoShare(0.01);
     std::vector<TrainedTree> trees;
-    ASSERT_OK(AddColumnPasses(table.schema(), rows, passes, *task, releaser, trees));
+    ASSERT_OK(AddColumnPasses(
+        table.schema(), rows, passes, *task, releaser, [](double) { return absl::OkStatus(); },
+        trees));
     EXPECT_EQ(trees.size(), table.schema().num_features());
     double largest = 0;
     for (size_t row = 0; row < table.num_rows(); ++row) {
@@ -152,7 +158,9 @@ TEST(ColumnPassesTest, TheOrderIsDrawnAnewForEveryPass) {
   ScriptedRandom random({2, 1, 0, 1, 0, 1, 2, 1});
   SaysNoise releaser(1, random);
   std::vector<TrainedTree> trees;
-  ASSERT_OK(AddColumnPasses(*schema, rows, PassesOf(20, 1), *task, releaser, trees));
+  ASSERT_OK(AddColumnPasses(
+      *schema, rows, PassesOf(20, 1), *task, releaser, [](double) { return absl::OkStatus(); },
+      trees));
   EXPECT_THAT(releaser.cells, ElementsAre(3, 4, 5, 5, 4, 3, 3, 4, 5, 3, 4, 5));
   EXPECT_EQ(random.drawn(), 8u);
   ASSERT_EQ(trees.size(), 3u) << "one a column, in the schema's order";
@@ -172,7 +180,8 @@ TEST(ColumnPassesTest, NoRowsAndNothingToSayAreNoError) {
     ColumnPasses passes = PassesOf(50, 1);
     passes.visit = RhoShare(0.001);
     std::vector<TrainedTree> trees;
-    EXPECT_OK(AddColumnPasses(*schema, rows, passes, *task, releaser, trees));
+    EXPECT_OK(AddColumnPasses(
+        *schema, rows, passes, *task, releaser, [](double) { return absl::OkStatus(); }, trees));
     EXPECT_EQ(trees.size(), 2u);
   }
 }
