@@ -26,13 +26,15 @@ constexpr double kSecondCountShare = 0.05;
 constexpr double kConstantInformation = 15;
 
 // Two classes.
-constexpr double kOddsInformation = 100;
+constexpr double kOddsInformation = 100, kMaxOddsInformation = 12'000;
 constexpr double kMinOddsShare = 0.02, kMaxOddsShare = 0.1;
 constexpr double kOddsRelease = 28;  // rows times epsilon for the odds, in the middle of these
 // Log-odds of the classes that trees begin with not at all, and in full: a fifth, and a tenth.
 constexpr double kEvenLogOdds = 1.4, kRareLogOdds = 2.2;
 constexpr double kPartsInformation = 120;  // for parts to be measured apart
 constexpr uint32_t kRunsOfChild = 4;
+// With more rounds than these the splits themselves tell rows apart, and parts are but noise.
+constexpr double kMaxPartRounds = 9, kMaxPartRoundsInRho = 5;
 constexpr double kTilt = 0.05;
 
 constexpr double kLineShare = 0.2;  // of the forest, where lines come first
@@ -42,6 +44,7 @@ constexpr double kMaxMomentNoise = 0.2;  // as a part of the rows: lines with mo
 constexpr double kPassShare = 0.4;      // of the forest, where passes come last
 constexpr double kMinPassSignal = 0.4;  // of the middle column, in deviations of the noise
 constexpr double kMinPassRounds = 0.7;  // of those without delta
+constexpr double kMaxPassRounds = 12;   // with more, trees find what passes would
 // Every column and class that says nothing adds its noise to all rows.
 constexpr size_t kMaxPassColumns = 32;
 constexpr uint32_t kMaxPassClasses = 8;
@@ -181,6 +184,7 @@ std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective
     return std::nullopt;
   }
   const double rounds = RoundsInRho(effective_rows, *ways.rho);
+  if (rounds > kMaxPassRounds) return std::nullopt;
   if (!ways.only_rho &&
       rounds <= kMinPassRounds * RoundsInEpsilon(effective_rows, ways.epsilon.budget().epsilon())) {
     return std::nullopt;
@@ -198,6 +202,14 @@ std::optional<AutoChoice> ChoosePasses(const ClassStart& start, double effective
   if (!signal.ok() || *signal < kMinPassSignal) return std::nullopt;
   choice.passes = std::move(plan);
   return choice;
+}
+
+// What is measured of a split between two classes.
+ChildDetail DetailOf(const ClassStart& start, const AutoChoice& choice) {
+  const double most = choice.forest.is_concentrated() ? kMaxPartRoundsInRho : kMaxPartRounds;
+  if (!choice.passes && choice.rounds > most) return {};
+  const bool has_runs = start.rows * EpsilonInEffect(start.left) >= kPartsInformation;
+  return {.runs = has_runs ? kRunsOfChild : 1, .categories = true, .tilt = kTilt};
 }
 
 // Rare classes have as few rows that say anything as if both were as rare.
@@ -321,7 +333,7 @@ absl::StatusOr<ClassStart> ReleaseClassStart(absl::Span<const uint32_t> labels,
     }
     return start;
   }
-  if (information() < kOddsInformation) return start;
+  if (information() < kOddsInformation || information() > kMaxOddsInformation) return start;
   const double share = std::clamp(kOddsRelease / information(), kMinOddsShare, kMaxOddsShare);
   COPPICE_ASSIGN_OR_RETURN(const TwoShares parts, Divide(start.left, share));
   COPPICE_RETURN_IF_ERROR(MeasureClasses(labels, num_classes, parts.part, releaser, start, rows));
@@ -374,10 +386,7 @@ absl::StatusOr<AutoChoice> ChooseForClasses(const ClassStart& start, const AutoB
   if (auto with_passes = ChoosePasses(start, effective_rows, ways, schema, columns)) {
     choice = *std::move(with_passes);
   }
-  if (schema.num_classes() == 2) {
-    const bool has_parts = start.rows * EpsilonInEffect(start.left) >= kPartsInformation;
-    choice.detail = {.runs = has_parts ? kRunsOfChild : 1, .categories = true, .tilt = kTilt};
-  }
+  if (schema.num_classes() == 2) choice.detail = DetailOf(start, choice);
   COPPICE_ASSIGN_OR_RETURN(choice.lines, ChooseLines(choice, schema, columns, lines));
   return choice;
 }
