@@ -179,17 +179,26 @@ TEST(ClassStartTest, ManyRowsBuyTheirOddsAlone) {
 TEST(ClassStartTest, RareClassesBeginAtTheirOdds) {
   const auto schema = OneColour(2);
   const AutoBudgets budgets = BudgetsOf(*schema, "1");
-  const Started rare = StartFor(2, 100'000, budgets, {{97'000, 3'000}});
+  const Started rare = StartFor(2, 11'000, budgets, {{10'670, 330}});
   ASSERT_THAT(rare.start.scores, SizeIs(1));
-  EXPECT_NEAR(rare.start.scores[0], std::log(3.0 / 97), 0.05);
+  // A deviation of the counts' noise, 71 rows, is added to both.
+  EXPECT_NEAR(rare.start.scores[0], std::log((330 + 71.4) / (10'670 + 71.4)), 0.01);
   EXPECT_GT(rare.start.noise[0].variance, 0);
-  const Started other = StartFor(2, 100'000, budgets, {{3'000, 97'000}});
+  const Started other = StartFor(2, 11'000, budgets, {{330, 10'670}});
   EXPECT_NEAR(other.start.scores[0], -rare.start.scores[0], 1e-9);
   // Rounds are as many as if both classes were as rare.
   EXPECT_LT(
       ChoiceFor(rare.start, budgets, *schema).rounds,
-      0.5 * ChoiceFor(StartFor(2, 100'000, budgets, {{50'000, 50'000}}).start, budgets, *schema)
-                .rounds);
+      0.5 *
+          ChoiceFor(StartFor(2, 11'000, budgets, {{5'500, 5'500}}).start, budgets, *schema).rounds);
+}
+
+TEST(ClassStartTest, WithRowsInPlentyNothingIsBought) {
+  const auto schema = OneColour(2);
+  const AutoBudgets budgets = BudgetsOf(*schema, "1");
+  const Started many = StartFor(2, 20'000, budgets, {});
+  EXPECT_THAT(many.asked, IsEmpty());
+  EXPECT_EQ(many.start.left.amount(), budgets.forest.amount());
 }
 
 TEST(ClassStartTest, OddsThatTurnOutToBeNoiseAreForgotten) {
@@ -276,6 +285,9 @@ TEST(ChooseForClassesTest, PartsAreMeasuredApartWhereRowsAffordThem) {
   const AutoChoice many = ChoiceFor(EvenStart(3000, budgets.forest), budgets, *schema);
   EXPECT_EQ(many.detail.runs, 4u);
   EXPECT_TRUE(many.detail.categories);
+  const AutoChoice plenty = ChoiceFor(EvenStart(20'000, budgets.forest), budgets, *schema);
+  EXPECT_EQ(plenty.detail.runs, 1u) << "many splits tell rows apart";
+  EXPECT_FALSE(plenty.detail.categories);
   const auto three = OneColour(3);
   const AutoChoice whole =
       ChoiceFor({.rows = 3000, .left = budgets.forest}, BudgetsOf(*three, "1"), *three);
@@ -289,11 +301,13 @@ TEST(ChooseForClassesTest, PassesComeWithADeltaAndCategoriesAndRowsEnough) {
   const AutoBudgets pure = BudgetsOf(*schema, "1"), delta = BudgetsOf(*schema, "1", kSmallDelta);
   EXPECT_FALSE(ChoiceFor(EvenStart(20'000, pure.forest), pure, *schema).passes.has_value());
   EXPECT_FALSE(ChoiceFor(EvenStart(0, delta.forest), delta, *schema).passes.has_value());
-  const AutoChoice choice = ChoiceFor(EvenStart(20'000, delta.forest), delta, *schema);
+  const AutoChoice choice = ChoiceFor(EvenStart(5'000, delta.forest), delta, *schema);
   ASSERT_TRUE(choice.passes.has_value());
   EXPECT_TRUE(choice.forest.is_concentrated());
   EXPECT_THAT(choice.passes->passes.slopes, ElementsAre(0.25));
   EXPECT_THAT(choice.InWords(), HasSubstr("then 4 passes over all columns, with Gaussian noise"));
+  EXPECT_FALSE(ChoiceFor(EvenStart(20'000, delta.forest), delta, *schema).passes.has_value())
+      << "so many trees see all of it";
   // In tables that are mostly numeric oblique columns take their place.
   const Schema numeric = *Schema::Create(NumericFeatures(3), "label", {"no", "yes"});
   const AutoBudgets budgets = BudgetsOf(numeric, "1", kSmallDelta);
@@ -307,14 +321,14 @@ TEST(ChooseForClassesTest, PassesComeWithADeltaAndCategoriesAndRowsEnough) {
 TEST(ChooseForClassesTest, SlopesAreThoseOfTheOdds) {
   const auto schema = OneColour(2);
   const AutoBudgets budgets = BudgetsOf(*schema, "1", kSmallDelta);
-  ClassStart start = EvenStart(200'000, budgets.forest);
+  ClassStart start = EvenStart(12'000, budgets.forest);
   start.odds = {0.9, 0.1};
   EXPECT_NEAR(ChoiceFor(start, budgets, *schema).passes->passes.slopes[0], 0.09, 1e-12);
-  start.odds = {0.999, 0.001};
+  start.odds = {0.99, 0.01};
   EXPECT_GT(ChoiceFor(start, budgets, *schema).passes->passes.slopes[0], 0.01) << "no less";
   const auto four = OneColour(4);
   const AutoBudgets of_four = BudgetsOf(*four, "1", kSmallDelta);
-  const AutoChoice choice = ChoiceFor({.rows = 200'000, .left = of_four.forest}, of_four, *four);
+  const AutoChoice choice = ChoiceFor({.rows = 5'000, .left = of_four.forest}, of_four, *four);
   ASSERT_TRUE(choice.passes.has_value());
   EXPECT_THAT(choice.passes->passes.slopes, SizeIs(4));
   EXPECT_NEAR(choice.passes->passes.slopes[2], 3.0 / 16, 1e-12);
