@@ -33,7 +33,9 @@ namespace {
 using coppice::testing::SeededRandom;
 
 constexpr double kNormal90 = 1.644854;
-constexpr int kModels = 20;
+constexpr int kModels = 40;
+// What so many models leave open of a share: a model's own varies by about a tenth.
+constexpr double kSampling = 0.02;
 constexpr size_t kRowsAsked = 300;
 
 class ExactReleaser final : public PrivateReleaser {
@@ -148,8 +150,8 @@ TEST_P(NoiseCoverage, IsWhatIntervalsSay) {
     });
   }
   std::cout << ::testing::PrintToString(c) << ": " << coverage.Text() << "\n";
-  EXPECT_GE(coverage.share(), 0.86);
-  EXPECT_LE(coverage.share(), 0.95);
+  EXPECT_GE(coverage.share(), 0.86 - kSampling);
+  EXPECT_LE(coverage.share(), 0.95 + kSampling);
 }
 
 // Two classes with numbers, four classes, categories alone, and a number to predict. With
@@ -289,7 +291,7 @@ TEST_P(VoteCoverage, IsNotBelowWhatIntervalsSay) {
   }
   std::cout << ::testing::PrintToString(c) << " by " << settings["learner"] << ": "
             << coverage.Text() << "\n";
-  EXPECT_GE(coverage.share(), 0.86);
+  EXPECT_GE(coverage.share(), 0.86 - kSampling);
 }
 
 std::vector<Case> VoteCases() {
