@@ -8,7 +8,7 @@
 namespace coppice {
 namespace {
 
-constexpr double kNormal95 = 1.959964;
+constexpr double kNormal95OfErrors = 1.959964;
 
 // A bin over all repetitions. A gap is the sum over rows of observed less predicted.
 struct PooledBin {
@@ -70,7 +70,7 @@ ConfidenceInterval IntervalOf(double squared, absl::Span<const double> values) {
   const auto n = static_cast<double>(values.size());
   double squares = 0;
   for (const double value : values) squares += (value - squared) * (value - squared);
-  const double reach = kNormal95 * std::sqrt(squares / (n * (n - 1)));
+  const double reach = kNormal95OfErrors * std::sqrt(squares / (n * (n - 1)));
   return {.low = RootOf(squared - reach), .high = RootOf(squared + reach)};
 }
 
