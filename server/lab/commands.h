@@ -66,7 +66,7 @@ absl::Status RunLocal(const LocalFlags& flags);
 // What the flags ask to be run (grid.h).
 struct RunOptions;
 absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags);
-// Of the flags above those that name rows, and no others: for programs that run something else on
+// The flags above that name rows, and no others: for programs that run something else on
 // the same splits. ResolveLocalRows() tells `warn` which fields it changed.
 void AddLocalRowFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalRowFlags(const LocalFlags& flags);

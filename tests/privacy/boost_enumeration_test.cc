@@ -220,7 +220,7 @@ TinyRelease WalkStart(uint32_t classes, double counted, double forest) {
   };
 }
 
-// Of a forest of 1: a second number of rows, and the most that odds get of what it leaves.
+// Parts of a forest of 1: a second number of rows, and the most that odds get of the rest.
 constexpr double kStartOfTwo = 0.05 + 0.95 * 0.1;
 
 // Numbers 0 and 1, half a unit around the middle.

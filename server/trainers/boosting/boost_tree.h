@@ -32,7 +32,7 @@ struct BoostTree {
 // What is measured of the children of a split, with one output. A row is in one part of one child:
 // more parts are more noise for each, not more of the budget.
 struct ChildDetail {
-  // Of a numeric column: runs of even width, on either side of the cut.
+  // How many runs of even width a numeric column has on either side of the cut.
   uint32_t runs = 1;
   // What the other categories say, where one is split off, is measured category by category.
   bool categories = false;

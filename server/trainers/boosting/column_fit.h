@@ -56,7 +56,7 @@ inline constexpr uint32_t kColumnPasses = 4;
 struct ColumnPasses {
   BudgetShare visit = BudgetShare::WithoutPrivacy();
   double rows = 0;  // about how many there are
-  // Of each output: how much less a row lacks for each unit that its score is nearer.
+  // How much less a row lacks for each unit that its score is nearer, one per output.
   std::vector<double> slopes;
 };
 

@@ -90,7 +90,7 @@ class Passing {
     return sums;
   }
 
-  // Of each output: what a sum is multiplied with.
+  // What a sum is multiplied with, one per output.
   std::vector<double> Factors(const FeatureBins& bins, const Measurement& measured) const {
     const double variance = 2 * measured.scale * measured.scale;
     std::vector<double> factors;

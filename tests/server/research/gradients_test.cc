@@ -162,7 +162,7 @@ TEST(PrivateGlmTest, FindsAHalfSpaceWithoutNoise) {
   EXPECT_GT(ShareRight(answers), 0.9);
 }
 
-// Of the public rows it uses the features only.
+// It uses the features of the public rows only.
 TEST(PrivateGlmTest, UsesPublicFeaturesOnly) {
   ASSERT_OK_AND_ASSIGN(const Answers answers, FitOnce(Pglm(), Halves(true, false), "1000", 0));
   EXPECT_GT(ShareRight(answers), 0.9);

@@ -26,7 +26,7 @@ inline std::shared_ptr<const Table> Line(const std::vector<uint32_t>& labels) {
   return std::make_shared<const Table>(std::move(table));
 }
 
-// Of class 0, or of the classes given.
+// Rows of class 0, or of the classes given.
 inline std::shared_ptr<const Table> Points2D(const std::vector<std::array<double, 2>>& points,
                                              const std::vector<uint32_t>& labels = {}) {
   Table table(lab::SyntheticSchema());
