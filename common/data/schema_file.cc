@@ -32,7 +32,8 @@ const Names& RootMembers() {
 }
 
 const Names& FeatureMembers() {
-  static const Names names = {"name", "type", "min", "max", "values", "integer", "unit", "bounds"};
+  static const Names names = {"name",   "type",    "min",  "max",   "values",
+                              "public", "integer", "unit", "bounds"};
   return names;
 }
 
@@ -71,7 +72,8 @@ class SchemaParser {
   Names Texts(const json& object, const char* name, absl::string_view where);
 
   ColumnNotes Notes(const json& object, bool numeric, absl::string_view where);
-  bool Integer(const json& object, absl::string_view where);
+  // A member that is true or false, and false where it is not there.
+  bool Switch(const json& object, const char* name, absl::string_view where);
   std::string Unit(const json& object, absl::string_view where);
   TableFormat Format(const json& root);
   void CheckMissing(const Names& missing, const Names& values, absl::string_view where);
@@ -150,10 +152,12 @@ ColumnNotes SchemaParser::Notes(const json& object, bool numeric, absl::string_v
   return notes;
 }
 
-bool SchemaParser::Integer(const json& object, absl::string_view where) {
-  const auto found = object.find("integer");
+bool SchemaParser::Switch(const json& object, const char* name, absl::string_view where) {
+  const auto found = object.find(name);
   if (found == object.end()) return false;
-  if (!found->is_boolean()) Add(absl::StrCat(where, ": \"integer\" must be true or false"));
+  if (!found->is_boolean()) {
+    Add(absl::StrCat(where, ": \"", name, "\" must be true or false"));
+  }
   return *found == true;
 }
 
@@ -206,6 +210,7 @@ void SchemaParser::TakeFeature(const json& object) {
   feature.name = Text(object, "name", where);
   if (!feature.name.empty()) where = absl::StrCat("feature \"", feature.name, "\"");
   CheckMembers(object, FeatureMembers(), where);
+  feature.is_public = Switch(object, "public", where);
   if (object.contains("missing") && !object["missing"].is_number()) {
     Add(where + ": \"missing\" is declared once for all features, beside \"features\"");
   }
@@ -214,7 +219,7 @@ void SchemaParser::TakeFeature(const json& object) {
     feature.min = Number(object, "min", where);
     feature.max = Number(object, "max", where);
     feature.unit = Unit(object, where);
-    feature.integer = Integer(object, where);
+    feature.integer = Switch(object, "integer", where);
   } else if (type == "categorical") {
     feature.type = FeatureType::kCategorical;
     feature.values = Texts(object, "values", where);
@@ -254,7 +259,7 @@ void SchemaParser::TakeAnswers(const json& root) {
     target.min = Number(root, "target_min", "the schema");
     target.max = Number(root, "target_max", "the schema");
     target.unit = Unit(root, "the schema");
-    file_.label.integer = Integer(root, "the schema");
+    file_.label.integer = Switch(root, "integer", "the schema");
     if (count_ == errors_before) Add(Schema::CreateRegression({any}, label_, target).status());
     return;
   }
@@ -379,6 +384,7 @@ OrderedJson ToJson(const Feature& feature, const ColumnNotes& notes) {
     object["type"] = "categorical";
     object["values"] = feature.values;
   }
+  if (feature.is_public) object["public"] = true;
   AddNotes(feature.integer, feature.unit, notes, object);
   return object;
 }

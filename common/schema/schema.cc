@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -46,9 +47,11 @@ bool UnitsAgree(const std::string& a, const std::string& b) {
   return a == b || a.empty() || b.empty();
 }
 
+// Whether it is public changes what a study does with a feature, not what its values are.
 bool IsSame(Feature a, const Feature& b) {
   if (!UnitsAgree(a.unit, b.unit)) return false;
   a.unit = b.unit;
+  a.is_public = b.is_public;
   return a == b;
 }
 
@@ -180,6 +183,7 @@ absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
   schema.classes_ = std::move(classes);
+  schema.FindPublicFeatures();
   return schema;
 }
 
@@ -196,6 +200,39 @@ absl::StatusOr<Schema> Schema::CreateRegression(std::vector<Feature> features, s
   schema.features_ = std::move(features);
   schema.label_ = std::move(label);
   schema.target_ = std::move(target);
+  schema.FindPublicFeatures();
+  return schema;
+}
+
+void Schema::FindPublicFeatures() {
+  public_features_.clear();
+  for (uint32_t i = 0; i < features_.size(); ++i) {
+    if (features_[i].is_public) public_features_.push_back(i);
+  }
+}
+
+absl::StatusOr<Schema> Schema::WithPublicFeatures(absl::Span<const std::string> names) const {
+  Schema schema = *this;
+  for (Feature& feature : schema.features_) feature.is_public = false;
+  for (const std::string& name : names) {
+    const auto found = absl::c_find_if(schema.features_,
+                                       [&](const Feature& feature) { return feature.name == name; });
+    if (found == schema.features_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("no feature is called \"", name, "\""));
+    }
+    if (found->is_public) {
+      return absl::InvalidArgumentError(absl::StrCat("feature \"", name, "\" is named twice"));
+    }
+    found->is_public = true;
+  }
+  schema.FindPublicFeatures();
+  return schema;
+}
+
+Schema Schema::WithAllPublic() const {
+  Schema schema = *this;
+  for (Feature& feature : schema.features_) feature.is_public = true;
+  schema.FindPublicFeatures();
   return schema;
 }
 

@@ -61,6 +61,7 @@ struct Feature {
   std::vector<std::string> values;  // categorical: public vocabulary, distinct, not empty
   std::string unit{};               // numeric: "mmHg", for people; empty: not said
   bool integer = false;             // numeric: whole numbers only, and so are its bounds
+  bool is_public = false;           // in a study: devices send it in the clear, and hide the rest
 
   // The code of a category outside the vocabulary.
   double other() const { return static_cast<double>(values.size()); }
@@ -114,6 +115,14 @@ class Schema {
   const std::optional<Target>& target() const { return target_; }
   size_t num_features() const { return features_.size(); }
   uint32_t num_classes() const { return static_cast<uint32_t>(classes_.size()); }
+  // The positions of the public features, rising.
+  const std::vector<uint32_t>& public_features() const { return public_features_; }
+  // If so, a study protects the label alone.
+  bool all_public() const { return public_features_.size() == features_.size(); }
+  // This schema with these public features and no others, by their names. InvalidArgument for a
+  // name that no feature has, or one that comes twice.
+  absl::StatusOr<Schema> WithPublicFeatures(absl::Span<const std::string> names) const;
+  Schema WithAllPublic() const;
   // What a prediction has a probability for: the classes, or the two ends of the target's range,
   // between which a number is a mixture (model.h).
   uint32_t num_outputs() const { return target_ ? 2 : num_classes(); }
@@ -137,7 +146,7 @@ class Schema {
   // FailedPrecondition, naming the first difference, unless a device that declared `own` rows can
   // answer by this schema: each of its features is one of theirs with the same type, bounds and
   // values, and the label and its classes are theirs. Units differ only where both say one. A
-  // feature that is whole here is whole there.
+  // feature that is whole here is whole there. What is public is for Policy (client/policy.h).
   absl::Status CheckAgreesWith(const Schema& own) const;
 
   // Whether this is `other` but for units that one of them does not say. Rows of one are rows of
@@ -158,8 +167,10 @@ class Schema {
 
  private:
   Schema() = default;
+  void FindPublicFeatures();  // fills public_features_ from features_
 
   std::vector<Feature> features_;
+  std::vector<uint32_t> public_features_;
   std::string label_;
   std::vector<std::string> classes_;
   std::optional<Target> target_;

@@ -10,6 +10,7 @@ namespace {
 v1::Feature ToProto(const Feature& feature) {
   v1::Feature proto;
   proto.set_name(feature.name);
+  proto.set_is_public(feature.is_public);
   if (feature.type == FeatureType::kNumeric) {
     proto.mutable_numeric()->set_min(feature.min);
     proto.mutable_numeric()->set_max(feature.max);
@@ -25,6 +26,7 @@ v1::Feature ToProto(const Feature& feature) {
 absl::StatusOr<Feature> FromProto(const v1::Feature& proto) {
   Feature feature;
   feature.name = proto.name();
+  feature.is_public = proto.is_public();
   switch (proto.type_case()) {
     case v1::Feature::kNumeric:
       feature.type = FeatureType::kNumeric;
