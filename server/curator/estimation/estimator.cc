@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/node_evidence.h"
 #include "server/curator/estimation/prune.h"
 #include "server/curator/partition/find_leaves.h"
@@ -143,6 +144,9 @@ PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
     ++counts.leaf[leaf];
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
+  if (!public_rows.schema().public_features().empty()) {
+    counts.consistent_share = ConsistentShares(tree, public_rows, counts.leaf);
+  }
   return counts;
 }
 
@@ -163,6 +167,11 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   COPPICE_RETURN_IF_ERROR(CheckInput(tree, private_counts, public_counts, options));
   if (options.kind == EstimatorKind::kSmooth) {
     return absl::InternalError("the smooth estimator takes a forest, not a tree");
+  }
+  if (private_counts.consistent.has_value()) {
+    return absl::InvalidArgumentError(
+        "a study with public features is estimated by smooth: weighted and prune count every report "
+        "in every leaf");
   }
   const NodeTable nodes(tree, private_counts.counts, public_counts);
   const PrivateNoise noise = {.variance = private_counts.noise,

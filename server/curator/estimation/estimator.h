@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,15 @@ struct PublicCounts {
   uint32_t classes = 0;
   std::vector<uint64_t> leaf;
   std::vector<uint64_t> label;
+  // Where features are public: see ConsistentShares() in consistent_counts.h. Else empty.
+  std::vector<double> consistent_share;
+};
+
+// What reports about consistent leaves say beside their counts, one per leaf; consistent_counts.h.
+struct ConsistentEvidence {
+  std::vector<double> reports;   // that the leaf was consistent with
+  std::vector<double> rows;      // of these, in the leaf by the public rows' share
+  std::vector<double> variance;  // of the leaf's margin
 };
 
 // Unbiased estimates of one tree's private counts, and the noise in them. With no noise (all
@@ -49,6 +59,8 @@ struct PrivateCounts {
   // Whether the sums say how many rows a leaf has; if not, the masses in `counts` are the public
   // rows', and only the margins between its classes are private.
   bool has_masses = true;
+  // Set where features are public. For kSmooth alone.
+  std::optional<ConsistentEvidence> consistent = std::nullopt;
 };
 
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows);

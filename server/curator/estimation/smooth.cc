@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
+#include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth_model.h"
 
 namespace coppice::curator {
@@ -43,11 +44,26 @@ bool MassesCorrect(const PrivateCounts& counts) {
   return counts.has_masses && std::abs(correlated) <= 1e-9 * noise.leaf;
 }
 
+// The margin of one column at a leaf, as its counts have it.
+double Sum(const SmoothBasis& basis, const PrivateCounts& counts, uint32_t leaf, size_t column) {
+  const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
+  return basis.scale() *
+         (counts.counts.at(leaf, of_class) - counts.counts.leaf[leaf] / basis.classes());
+}
+
+LeafValues Sums(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts, size_t column) {
+  LeafValues sums(counts.size());
+  for (size_t t = 0; t < counts.size(); ++t) {
+    for (uint32_t leaf = 0; leaf < counts[t].counts.leaf.size(); ++leaf) {
+      sums[t].push_back(Sum(basis, counts[t], leaf, column));
+    }
+  }
+  return sums;
+}
+
 // The margins of one column at all leaves, masses corrected where there are any.
 LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
                    size_t column) {
-  const uint32_t classes = basis.classes();
-  const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
   LeafValues margins(counts.size());
   for (size_t t = 0; t < counts.size(); ++t) {
     const PrivateCounts& of_tree = counts[t];
@@ -55,7 +71,7 @@ LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> cou
     const bool corrects = MassesCorrect(of_tree);
     for (uint32_t leaf = 0; leaf < public_rows.size(); ++leaf) {
       const double mass = of_tree.counts.leaf[leaf];
-      double margin = basis.scale() * (of_tree.counts.at(leaf, of_class) - mass / classes);
+      double margin = Sum(basis, of_tree, leaf, column);
       if (corrects && public_rows[leaf] > 0) {
         margin /= MassRatio(mass, static_cast<double>(of_tree.reports), public_rows[leaf],
                             static_cast<double>(basis.rows()), of_tree.noise.back().leaf);
@@ -82,10 +98,10 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
   return side;
 }
 
-// theta averaged over the grid: by column, then coordinate.
+// theta averaged over the grid.
 struct GridAverage {
-  std::vector<std::vector<double>> mean;
-  std::vector<std::vector<double>> variance;  // within a setting and between them
+  std::vector<std::vector<double>> mean;  // by column, then coordinate
+  std::vector<LeafValues> variance;       // by column: within a setting and between them
   std::vector<WeightedValue> beta;
 };
 
@@ -120,7 +136,7 @@ absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const SmoothModel&
   for (size_t k = 0; k < basis.columns(); ++k) {
     COPPICE_RETURN_IF_ERROR(cancel());
     std::vector<double>& mean = result.mean.emplace_back(basis.rank(), 0);
-    std::vector<double>& variance = result.variance.emplace_back(basis.rank(), 0);
+    std::vector<double> variance(basis.rank(), 0);
     for (size_t g = 0; g < grid.size(); ++g) {
       if (weights[g] < kNegligible) continue;
       for (size_t j = 0; j < basis.rank(); ++j) {
@@ -132,8 +148,29 @@ absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const SmoothModel&
     for (size_t j = 0; j < basis.rank(); ++j) {
       variance[j] = std::max(variance[j] - mean[j] * mean[j], 0.0);
     }
+    result.variance.push_back(basis.VarianceInLeaves(variance));
   }
   return result;
+}
+
+// The same where features are public, and what the reports are worth then.
+absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
+                                              absl::Span<const PrivateCounts> counts,
+                                              Evidence evidence, SmoothDiagnosis& diagnosis,
+                                              const CancelCheck& cancel) {
+  ConsistentReports reports;
+  for (const PrivateCounts& of_tree : counts) {
+    reports.rows.push_back(of_tree.consistent->rows);
+    reports.variance.push_back(of_tree.consistent->variance);
+  }
+  for (size_t k = 0; k < basis.columns(); ++k) reports.margins.push_back(Sums(basis, counts, k));
+  COPPICE_ASSIGN_OR_RETURN(
+      ConsistentFit fit,
+      FitConsistent(basis, reports, evidence != Evidence::kReports, cancel));
+  diagnosis.equivalent_rows = fit.equivalent_rows;
+  return GridAverage{.mean = std::move(fit.mean),
+                     .variance = std::move(fit.variance),
+                     .beta = BeliefsOfBeta(SmoothGrid(), fit.weights)};
 }
 
 // Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
@@ -144,11 +181,9 @@ std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, c
   const double share = 1.0 / classes;
   const double per_margin = 1 / basis.scale();
   const auto num_trees = static_cast<double>(basis.trees());
-  std::vector<LeafValues> margin, variance;
-  for (size_t k = 0; k < basis.columns(); ++k) {
-    margin.push_back(basis.ToLeaves(averaged.mean[k]));
-    variance.push_back(basis.VarianceInLeaves(averaged.variance[k]));
-  }
+  const std::vector<LeafValues>& variance = averaged.variance;
+  std::vector<LeafValues> margin;
+  for (size_t k = 0; k < basis.columns(); ++k) margin.push_back(basis.ToLeaves(averaged.mean[k]));
   std::vector<std::vector<LeafPrediction>> leaves(forest.size());
   for (size_t t = 0; t < forest.size(); ++t) {
     for (uint32_t leaf = 0; leaf < forest[t].num_leaves(); ++leaf) {
@@ -172,7 +207,8 @@ absl::Status CheckShapes(const SmoothBasis& basis, const Forest& forest,
                          absl::Span<const PrivateCounts> counts) {
   bool fits = counts.size() == basis.trees() && forest.size() == basis.trees();
   for (size_t t = 0; fits && t < counts.size(); ++t) {
-    fits = counts[t].counts.leaf.size() == basis.rows_in_leaf()[t].size() &&
+    fits = counts[t].consistent.has_value() == counts[0].consistent.has_value() &&
+           counts[t].counts.leaf.size() == basis.rows_in_leaf()[t].size() &&
            counts[t].noise.size() == basis.classes() &&
            forest[t].num_leaves() == counts[t].counts.leaf.size();
   }
@@ -241,11 +277,15 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
       Reports(counts) /
       (basis.effective_cells() * (fit.diagnosis.noise_per_report + basis.mean_mass()));
   PrivateSide reports;
-  if (evidence != Evidence::kPublic) {
+  const bool by_leaves = evidence != Evidence::kPublic && counts[0].consistent.has_value();
+  if (evidence != Evidence::kPublic && !by_leaves) {
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
   const SmoothModel model(basis, reports, evidence != Evidence::kReports);
-  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged, Average(basis, model, cancel));
+  COPPICE_ASSIGN_OR_RETURN(
+      GridAverage averaged,
+      by_leaves ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
+                : Average(basis, model, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

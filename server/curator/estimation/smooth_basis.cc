@@ -55,6 +55,20 @@ absl::Status Decompose(MatrixXd matrix, std::vector<double>& lambda, std::vector
   return absl::OkStatus();
 }
 
+// Adds a leaf's weight wherever two rows share it.
+void AddShared(const std::vector<uint32_t>& leaf_of, const std::vector<double>& weights,
+               MatrixXd& shared) {
+  std::vector<std::vector<Eigen::Index>> members(weights.size());
+  for (size_t i = 0; i < leaf_of.size(); ++i) {
+    members[leaf_of[i]].push_back(static_cast<Eigen::Index>(i));
+  }
+  for (size_t leaf = 0; leaf < members.size(); ++leaf) {
+    for (const Eigen::Index a : members[leaf]) {
+      for (const Eigen::Index b : members[leaf]) shared(b, a) += weights[leaf];
+    }
+  }
+}
+
 LeafValues EmptyLike(const LeafValues& other) {
   LeafValues values(other.size());
   for (size_t t = 0; t < other.size(); ++t) values[t].resize(other[t].size(), 0);
@@ -89,17 +103,8 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
 absl::Status SmoothBasis::DecomposeRows() {
   const auto n = static_cast<Eigen::Index>(rows_);
   MatrixXd shared = MatrixXd::Zero(n, n);
-  std::vector<std::vector<Eigen::Index>> members;
   for (size_t t = 0; t < trees(); ++t) {
-    members.assign(rows_in_leaf_[t].size(), {});
-    for (size_t i = 0; i < rows_; ++i) {
-      members[leaf_of_[t][i]].push_back(static_cast<Eigen::Index>(i));
-    }
-    for (const std::vector<Eigen::Index>& leaf : members) {
-      for (const Eigen::Index a : leaf) {
-        for (const Eigen::Index b : leaf) shared(b, a) += 1;
-      }
-    }
+    AddShared(leaf_of_[t], std::vector<double>(rows_in_leaf_[t].size(), 1), shared);
   }
   shared /= static_cast<double>(trees());
   return Decompose(std::move(shared), lambda_, vectors_);
@@ -259,21 +264,60 @@ double SmoothBasis::LargestSwing(absl::Span<const double> gains) const {
 
 LeafValues SmoothBasis::VarianceInLeaves(absl::Span<const double> variances) const {
   const Eigen::Map<const MatrixXd> q = Matrix(by_rows_ ? vectors_ : some_rows_, rank());
-  const VectorXd at_rows = q.cwiseAbs2() * Vector(variances);
+  return MeanInLeaves(Copy(q.cwiseAbs2() * Vector(variances)));
+}
+
+LeafValues SmoothBasis::VarianceInLeavesOf(absl::Span<const double> covariances) const {
+  const Eigen::Map<const MatrixXd> q = Matrix(by_rows_ ? vectors_ : some_rows_, rank());
+  const auto size = static_cast<Eigen::Index>(rank());
+  const Eigen::Map<const MatrixXd> covariance(covariances.data(), size, size);
+  return MeanInLeaves(Copy((q * covariance).cwiseProduct(q).rowwise().sum()));
+}
+
+// By the rows looked at.
+LeafValues SmoothBasis::MeanInLeaves(absl::Span<const double> at_rows) const {
+  const double mean = Vector(at_rows).mean();
   LeafValues total = EmptyLike(rows_in_leaf_);
   LeafValues rows = total;
   for (size_t t = 0; t < trees(); ++t) {
-    for (Eigen::Index s = 0; s < at_rows.size(); ++s) {
-      const uint32_t leaf = leaf_of_[t][static_cast<size_t>(s) * step_];
+    for (size_t s = 0; s < at_rows.size(); ++s) {
+      const uint32_t leaf = leaf_of_[t][s * step_];
       total[t][leaf] += at_rows[s];
       rows[t][leaf] += 1;
     }
     for (size_t leaf = 0; leaf < total[t].size(); ++leaf) {
       // A leaf without a row looked at is as uncertain as rows are in the mean.
-      total[t][leaf] = rows[t][leaf] > 0 ? total[t][leaf] / rows[t][leaf] : at_rows.mean();
+      total[t][leaf] = rows[t][leaf] > 0 ? total[t][leaf] / rows[t][leaf] : mean;
     }
   }
   return total;
+}
+
+std::vector<double> SmoothBasis::Gram(const LeafValues& weights) const {
+  const auto size = static_cast<Eigen::Index>(rank());
+  const Eigen::Map<const MatrixXd> vectors = Matrix(vectors_, rank());
+  MatrixXd gram;
+  if (by_rows_) {
+    const auto n = static_cast<Eigen::Index>(rows_);
+    MatrixXd shared = MatrixXd::Zero(n, n);
+    for (size_t t = 0; t < trees(); ++t) AddShared(leaf_of_[t], weights[t], shared);
+    gram = vectors.transpose() * shared * vectors;
+  } else {
+    // Q' Z = sqrt(T lambda) E'
+    VectorXd all(vectors.rows());
+    for (size_t t = 0; t < trees(); ++t) {
+      for (size_t leaf = 0; leaf < weights[t].size(); ++leaf) {
+        all[static_cast<Eigen::Index>(first_leaf_[t] + leaf)] = weights[t][leaf];
+      }
+    }
+    VectorXd scale(size);
+    for (size_t j = 0; j < rank(); ++j) {
+      scale[static_cast<Eigen::Index>(j)] = std::sqrt(static_cast<double>(trees()) * lambda_[j]);
+    }
+    gram = scale.asDiagonal() * (vectors.transpose() * all.asDiagonal() * vectors) *
+           scale.asDiagonal();
+  }
+  return std::vector<double>(gram.data(), gram.data() + gram.size());
 }
 
 }  // namespace coppice::curator

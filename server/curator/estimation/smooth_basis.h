@@ -71,6 +71,10 @@ class SmoothBasis {
   // From the variances of the coordinates, the mean variance of the function at the rows of each
   // leaf.
   LeafValues VarianceInLeaves(absl::Span<const double> variances) const;
+  // The same from all their covariances, rank() by rank().
+  LeafValues VarianceInLeavesOf(absl::Span<const double> covariances) const;
+  // What weights of the leaves are in these coordinates: Q' Z diag(weights) Z' Q, rank() by rank().
+  std::vector<double> Gram(const LeafValues& weights) const;
 
  private:
   SmoothBasis() = default;
@@ -78,6 +82,7 @@ class SmoothBasis {
   absl::Status DecomposeRows();
   absl::Status DecomposeLeaves();
   void LookAtSomeRows();
+  LeafValues MeanInLeaves(absl::Span<const double> at_rows) const;
   // Q' of a function on all public rows.
   std::vector<double> FromRows(absl::Span<const double> values) const;
 

@@ -1,0 +1,184 @@
+#include "server/curator/estimation/consistent_counts.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/tree/consistent_leaves.h"
+#include "server/curator/estimation/smooth.h"
+
+namespace coppice::curator {
+namespace {
+
+constexpr double kEstimateUnit = 1 << 20;
+constexpr double kVarianceUnit = 1 << 10;
+constexpr size_t kReports = 0, kElsewhere = 1, kThere = 2, kEstimates = 3;
+
+// Second moment of what a report adds to the margin of a leaf that its row is not in, and of the
+// one that it is in, over the classes.
+struct MarginMoments {
+  double elsewhere = 0;
+  double there = 0;
+};
+
+MarginMoments MomentsOf(const LocalMechanism& mechanism) {
+  const auto classes = static_cast<double>(mechanism.domain().classes);
+  std::vector<NoiseVariance> noise;
+  double more = 0;  // in the row's own leaf
+  for (uint32_t k = 0; k < mechanism.domain().classes; ++k) {
+    const NoiseVariance& of_class = noise.emplace_back(mechanism.Variance(k));
+    const auto of = [&](const NoiseVariance::Hit& hit) {
+      return hit.label + hit.leaf / (classes * classes) - 2 * hit.covariance / classes;
+    };
+    const double mean = (of(of_class.hit) + (classes - 1) * of(of_class.beside)) / classes;
+    more = std::max(more, classes * classes / (classes - 1) * mean);
+  }
+  const double elsewhere = MarginNoise(noise);
+  return {.elsewhere = elsewhere, .there = std::max(elsewhere + more + 1, 0.0)};
+}
+
+int64_t Rounded(double value, double unit) { return std::llround(value * unit); }
+int64_t RoundedUp(double value, double unit) {
+  return static_cast<int64_t>(std::ceil(value * unit));
+}
+
+}  // namespace
+
+MechanismsBySize::MechanismsBySize(MechanismKind kind, const Budget& epsilon, uint32_t most_leaves,
+                                   uint32_t classes)
+    : kind_(kind), epsilon_(epsilon), classes_(classes), by_leaves_(most_leaves + size_t{1}) {}
+
+absl::StatusOr<std::shared_ptr<MechanismsBySize>> MechanismsBySize::Create(MechanismKind kind,
+                                                                           const Budget& epsilon,
+                                                                           uint32_t most_leaves,
+                                                                           uint32_t classes) {
+  const Domain largest = {.leaves = most_leaves, .classes = classes};
+  COPPICE_RETURN_IF_ERROR(MakeLocalMechanism(kind, epsilon, largest).status());
+  return std::shared_ptr<MechanismsBySize>(
+      new MechanismsBySize(kind, epsilon, most_leaves, classes));
+}
+
+const LocalMechanism& MechanismsBySize::For(uint32_t leaves) {
+  const MutexLock lock(mutex_);
+  std::unique_ptr<LocalMechanism>& made = by_leaves_[leaves];
+  // What can be made for the most leaves can be made for fewer.
+  if (made == nullptr) {
+    made = *MakeLocalMechanism(kind_, epsilon_, {.leaves = leaves, .classes = classes_});
+  }
+  return *made;
+}
+
+ConsistentCounter::ConsistentCounter(const Tree& tree, std::shared_ptr<const Schema> schema,
+                                     std::shared_ptr<MechanismsBySize> mechanisms)
+    : tree_(tree),
+      schema_(std::move(schema)),
+      mechanisms_(std::move(mechanisms)),
+      leaves_(tree.num_leaves()),
+      margins_only_(mechanisms_->For(1).margins_only()),
+      stride_(kEstimates + (margins_only_ ? 1 : mechanisms_->classes())) {}
+
+std::vector<uint32_t> ConsistentCounter::LeavesOf(RowView row) const {
+  return ConsistentLeaves(tree_, *schema_, row);
+}
+
+absl::Status ConsistentCounter::Add(absl::Span<const uint32_t> leaves, absl::string_view payload,
+                                    uint32_t column, absl::Span<int64_t> sums) const {
+  const LocalMechanism& mechanism = MechanismFor(leaves.size());
+  std::vector<int64_t> own(mechanism.sum_size());
+  COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(own)));
+  const LeafCounts said = mechanism.Estimate(own, 1);
+  const MarginMoments moments = MomentsOf(mechanism);
+  for (uint32_t at = 0; at < leaves.size(); ++at) {
+    const absl::Span<int64_t> leaf = sums.subspan(leaves[at] * stride_, stride_);
+    leaf[kReports] += 1;
+    leaf[kElsewhere] += RoundedUp(moments.elsewhere, kVarianceUnit);
+    leaf[kThere] += RoundedUp(moments.there, kVarianceUnit);
+    if (margins_only_) {
+      leaf[kEstimates] += Rounded(2 * said.at(at, 1), kEstimateUnit);
+      continue;
+    }
+    for (uint32_t k = 0; k < said.classes; ++k) {
+      leaf[kEstimates + k] += Rounded(said.at(at, k), kEstimateUnit);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
+                                                        const PublicCounts& public_counts) const {
+  if (sums.sums.size() != sum_size() || public_counts.consistent_share.size() != leaves_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", sums.sums.size(), " sums and shares of ",
+                     public_counts.consistent_share.size(), " leaves, but a tree with ", leaves_,
+                     " leaves and public features has ", sum_size(), " sums"));
+  }
+  const uint32_t classes = mechanisms_->classes();
+  PrivateCounts result;
+  result.reports = sums.reports;
+  result.has_masses = !margins_only_;
+  result.counts = {.classes = classes,
+                   .leaf = std::vector<double>(leaves_),
+                   .label = std::vector<double>(leaves_ * classes)};
+  for (uint32_t k = 0; k < classes; ++k) {
+    result.noise.push_back(MechanismFor(leaves_).Variance(k));
+  }
+  ConsistentEvidence& evidence = result.consistent.emplace();
+  for (size_t at = 0; at < leaves_; ++at) {
+    const auto leaf = absl::MakeConstSpan(sums.sums).subspan(at * stride_, stride_);
+    const double share = public_counts.consistent_share[at];
+    evidence.reports.push_back(static_cast<double>(leaf[kReports]));
+    evidence.rows.push_back(share * static_cast<double>(leaf[kReports]));
+    evidence.variance.push_back((share * static_cast<double>(leaf[kThere]) +
+                                 (1 - share) * static_cast<double>(leaf[kElsewhere])) /
+                                kVarianceUnit);
+    for (uint32_t k = 0; k < classes; ++k) {
+      double& count = result.counts.label[at * classes + k];
+      if (margins_only_) {
+        const double half = static_cast<double>(leaf[kEstimates]) / kEstimateUnit / 2;
+        count = (evidence.rows.back() / classes) + (k == 1 ? half : -half);
+      } else {
+        count = static_cast<double>(leaf[kEstimates + k]) / kEstimateUnit;
+      }
+      result.counts.leaf[at] += count;
+    }
+  }
+  return result;
+}
+
+std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
+                                     absl::Span<const uint64_t> rows_in_leaf) {
+  constexpr double kPathRows = 2;  // that the path's shares weigh as much as
+  const Schema& schema = public_rows.schema();
+  std::vector<double> consistent(tree.num_leaves());
+  Row row;
+  for (size_t i = 0; i < public_rows.num_rows(); ++i) {
+    public_rows.CopyRow(i, row);
+    for (const uint32_t leaf : ConsistentLeaves(tree, schema, row)) consistent[leaf] += 1;
+  }
+  const absl::Span<const Node> nodes = tree.nodes();
+  std::vector<double> rows(nodes.size());
+  for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+    rows[tree.leaf_node(leaf)] = static_cast<double>(rows_in_leaf[leaf]);
+  }
+  for (size_t at = nodes.size(); at-- > 0;) {
+    if (nodes[at].kind != SplitKind::kLeaf) rows[at] = rows[nodes[at].left] + rows[nodes[at].right];
+  }
+  std::vector<double> path(nodes.size(), 1);
+  for (size_t at = 0; at < nodes.size(); ++at) {
+    const Node& node = nodes[at];
+    if (node.kind == SplitKind::kLeaf) continue;
+    const bool is_public = schema.features()[node.feature].is_public;
+    for (const uint32_t child : {node.left, node.right}) {
+      path[child] = path[at] * (is_public ? 1 : (rows[child] + 0.5) / (rows[at] + 1));
+    }
+  }
+  std::vector<double> shares;
+  for (uint32_t leaf = 0; leaf < tree.num_leaves(); ++leaf) {
+    const uint32_t node = tree.leaf_node(leaf);
+    shares.push_back((rows[node] + kPathRows * path[node]) / (consistent[leaf] + kPathRows));
+  }
+  return shares;
+}
+
+}  // namespace coppice::curator

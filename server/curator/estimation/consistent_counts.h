@@ -1,0 +1,104 @@
+// Reports about the consistent leaves of one tree: what they add up to, and what that says.
+//
+// In a study with public features a report is about the leaves that its public values allow
+// (common/tree/consistent_leaves.h), by a mechanism for so many leaves. The curator finds the same
+// leaves, estimates from the one report how likely the row is in each, and adds that up leaf by
+// leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
+//
+// Sums are whole numbers, so that their order does not matter: estimates in units of 2^-20, each
+// rounded to the nearest, variances in units of 2^-10, rounded up.
+//
+// Guarantee  post-processing of privatized payloads and of values in the clear.
+// Errors     InvalidArgument for a payload that no honest device sends, and for sums of another
+//            size; the sums are untouched then.
+// Threads    safe to share.
+// Source     docs/mechanisms.md#public-features.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "common/data/table.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/privacy/budget.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+#include "server/curator/estimation/estimator.h"
+
+namespace coppice::curator {
+
+// The mechanism of a study for every number of leaves, each made when it is first asked for.
+class MechanismsBySize {
+ public:
+  // InvalidArgument if there is none for `most_leaves`.
+  static absl::StatusOr<std::shared_ptr<MechanismsBySize>> Create(MechanismKind kind,
+                                                                  const Budget& epsilon,
+                                                                  uint32_t most_leaves,
+                                                                  uint32_t classes);
+
+  // From 1 to most_leaves.
+  const LocalMechanism& For(uint32_t leaves);
+  uint32_t classes() const { return classes_; }
+
+ private:
+  MechanismsBySize(MechanismKind kind, const Budget& epsilon, uint32_t most_leaves,
+                   uint32_t classes);
+
+  const MechanismKind kind_;
+  const Budget epsilon_;
+  const uint32_t classes_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<LocalMechanism>> by_leaves_ ABSL_GUARDED_BY(mutex_);
+};
+
+class ConsistentCounter {
+ public:
+  // `tree` must outlive the counter.
+  ConsistentCounter(const Tree& tree, std::shared_ptr<const Schema> schema,
+                    std::shared_ptr<MechanismsBySize> mechanisms);
+
+  size_t sum_size() const { return leaves_ * stride_; }
+
+  // What a report of a row with these public values is about; private values are not read.
+  std::vector<uint32_t> LeavesOf(RowView row) const;
+  const LocalMechanism& MechanismFor(size_t leaves) const {
+    return mechanisms_->For(static_cast<uint32_t>(leaves));
+  }
+
+  // `leaves` are of LeavesOf(), `column` of the mechanism for so many.
+  absl::Status Add(absl::Span<const uint32_t> leaves, absl::string_view payload, uint32_t column,
+                   absl::Span<int64_t> sums) const;
+
+  // The public counts must be this tree's, of rows of this schema.
+  absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,
+                                       const PublicCounts& public_counts) const;
+
+ private:
+  const Tree& tree_;
+  const std::shared_ptr<const Schema> schema_;
+  const std::shared_ptr<MechanismsBySize> mechanisms_;
+  const size_t leaves_;
+  const bool margins_only_;
+  // Of each leaf: reports, variance elsewhere, variance there, then one estimate a class, or the
+  // margin alone.
+  const size_t stride_;
+};
+
+// For each leaf, the share of the rows that it is consistent with which are in it: among public
+// rows, two rows added by the shares along its path, as if private splits did not depend on each
+// other and on the public features.
+std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
+                                     absl::Span<const uint64_t> rows_in_leaf);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_

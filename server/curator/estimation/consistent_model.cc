@@ -1,0 +1,251 @@
+#include "server/curator/estimation/consistent_model.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "Eigen/Dense"
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "server/curator/estimation/smooth_model.h"
+
+namespace coppice::curator {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Up to this rank all directions are decomposed; above it those that hold kHeld of the prior.
+constexpr Index kFullRank = 320;
+constexpr double kHeld = 0.98;
+// Settings with less weight say nothing about the variance.
+constexpr double kNegligibleWeight = 1e-6;
+
+// The reports in the basis' coordinates.
+struct Information {
+  MatrixXd w;
+  MatrixXd pull;  // one column a column
+};
+
+Information ReadInformation(const SmoothBasis& basis, const ConsistentReports& reports) {
+  LeafValues weights = reports.rows;
+  std::vector<LeafValues> pulls = reports.margins;
+  for (size_t t = 0; t < weights.size(); ++t) {
+    for (size_t leaf = 0; leaf < weights[t].size(); ++leaf) {
+      const double public_rows = basis.rows_in_leaf()[t][leaf];
+      const double variance = reports.variance[t][leaf];
+      const double per_row = public_rows > 0 && variance > 0 ? weights[t][leaf] / public_rows : 0;
+      weights[t][leaf] = per_row > 0 ? per_row * per_row / variance : 0;
+      for (LeafValues& pull : pulls) pull[t][leaf] *= per_row > 0 ? per_row / variance : 0;
+    }
+  }
+  const auto rank = static_cast<Index>(basis.rank());
+  Information information;
+  const std::vector<double> gram = basis.Gram(weights);
+  information.w = Eigen::Map<const MatrixXd>(gram.data(), rank, rank);
+  information.pull.resize(rank, static_cast<Index>(basis.columns()));
+  for (size_t k = 0; k < basis.columns(); ++k) {
+    const std::vector<double> pull = basis.FromLeaves(pulls[k]);
+    information.pull.col(static_cast<Index>(k)) = Eigen::Map<const VectorXd>(pull.data(), rank);
+  }
+  return information;
+}
+
+// The reports' part of the posterior, in the leading directions, for one error of the masses.
+struct Blurred {
+  MatrixXd precision;  // G
+  MatrixXd pull;
+  double log_likelihood = 0;  // of all columns
+};
+
+Blurred Blur(const Information& information, double zeta, Index directions) {
+  const Index rank = information.w.rows();
+  const Eigen::LLT<MatrixXd> root(MatrixXd::Identity(rank, rank) + zeta * information.w);
+  Blurred blurred;
+  blurred.precision = root.solve(information.w).topLeftCorner(directions, directions);
+  blurred.precision = (blurred.precision + blurred.precision.transpose()).eval() / 2;
+  const MatrixXd pull = root.solve(information.pull);
+  blurred.pull = pull.topRows(directions);
+  const double log_root = root.matrixLLT().diagonal().array().log().sum();
+  blurred.log_likelihood = zeta / 2 * information.pull.cwiseProduct(pull).sum() -
+                           static_cast<double>(information.pull.cols()) * log_root;
+  return blurred;
+}
+
+// The fewest leading directions with kHeld of sum lambda^2; the basis has the largest first.
+Index LeadingDirections(const SmoothBasis& basis) {
+  const auto rank = static_cast<Index>(basis.rank());
+  if (rank <= kFullRank) return rank;
+  double all = 0, held = 0;
+  for (const double lambda : basis.lambda()) all += lambda * lambda;
+  Index directions = 0;
+  while (directions < rank && held < kHeld * all) {
+    const double lambda = basis.lambda()[static_cast<size_t>(directions++)];
+    held += lambda * lambda;
+  }
+  return directions;
+}
+
+class Fitter {
+ public:
+  Fitter(const SmoothBasis& basis, const Information& information, bool use_labels)
+      : use_labels_(use_labels),
+        directions_(LeadingDirections(basis)),
+        rows_(static_cast<double>(basis.rows())) {
+    const std::vector<double> shape = PriorShape(basis);
+    shape_ = Eigen::Map<const VectorXd>(shape.data(), static_cast<Index>(shape.size()));
+    labels_.resize(shape_.size(), static_cast<Index>(basis.columns()));
+    for (size_t k = 0; k < basis.columns(); ++k) {
+      const auto column = static_cast<Index>(k);
+      labels_.col(column) =
+          Eigen::Map<const VectorXd>(basis.labels()[k].data(), shape_.size());
+      hidden_squares_ += basis.label_squares()[k] - labels_.col(column).squaredNorm();
+    }
+    for (const Hyperparameters& setting : SmoothGrid()) {
+      if (blurred_.count(setting.leaf_noise) > 0) continue;
+      blurred_.emplace(setting.leaf_noise, Blur(information, setting.leaf_noise, directions_));
+    }
+  }
+
+  struct Fit {
+    MatrixXd mean;  // by coordinate and column
+    double log_likelihood = 0;
+  };
+
+  absl::StatusOr<Fit> At(const Hyperparameters& setting) const {
+    const Blurred& reports = blurred_.at(setting.leaf_noise);
+    const Diagonal diagonal = DiagonalOf(setting);
+    COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
+    const Index columns = labels_.cols(), rest = shape_.size() - directions_;
+    MatrixXd pull = diagonal.from_public.asDiagonal() * labels_;
+    pull.topRows(directions_) += reports.pull;
+    Fit fit;
+    fit.mean.resize(pull.rows(), columns);
+    fit.mean.topRows(directions_) = root.solve(pull.topRows(directions_));
+    fit.mean.bottomRows(rest) =
+        diagonal.precision.tail(rest).cwiseInverse().asDiagonal() * pull.bottomRows(rest);
+    const double log_terms = diagonal.prior.array().log().sum() +
+                             2 * root.matrixLLT().diagonal().array().log().sum() +
+                             diagonal.precision.tail(rest).array().log().sum();
+    fit.log_likelihood = reports.log_likelihood - static_cast<double>(columns) * log_terms / 2 +
+                         pull.cwiseProduct(fit.mean).sum() / 2;
+    if (use_labels_) fit.log_likelihood += LabelLikelihood(setting, diagonal);
+    return fit;
+  }
+
+  // The posterior's covariance in a setting, added `weight` times.
+  absl::Status AddCovariance(const Hyperparameters& setting, double weight,
+                             MatrixXd& covariance) const {
+    const Diagonal diagonal = DiagonalOf(setting);
+    COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
+    const Index rest = shape_.size() - directions_;
+    covariance.topLeftCorner(directions_, directions_) +=
+        weight * root.solve(MatrixXd::Identity(directions_, directions_));
+    covariance.diagonal().tail(rest) += weight * diagonal.precision.tail(rest).cwiseInverse();
+    return absl::OkStatus();
+  }
+
+ private:
+  // Prior and public labels in one setting.
+  struct Diagonal {
+    VectorXd prior;        // variance
+    VectorXd label_noise;  // q
+    VectorXd precision;    // of both
+    VectorXd from_public;  // beta / q
+  };
+
+  Diagonal DiagonalOf(const Hyperparameters& setting) const {
+    Diagonal diagonal;
+    diagonal.prior = setting.roughness * shape_;
+    diagonal.precision = diagonal.prior.cwiseInverse();
+    diagonal.label_noise = (setting.local_drift * diagonal.prior).array() + setting.label_noise;
+    diagonal.from_public = VectorXd::Zero(shape_.size());
+    if (use_labels_) {
+      diagonal.from_public = setting.beta * diagonal.label_noise.cwiseInverse();
+      diagonal.precision += setting.beta * diagonal.from_public;
+    }
+    return diagonal;
+  }
+
+  absl::StatusOr<Eigen::LLT<MatrixXd>> RootOf(const Hyperparameters& setting,
+                                              const Diagonal& diagonal) const {
+    MatrixXd a = blurred_.at(setting.leaf_noise).precision;
+    a.diagonal() += diagonal.precision.head(directions_);
+    Eigen::LLT<MatrixXd> root(a);
+    if (root.info() == Eigen::Success) return root;
+    return absl::InternalError("the posterior of a study with public features is not definite");
+  }
+
+  // What the basis cannot show of the labels is noise.
+  double LabelLikelihood(const Hyperparameters& setting, const Diagonal& diagonal) const {
+    const auto columns = static_cast<double>(labels_.cols());
+    const double squares =
+        (diagonal.label_noise.cwiseInverse().asDiagonal() * labels_.cwiseAbs2()).sum();
+    const double hidden = rows_ - static_cast<double>(shape_.size());
+    return -(columns * diagonal.label_noise.array().log().sum() + squares +
+             columns * hidden * std::log(setting.label_noise) +
+             hidden_squares_ / setting.label_noise) /
+           2;
+  }
+
+  const bool use_labels_;
+  const Index directions_;
+  const double rows_;
+  VectorXd shape_;
+  MatrixXd labels_;
+  double hidden_squares_ = 0;
+  std::map<double, Blurred> blurred_;  // by the error of the masses
+};
+
+std::vector<double> Weights(const std::vector<Hyperparameters>& grid,
+                            const std::vector<Fitter::Fit>& fits) {
+  std::vector<Posterior> likelihoods(fits.size());
+  for (size_t g = 0; g < fits.size(); ++g) likelihoods[g].log_likelihood = fits[g].log_likelihood;
+  return GridWeights(grid, likelihoods);
+}
+
+}  // namespace
+
+absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
+                                            const ConsistentReports& reports, bool use_labels,
+                                            const CancelCheck& cancel) {
+  const std::vector<Hyperparameters> grid = SmoothGrid();
+  const Information information = ReadInformation(basis, reports);
+  COPPICE_RETURN_IF_ERROR(cancel());
+  const Fitter fitter(basis, information, use_labels);
+  std::vector<Fitter::Fit> fits;
+  for (const Hyperparameters& setting : grid) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    COPPICE_ASSIGN_OR_RETURN(fits.emplace_back(), fitter.At(setting));
+  }
+  ConsistentFit result;
+  result.weights = Weights(grid, fits);
+  const auto rank = static_cast<Index>(basis.rank());
+  MatrixXd mean = MatrixXd::Zero(rank, static_cast<Index>(basis.columns()));
+  MatrixXd within = MatrixXd::Zero(rank, rank);
+  for (size_t g = 0; g < grid.size(); ++g) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    mean += result.weights[g] * fits[g].mean;
+    if (result.weights[g] < kNegligibleWeight) continue;
+    COPPICE_RETURN_IF_ERROR(fitter.AddCovariance(grid[g], result.weights[g], within));
+  }
+  for (Index k = 0; k < mean.cols(); ++k) {
+    MatrixXd covariance = within;
+    for (size_t g = 0; g < grid.size(); ++g) {
+      if (result.weights[g] < kNegligibleWeight) continue;
+      const VectorXd apart = fits[g].mean.col(k) - mean.col(k);
+      covariance.selfadjointView<Eigen::Lower>().rankUpdate(apart, result.weights[g]);
+    }
+    covariance.triangularView<Eigen::StrictlyUpper>() = covariance.transpose();
+    result.mean.emplace_back(mean.col(k).begin(), mean.col(k).end());
+    result.variance.push_back(basis.VarianceInLeavesOf(
+        {covariance.data(), static_cast<size_t>(covariance.size())}));
+  }
+  for (Index j = 0; j < rank; ++j) {
+    result.equivalent_rows += basis.lambda()[static_cast<size_t>(j)] * information.w(j, j);
+  }
+  return result;
+}
+
+}  // namespace coppice::curator

@@ -1,0 +1,48 @@
+// The smooth estimator's Gaussian model where features are public, so that the reports' noise
+// differs from leaf to leaf and is no longer diagonal in the coordinates of a SmoothBasis.
+//
+// With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports' part
+// of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e / (U
+// V)). An error zeta of every row's mass makes of W, in the basis' coordinates, G = W (I + zeta
+// W)^-1. Prior and public labels are as in SmoothModel. One Cholesky decomposition for each point
+// of the grid; where the rank is large, of the directions that hold nearly all of the prior, the
+// others going by the public labels alone.
+//
+// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+// Errors     Internal if a decomposition fails, and what `cancel` returns.
+// Source     docs/mechanisms.md#public-features.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/cancel_check.h"
+#include "server/curator/estimation/smooth_basis.h"
+
+namespace coppice::curator {
+
+// What the reports say, leaf by leaf: rows expected, the variance of the margin, and the margin by
+// column. Leaves without public rows or reports count nothing.
+struct ConsistentReports {
+  LeafValues rows;
+  LeafValues variance;
+  std::vector<LeafValues> margins;
+};
+
+// theta averaged over SmoothGrid().
+struct ConsistentFit {
+  std::vector<std::vector<double>> mean;  // by column, then coordinate
+  std::vector<LeafValues> variance;       // by column: at the leaves
+  std::vector<double> weights;            // of the grid's points
+  double equivalent_rows = 0;             // trace of P W: what the reports are worth in public rows
+};
+
+absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
+                                            const ConsistentReports& reports, bool use_labels,
+                                            const CancelCheck& cancel);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
