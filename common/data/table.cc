@@ -56,4 +56,10 @@ Table Table::Select(absl::Span<const size_t> indices) const {
   return selected;
 }
 
+Table Table::WithSchema(std::shared_ptr<const Schema> schema) const {
+  Table table = *this;
+  table.schema_ = std::move(schema);
+  return table;
+}
+
 }  // namespace coppice

@@ -46,6 +46,9 @@ class Table {
   // The rows at `indices`, in that order; an index may repeat.
   Table Select(absl::Span<const size_t> indices) const;
 
+  // These rows by another schema that they fit.
+  Table WithSchema(std::shared_ptr<const Schema> schema) const;
+
  private:
   std::shared_ptr<const Schema> schema_;
   std::vector<std::vector<double>> columns_;

@@ -215,8 +215,8 @@ absl::StatusOr<Schema> Schema::WithPublicFeatures(absl::Span<const std::string> 
   Schema schema = *this;
   for (Feature& feature : schema.features_) feature.is_public = false;
   for (const std::string& name : names) {
-    const auto found = absl::c_find_if(schema.features_,
-                                       [&](const Feature& feature) { return feature.name == name; });
+    const auto found = absl::c_find_if(
+        schema.features_, [&](const Feature& feature) { return feature.name == name; });
     if (found == schema.features_.end()) {
       return absl::InvalidArgumentError(absl::StrCat("no feature is called \"", name, "\""));
     }

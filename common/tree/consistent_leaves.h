@@ -15,7 +15,8 @@ namespace coppice {
 // one of a private feature both sides. Never empty; all leaves if no feature is public, one if all
 // are.
 //
-// Guarantee  a function of the tree and of the row's public values alone: private ones are not read.
+// Guarantee  a function of the tree and of the row's public values alone: private ones are not
+// read.
 std::vector<uint32_t> ConsistentLeaves(const Tree& tree, const Schema& schema, RowView row);
 
 // The public features that the walk of some row asks about, rising.

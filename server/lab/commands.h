@@ -44,6 +44,7 @@ struct LocalFlags {
   std::string evidence = "both";
   std::string public_labels = "as_given";
   bool public_shift = false;
+  std::vector<std::string> public_features;  // none: as the schema marks them
   std::string attack;  // empty: all devices are honest
   double liars = 0.01;
   std::string aim = "leaves";

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
@@ -86,6 +87,46 @@ absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMecha
   return sums;
 }
 
+// Each private row answers about the leaves that its public values allow, report by report.
+absl::Status CollectConsistent(const Table& public_rows, const Table& private_rows,
+                               const CollectOptions& options, curator::PublicRandom& assignment,
+                               PrivateRandom& noise, SimulatedStudy& study) {
+  const Schema& schema = public_rows.schema();
+  uint32_t most_leaves = 1;
+  for (const Tree& tree : study.forest) most_leaves = std::max(most_leaves, tree.num_leaves());
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::MechanismsBySize> mechanisms,
+                           curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon,
+                                                             most_leaves, schema.num_classes()));
+  std::vector<curator::ConsistentCounter> counters;
+  std::vector<curator::TreeSums> sums(study.forest.size());
+  for (size_t t = 0; t < study.forest.size(); ++t) {
+    counters.emplace_back(study.forest[t], public_rows.shared_schema(), mechanisms);
+    sums[t].sums.resize(counters[t].sum_size());
+  }
+  Row row;
+  for (size_t i = 0; i < private_rows.num_rows(); ++i) {
+    private_rows.CopyRow(i, row);
+    const size_t t = assignment.Below(study.forest.size());
+    const std::vector<uint32_t> leaves = counters[t].LeavesOf(row);
+    const LocalMechanism& mechanism = counters[t].MechanismFor(leaves.size());
+    const auto own = std::lower_bound(leaves.begin(), leaves.end(), study.forest[t].FindLeaf(row));
+    const auto column = static_cast<uint32_t>(assignment.Below(mechanism.columns()));
+    const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()),
+                             .label = private_rows.label(i)};
+    COPPICE_ASSIGN_OR_RETURN(const std::string payload, mechanism.Randomize(value, column, noise));
+    COPPICE_RETURN_IF_ERROR(counters[t].Add(leaves, payload, column, absl::MakeSpan(sums[t].sums)));
+    ++sums[t].reports;
+    study.report_bytes = std::max(study.report_bytes, payload.size());
+  }
+  for (size_t t = 0; t < study.forest.size(); ++t) {
+    study.leaves += study.forest[t].num_leaves();
+    study.public_counts.push_back(curator::CountPublicRows(study.forest[t], public_rows));
+    COPPICE_ASSIGN_OR_RETURN(study.private_counts.emplace_back(),
+                             counters[t].Counts(sums[t], study.public_counts[t]));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
                                            uint32_t classes) {
   if (options.mechanism.has_value()) return *options.mechanism;
@@ -102,6 +143,9 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
   if (options.liars.has_value() && !options.epsilon.has_value()) {
     return absl::InvalidArgumentError("liars are simulated with privacy only");
   }
+  if (options.liars.has_value() && !public_rows.schema().public_features().empty()) {
+    return absl::InvalidArgumentError("liars are simulated without public features only");
+  }
   SimulatedStudy result;
   curator::PartitionOptions partition = options.partition;
   if (options.choose_size) {
@@ -116,6 +160,11 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
   const uint32_t classes = public_rows.schema().num_classes();
   if (options.epsilon.has_value()) {
     COPPICE_ASSIGN_OR_RETURN(result.mechanism, MechanismFor(options, result.forest, classes));
+  }
+  if (options.epsilon.has_value() && !public_rows.schema().public_features().empty()) {
+    COPPICE_RETURN_IF_ERROR(
+        CollectConsistent(public_rows, private_rows, options, assignment, noise, result));
+    return result;
   }
   const std::vector<Answers> answers = Assign(result.forest, private_rows, options, assignment);
   curator::PublicRandom liars(options.partition.seed, kLiarStream + 1);

@@ -181,6 +181,9 @@ absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
                                            const std::function<void(const std::string&)>& warn) {
   COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
   if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
+  if (!flags.public_features.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(rows, WithPublicFeatures(std::move(rows), flags.public_features));
+  }
   if (WithoutLabels(flags)) return rows;
   COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
   return WithPublicLabels(std::move(rows), labels);
@@ -283,6 +286,11 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
       .Add("--estimator", flags.estimator,
            "weighted, prune or smooth (default: smooth; weighted with --lambda or --paper)")
       .Check(Accepted([](const std::string& name) { return curator::ParseEstimator(name); }));
+  command
+      .Add("--public-features", flags.public_features,
+           "features that devices send in the clear, by name, all or none, instead of those that "
+           "the schema marks")
+      .SplitAt(',');
   command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::lab {
@@ -152,6 +153,26 @@ RowSource WithShiftedPublicRows(RowSource source) {
     rows.public_rows = std::make_shared<const Table>(given.Select(drawn));
     return rows;
   };
+}
+
+absl::StatusOr<RowSource> WithPublicFeatures(RowSource source,
+                                             const std::vector<std::string>& names) {
+  constexpr char kAll[] = "all";
+  const Schema& given = source(0).private_rows->schema();
+  const bool none = names == std::vector<std::string>{kNone};
+  COPPICE_ASSIGN_OR_RETURN(
+      Schema chosen, names == std::vector<std::string>{kAll}
+                         ? given.WithAllPublic()
+                         : given.WithPublicFeatures(none ? std::vector<std::string>() : names));
+  const auto schema = std::make_shared<const Schema>(std::move(chosen));
+  return RowSource([source = std::move(source), schema](uint64_t seed) {
+    LabRows rows = source(seed);
+    for (std::shared_ptr<const Table>* table :
+         {&rows.public_rows, &rows.private_rows, &rows.test_rows}) {
+      *table = std::make_shared<const Table>((*table)->WithSchema(schema));
+    }
+    return rows;
+  });
 }
 
 RowSource SyntheticRows(const SyntheticOptions& options) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -62,6 +64,10 @@ RowSource WithPublicLabels(RowSource rows, PublicLabels labels);
 // its first numeric feature four times as often as one in the lower half. Labels stay with their
 // rows.
 RowSource WithShiftedPublicRows(RowSource rows);
+
+// The same rows with these features public and no others; "all" or "none" alone is what it says.
+// InvalidArgument for a name that no feature has.
+absl::StatusOr<RowSource> WithPublicFeatures(RowSource rows, const std::vector<std::string>& names);
 
 // Fresh rows for each seed.
 RowSource SyntheticRows(const SyntheticOptions& options);

@@ -98,8 +98,7 @@ class Fitter {
     labels_.resize(shape_.size(), static_cast<Index>(basis.columns()));
     for (size_t k = 0; k < basis.columns(); ++k) {
       const auto column = static_cast<Index>(k);
-      labels_.col(column) =
-          Eigen::Map<const VectorXd>(basis.labels()[k].data(), shape_.size());
+      labels_.col(column) = Eigen::Map<const VectorXd>(basis.labels()[k].data(), shape_.size());
       hidden_squares_ += basis.label_squares()[k] - labels_.col(column).squaredNorm();
     }
     for (const Hyperparameters& setting : SmoothGrid()) {
@@ -239,8 +238,8 @@ absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
     }
     covariance.triangularView<Eigen::StrictlyUpper>() = covariance.transpose();
     result.mean.emplace_back(mean.col(k).begin(), mean.col(k).end());
-    result.variance.push_back(basis.VarianceInLeavesOf(
-        {covariance.data(), static_cast<size_t>(covariance.size())}));
+    result.variance.push_back(
+        basis.VarianceInLeavesOf({covariance.data(), static_cast<size_t>(covariance.size())}));
   }
   for (Index j = 0; j < rank; ++j) {
     result.equivalent_rows += basis.lambda()[static_cast<size_t>(j)] * information.w(j, j);

@@ -1,9 +1,9 @@
 // The smooth estimator's Gaussian model where features are public, so that the reports' noise
 // differs from leaf to leaf and is no longer diagonal in the coordinates of a SmoothBasis.
 //
-// With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports' part
-// of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e / (U
-// V)). An error zeta of every row's mass makes of W, in the basis' coordinates, G = W (I + zeta
+// With e rows expected in a leaf of U public rows, and variance V of its margin M, the reports'
+// part of theta's log-likelihood has the matrix W = Z diag(e^2 / (U^2 V)) Z' and the pull Z (M e /
+// (U V)). An error zeta of every row's mass makes of W, in the basis' coordinates, G = W (I + zeta
 // W)^-1. Prior and public labels are as in SmoothModel. One Cholesky decomposition for each point
 // of the grid; where the rank is large, of the directions that hold nearly all of the prior, the
 // others going by the public labels alone.

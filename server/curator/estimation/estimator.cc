@@ -170,7 +170,8 @@ absl::StatusOr<std::vector<LeafPrediction>> EstimateTree(const Tree& tree,
   }
   if (private_counts.consistent.has_value()) {
     return absl::InvalidArgumentError(
-        "a study with public features is estimated by smooth: weighted and prune count every report "
+        "a study with public features is estimated by smooth: weighted and prune count every "
+        "report "
         "in every leaf");
   }
   const NodeTable nodes(tree, private_counts.counts, public_counts);

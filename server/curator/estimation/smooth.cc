@@ -164,9 +164,8 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
     reports.variance.push_back(of_tree.consistent->variance);
   }
   for (size_t k = 0; k < basis.columns(); ++k) reports.margins.push_back(Sums(basis, counts, k));
-  COPPICE_ASSIGN_OR_RETURN(
-      ConsistentFit fit,
-      FitConsistent(basis, reports, evidence != Evidence::kReports, cancel));
+  COPPICE_ASSIGN_OR_RETURN(ConsistentFit fit,
+                           FitConsistent(basis, reports, evidence != Evidence::kReports, cancel));
   diagnosis.equivalent_rows = fit.equivalent_rows;
   return GridAverage{.mean = std::move(fit.mean),
                      .variance = std::move(fit.variance),
@@ -282,10 +281,10 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
   const SmoothModel model(basis, reports, evidence != Evidence::kReports);
-  COPPICE_ASSIGN_OR_RETURN(
-      GridAverage averaged,
-      by_leaves ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
-                : Average(basis, model, cancel));
+  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged,
+                           by_leaves
+                               ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
+                               : Average(basis, model, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;
