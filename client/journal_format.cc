@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
@@ -21,6 +22,8 @@ constexpr size_t kBodyCheckBytes = 8;
 constexpr uint8_t kAnswers = 1;
 constexpr uint8_t kDelivered = 2;
 constexpr uint8_t kSeen = 3;
+constexpr uint8_t kShowingAnswers = 4;
+constexpr uint8_t kSeenShowing = 5;
 
 absl::Status Corrupt(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the journal is corrupt: ", what,
@@ -79,7 +82,7 @@ class Reader {
   bool failed_ = false;
 };
 
-absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader) {
+absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader, bool shows_values) {
   std::string subject = reader.Text();
   const auto epsilon = Budget::FromNanos(reader.Integer<uint64_t>());
   PrivateReport report;
@@ -88,6 +91,7 @@ absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader) {
   std::copy(fingerprint.begin(), fingerprint.end(), report.fingerprint.begin());
   const auto ticket = Ticket::FromBytes(reader.Bytes(kTicketIdBytes + kTicketMacBytes));
   report.payload = reader.Text();
+  if (shows_values) report.public_values = reader.Text();
   const uint8_t delivered = reader.Integer<uint8_t>();
   if (reader.failed() || !epsilon.ok() || !ticket.ok() || delivered > 1) {
     return Corrupt("an answer cannot be read");
@@ -96,11 +100,11 @@ absl::StatusOr<JournalEntry> DecodeAnswer(Reader& reader) {
   return JournalEntry{std::move(subject), *epsilon, std::move(report), delivered == 1};
 }
 
-absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader) {
+absl::StatusOr<JournalRecord> DecodeAnswers(Reader& reader, bool shows_values) {
   std::vector<JournalEntry> entries;
   const uint32_t count = reader.Integer<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
-    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader));
+    COPPICE_ASSIGN_OR_RETURN(JournalEntry entry, DecodeAnswer(reader, shows_values));
     entries.push_back(std::move(entry));
   }
   return JournalRecord(std::move(entries));
@@ -119,7 +123,7 @@ void ReadBytes(Reader& reader, Bytes& bytes) {
   std::copy(read.begin(), read.end(), bytes.begin());
 }
 
-absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader) {
+absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader, bool shows_values) {
   std::string curator = reader.Text();
   std::string study = reader.Text();
   Fingerprint fingerprint{};
@@ -130,6 +134,7 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader) {
   const uint64_t min_reports = reader.Integer<uint64_t>();
   const uint64_t sequence = reader.Integer<uint64_t>();
   const auto issued = static_cast<int64_t>(reader.Integer<uint64_t>());
+  const uint32_t public_features = shows_values ? reader.Integer<uint32_t>() : 0;
   if (reader.failed() || !epsilon.ok() || !mechanism.ok()) {
     return Corrupt("a manifest cannot be read");
   }
@@ -141,7 +146,8 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader) {
                                  .expires_unix_seconds = expires,
                                  .min_reports = min_reports,
                                  .sequence = sequence,
-                                 .issued_unix_seconds = issued}};
+                                 .issued_unix_seconds = issued,
+                                 .public_features = public_features}};
   ReadBytes(reader, seen.hash);
   ReadBytes(reader, seen.key);
   ReadBytes(reader, seen.root);
@@ -151,9 +157,11 @@ absl::StatusOr<JournalRecord> DecodeSeen(Reader& reader) {
 }
 
 absl::StatusOr<JournalRecord> DecodeKind(uint8_t kind, Reader& reader) {
-  if (kind == kAnswers) return DecodeAnswers(reader);
+  if (kind == kAnswers) return DecodeAnswers(reader, /*shows_values=*/false);
+  if (kind == kShowingAnswers) return DecodeAnswers(reader, /*shows_values=*/true);
   if (kind == kDelivered) return DecodeDelivered(reader);
-  if (kind == kSeen) return DecodeSeen(reader);
+  if (kind == kSeen) return DecodeSeen(reader, /*shows_values=*/false);
+  if (kind == kSeenShowing) return DecodeSeen(reader, /*shows_values=*/true);
   if (kind == 0) return Corrupt("a record is of no kind");
   // Its check holds, so it is as it was written.
   return absl::FailedPreconditionError(absl::StrCat(
@@ -216,8 +224,10 @@ absl::StatusOr<ParsedFrame> ParseFrame(const FrameDigest& previous, absl::string
 }
 
 std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
+  const bool shows_values = absl::c_any_of(
+      entries, [](const JournalEntry& entry) { return !entry.report.public_values.empty(); });
   std::string body;
-  PutInteger(body, kAnswers);
+  PutInteger(body, shows_values ? kShowingAnswers : kAnswers);
   PutInteger(body, static_cast<uint32_t>(entries.size()));
   for (const JournalEntry& entry : entries) {
     PutText(body, entry.subject);
@@ -225,6 +235,7 @@ std::string EncodeAnswers(absl::Span<const JournalEntry> entries) {
     PutText(body, entry.report.study);
     absl::StrAppend(&body, AsText(entry.report.fingerprint), entry.report.ticket.ToBytes());
     PutText(body, entry.report.payload);
+    if (shows_values) PutText(body, entry.report.public_values);
     PutInteger(body, static_cast<uint8_t>(entry.delivered ? 1 : 0));
   }
   return body;
@@ -242,7 +253,7 @@ std::string EncodeDelivered(const DeliveredMark& mark) {
 std::string EncodeSeen(const SeenManifest& seen) {
   const Manifest& manifest = seen.manifest;
   std::string body;
-  PutInteger(body, kSeen);
+  PutInteger(body, manifest.public_features > 0 ? kSeenShowing : kSeen);
   PutText(body, seen.curator);
   PutText(body, manifest.study);
   absl::StrAppend(&body, AsText(manifest.fingerprint));
@@ -252,6 +263,7 @@ std::string EncodeSeen(const SeenManifest& seen) {
   PutInteger(body, manifest.min_reports);
   PutInteger(body, manifest.sequence);
   PutInteger(body, static_cast<uint64_t>(manifest.issued_unix_seconds));
+  if (manifest.public_features > 0) PutInteger(body, manifest.public_features);
   absl::StrAppend(&body, AsText(seen.hash), AsText(seen.key), AsText(seen.root));
   return body;
 }

@@ -14,8 +14,10 @@
 // kind 2 (delivered): the study, a count, the subjects; for kind 3 (seen manifest): the curator,
 // the manifest's study, fingerprint (32), epsilon in nano-epsilons (8), mechanism's name, expiry
 // (8), least reports (8), sequence (8), time of issue (8), the SHA-256 of its bytes (32), the key
-// that signed it (32) and the one that trust began with (32). Counts are 4 bytes; texts are 4 bytes
-// of length and their bytes.
+// that signed it (32) and the one that trust began with (32). Where features are public, answers
+// are of kind 4, with the public values (a text) after the payload, and seen manifests of kind 5,
+// with the number of public features (4) after the time of issue. Counts are 4 bytes; texts are 4
+// bytes of length and their bytes.
 
 #ifndef COPPICE_CLIENT_JOURNAL_FORMAT_H_
 #define COPPICE_CLIENT_JOURNAL_FORMAT_H_

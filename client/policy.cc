@@ -1,5 +1,6 @@
 #include "client/policy.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
@@ -25,7 +26,19 @@ absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spe
           absl::StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
   }
+  COPPICE_RETURN_IF_ERROR(AllowsShowing(terms));
   return AllowsEpsilon(terms.epsilon, spent);
+}
+
+absl::Status Policy::AllowsShowing(const Terms& terms) const {
+  for (const uint32_t feature : terms.schema->public_features()) {
+    const std::string& name = terms.schema->features()[feature].name;
+    if (absl::c_linear_search(shows, name)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", terms.study, " is declined: it would have feature \"", name,
+                     "\" sent in the clear, which this device does not agree to show"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Policy::AllowsEpsilon(const Budget& epsilon,

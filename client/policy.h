@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/privacy/budget.h"
@@ -36,6 +38,9 @@ struct Policy {
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
   // What the rows look like by the device's own declaration. If set, studies must agree with it.
   std::shared_ptr<const Schema> own_schema = nullptr;
+  // Names of the features that may be sent in the clear. A study in which any other is public is
+  // declined.
+  std::vector<std::string> shows = {};
 
   // Whether an offer may be fetched while `waiting` answers wait for delivery.
   absl::Status AllowsFetch(uint64_t waiting) const;
@@ -45,6 +50,7 @@ struct Policy {
   absl::Status Allows(const Terms& terms, const std::optional<Budget>& spent) const;
 
  private:
+  absl::Status AllowsShowing(const Terms& terms) const;
   absl::Status AllowsEpsilon(const Budget& epsilon, const std::optional<Budget>& spent) const;
 };
 

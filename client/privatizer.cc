@@ -1,9 +1,11 @@
 #include "client/privatizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/study/public_values.h"
 
 namespace coppice {
 
@@ -24,7 +26,7 @@ absl::StatusOr<Privatizer> Privatizer::Create(Terms terms, const Fingerprint& fi
           absl::StrCat("tree ", number, " is none of the study's ", terms.trees));
     }
     COPPICE_RETURN_IF_ERROR(ValidateTree(terms, tree));
-    COPPICE_ASSIGN_OR_RETURN(mechanisms[number], MakeMechanism(terms, tree));
+    COPPICE_ASSIGN_OR_RETURN(mechanisms[number], MakeMechanism(terms, tree.num_leaves()));
   }
   return Privatizer(std::move(terms), fingerprint, std::move(trees), std::move(mechanisms));
 }
@@ -37,29 +39,46 @@ absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
                                                     ", which is not here; fetch the offer again"));
 }
 
-absl::StatusOr<LeafLabel> Privatizer::Locate(const Tree& tree, const LabelledRow& row,
-                                             PrivateRandom& random) const {
-  const Schema& schema = *terms_.schema;
-  const bool fits = schema.Validate(row.row).ok();
-  const uint32_t leaf = fits ? tree.FindLeaf(row.row) : tree.FindLeaf(schema.Fit(row.row));
-  if (row.label < schema.num_classes()) return LeafLabel{leaf, row.label};
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(schema.num_classes()));
-  return LeafLabel{leaf, static_cast<uint32_t>(drawn)};
+absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRandom& random) const {
+  const uint32_t classes = terms_.schema->num_classes();
+  if (row.label < classes) return row.label;
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(classes));
+  return static_cast<uint32_t>(drawn);
+}
+
+absl::StatusOr<std::string> Privatizer::RandomizeConsistent(const Tree& tree, const Row& row,
+                                                            uint32_t label, const TicketDraw& draw,
+                                                            PrivateRandom& random) const {
+  const std::vector<uint32_t> leaves = ConsistentLeaves(tree, *terms_.schema, row);
+  COPPICE_ASSIGN_OR_RETURN(const auto mechanism,
+                           MakeMechanism(terms_, static_cast<uint32_t>(leaves.size())));
+  const auto own = std::lower_bound(leaves.begin(), leaves.end(), tree.FindLeaf(row));
+  const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = label};
+  return mechanism->Randomize(value, draw.Column(mechanism->columns()), random);
 }
 
 absl::StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, const Ticket& ticket,
                                                     PrivateRandom& random) const {
   const TicketDraw draw = DrawOf(ticket);
   COPPICE_RETURN_IF_ERROR(CheckTree(draw));
-  const uint32_t tree = draw.Tree(terms_.trees);
-  const LocalMechanism& mechanism = *mechanisms_[tree];
-  COPPICE_ASSIGN_OR_RETURN(const LeafLabel value, Locate(trees_.at(tree), row, random));
-  COPPICE_ASSIGN_OR_RETURN(std::string payload,
-                           mechanism.Randomize(value, draw.Column(mechanism.columns()), random));
-  return PrivateReport{.study = terms_.study,
-                       .fingerprint = fingerprint_,
-                       .ticket = ticket,
-                       .payload = std::move(payload)};
+  const uint32_t number = draw.Tree(terms_.trees);
+  const Tree& tree = trees_.at(number);
+  const Schema& schema = *terms_.schema;
+  const Row fitted = schema.Validate(row.row).ok() ? row.row : schema.Fit(row.row);
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
+  PrivateReport report = {
+      .study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket, .payload = {}};
+  if (terms_.shows_values()) {
+    COPPICE_ASSIGN_OR_RETURN(report.payload,
+                             RandomizeConsistent(tree, fitted, label, draw, random));
+    report.public_values = EncodePublicValues(schema, tree, fitted);
+    return report;
+  }
+  const LocalMechanism& mechanism = *mechanisms_[number];
+  COPPICE_ASSIGN_OR_RETURN(report.payload,
+                           mechanism.Randomize({.leaf = tree.FindLeaf(fitted), .label = label},
+                                               draw.Column(mechanism.columns()), random));
+  return report;
 }
 
 }  // namespace coppice

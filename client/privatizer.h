@@ -22,6 +22,7 @@ struct PrivateReport {
   Fingerprint fingerprint{};
   Ticket ticket;
   std::string payload;
+  std::string public_values = {};  // where features are public: see public_values.h
 
   friend bool operator==(const PrivateReport&, const PrivateReport&) = default;
 };
@@ -33,9 +34,15 @@ struct PrivateReport {
 // Schema::Validate() checks one's own rows. Reports are made in the trees that the privatizer was
 // given: a device has the one that its ticket fixes.
 //
+// Where features are public, the payload is about the leaves that their values allow, and the
+// values travel beside it in the clear.
+//
 // Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
-//            the row for any other, rows that do not fit the schema included). Calls add up, so a
-//            row must be privatized once: use Device, or Responder, which keep a journal.
+//            the row for any other, rows that do not fit the schema included; where features are
+//            public, any value of the private ones and the label: which leaves the payload is
+//            about, and so its mechanism and column, follow from the ticket and the public values).
+//            Calls add up, so a row must be privatized once: use Device, or Responder, which keep a
+//            journal.
 // Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
 //            here (nothing is drawn then), Unavailable if the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
@@ -59,8 +66,11 @@ class Privatizer {
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
   absl::Status CheckTree(const TicketDraw& draw) const;
-  absl::StatusOr<LeafLabel> Locate(const Tree& tree, const LabelledRow& row,
-                                   PrivateRandom& random) const;
+  absl::StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
+  // The payload about the leaves that a row's public values allow.
+  absl::StatusOr<std::string> RandomizeConsistent(const Tree& tree, const Row& row, uint32_t label,
+                                                  const TicketDraw& draw,
+                                                  PrivateRandom& random) const;
 
   Terms terms_;
   Fingerprint fingerprint_;

@@ -158,6 +158,7 @@ absl::StatusOr<v1::SubmitReportsRequest> SubmitRequest(absl::Span<const PrivateR
     v1::Report& added = *request.add_reports();
     added.set_ticket(report.ticket.ToBytes());
     added.set_payload(report.payload);
+    added.set_public_values(report.public_values);
   }
   return request;
 }

@@ -33,6 +33,7 @@ struct Manifest {
   uint64_t sequence = 1;             // grows with every change; at least 1
   int64_t issued_unix_seconds = 0;   // when this sequence was made
   KeyId key{};                       // that signs it
+  uint32_t public_features = 0;      // how many the device sends in the clear
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };

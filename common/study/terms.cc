@@ -39,6 +39,13 @@ absl::Status ValidateTerms(const Terms& terms) {
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
   }
+  const bool adds_laplace = terms.mechanism == MechanismKind::kLaplaceSplit ||
+                            terms.mechanism == MechanismKind::kLaplaceJoint;
+  if (terms.shows_values() && adds_laplace) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mechanism: ", MechanismName(terms.mechanism),
+                     " is for studies without public features; take one whose reports are bits"));
+  }
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
     return absl::InvalidArgumentError(
         absl::StrCat("trees: must be 1 to ", kMaxTrees, ", are ", terms.trees));
@@ -72,9 +79,8 @@ bool IsValidId(absl::string_view id) {
          absl::c_all_of(id, [&](char c) { return is_alnum(c) || c == '-' || c == '_'; });
 }
 
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms,
-                                                              const Tree& tree) {
-  const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_classes()};
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
+  const Domain domain{.leaves = leaves, .classes = terms.schema->num_classes()};
   return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
 }
 
@@ -83,7 +89,7 @@ absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(cons
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   mechanisms.reserve(forest.size());
   for (const Tree& tree : forest) {
-    COPPICE_ASSIGN_OR_RETURN(mechanisms.emplace_back(), MakeMechanism(terms, tree));
+    COPPICE_ASSIGN_OR_RETURN(mechanisms.emplace_back(), MakeMechanism(terms, tree.num_leaves()));
   }
   return mechanisms;
 }

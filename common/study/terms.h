@@ -30,6 +30,9 @@ struct Terms {
   Sha256Digest forest_root = {};  // of the hash tree over the trees' bytes, see merkle.h
   Budget epsilon;                 // what one report costs the device, at most kMaxStudyEpsilonNanos
   MechanismKind mechanism;
+
+  // Public features: what a report shows of its row beside the payload (public_values.h).
+  bool shows_values() const { return !schema->public_features().empty(); }
 };
 
 // InvalidArgument unless every field is as stated above.
@@ -45,8 +48,10 @@ TreesByIndex AllTrees(Forest forest);
 // digit.
 bool IsValidId(absl::string_view id);
 
-// The mechanism that answers in `tree`, and one per tree in the forest's order.
-absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, const Tree& tree);
+// The mechanism that answers about `leaves` leaves: those of a tree or, where features are public,
+// those that a row's public values allow. Then one per tree, of all its leaves, in the forest's
+// order.
+absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves);
 absl::StatusOr<std::vector<std::unique_ptr<LocalMechanism>>> MakeMechanisms(const Terms& terms,
                                                                             const Forest& forest);
 

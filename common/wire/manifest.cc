@@ -30,7 +30,8 @@ absl::StatusOr<Manifest> ReadManifest(const v1::Manifest& proto) {
                     .expires_unix_seconds = proto.expires_unix_seconds(),
                     .min_reports = proto.min_reports(),
                     .sequence = proto.sequence(),
-                    .issued_unix_seconds = proto.issued_unix_seconds()};
+                    .issued_unix_seconds = proto.issued_unix_seconds(),
+                    .public_features = proto.public_features()};
   COPPICE_RETURN_IF_ERROR(ReadBytes("fingerprint", proto.fingerprint(), manifest.fingerprint));
   COPPICE_RETURN_IF_ERROR(ReadBytes("key_id", proto.key_id(), manifest.key));
   COPPICE_RETURN_IF_ERROR(ValidateManifest(manifest));
@@ -50,6 +51,7 @@ std::string SerializeManifest(const Manifest& manifest) {
   proto.set_sequence(manifest.sequence);
   proto.set_issued_unix_seconds(manifest.issued_unix_seconds);
   proto.mutable_key_id()->assign(manifest.key.begin(), manifest.key.end());
+  proto.set_public_features(manifest.public_features);
   return proto.SerializeAsString();
 }
 

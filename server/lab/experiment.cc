@@ -114,7 +114,8 @@ absl::Status CollectConsistent(const Table& public_rows, const Table& private_ro
     const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()),
                              .label = private_rows.label(i)};
     COPPICE_ASSIGN_OR_RETURN(const std::string payload, mechanism.Randomize(value, column, noise));
-    COPPICE_RETURN_IF_ERROR(counters[t].Add(leaves, payload, column, absl::MakeSpan(sums[t].sums)));
+    counters[t].AddChecked(leaves, {.payload = payload, .column = column},
+                           absl::MakeSpan(sums[t].sums));
     ++sums[t].reports;
     study.report_bytes = std::max(study.report_bytes, payload.size());
   }

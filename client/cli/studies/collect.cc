@@ -29,6 +29,7 @@ struct SimulateFlags {
   OutputFlags output;
   std::string study, data_file, journal_file, tokens_file, schema_file, id_column;
   std::string max_epsilon = "20";
+  std::vector<std::string> shows;
   std::string curator_key;
   bool demand_pin = false;
   uint64_t min_reports = 0;
@@ -208,7 +209,8 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
   COPPICE_ASSIGN_OR_RETURN(const Privatizer privatizer, FetchTerms(flags, trust, tokens));
-  const Policy policy{.max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema};
+  const Policy policy{
+      .max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema, .shows = flags.shows};
   COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
   std::optional<ReadingNote> reading(flags.data_file);
   COPPICE_ASSIGN_OR_RETURN(
@@ -328,6 +330,11 @@ void AddSimulate(const Command& noun) {
   AddEpsilonFlag(verb, "--max-epsilon", flags->max_epsilon,
                  "Largest epsilon of one report that the devices agree to")
       .ShowDefault();
+  verb.Add("--show", flags->shows,
+           "Features that the devices agree to send in the clear; a study that asks for any other "
+           "is declined")
+      .SplitAt(',')
+      .Takes("FEATURE,...");
   verb.Add("--curator-key", flags->curator_key,
            "Public key of the curator, as `coppice study key --pem` prints it (default: the "
            "one that the journal remembers, or the first that is seen)")

@@ -92,6 +92,7 @@ void AddColumns(const TreeReports& tree, Counts& counts) {
 }
 
 std::optional<Alarm> ColumnAlarm(absl::Span<const TreeReports> trees, double false_alarm) {
+  if (trees[0].of_consistent_leaves) return std::nullopt;
   std::map<uint32_t, Counts> groups;  // by the number of columns
   for (const TreeReports& tree : trees) {
     const uint32_t columns = tree.mechanism->columns();
@@ -214,7 +215,7 @@ std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees, double fal
     std::optional<Alarm> alarm = count_alarm(trees, false_alarm);
     if (alarm.has_value()) alarms.push_back(*std::move(alarm));
   }
-  alarms.push_back(LabelAlarm(trees, reports, false_alarm));
+  if (!trees[0].of_consistent_leaves) alarms.push_back(LabelAlarm(trees, reports, false_alarm));
   return alarms;
 }
 

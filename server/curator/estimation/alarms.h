@@ -49,6 +49,8 @@ struct Alarm {
 struct TreeReports {
   const LocalMechanism* mechanism = nullptr;
   const TreeSums* sums = nullptr;
+  // Its sums are a ConsistentCounter's: they do not tell columns apart.
+  bool of_consistent_leaves = false;
 };
 
 // Those that apply; none before the first report.

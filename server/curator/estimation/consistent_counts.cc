@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/tree/consistent_leaves.h"
+#include "common/study/public_values.h"
 #include "server/curator/estimation/smooth.h"
 
 namespace coppice::curator {
@@ -82,11 +82,11 @@ std::vector<uint32_t> ConsistentCounter::LeavesOf(RowView row) const {
   return ConsistentLeaves(tree_, *schema_, row);
 }
 
-absl::Status ConsistentCounter::Add(absl::Span<const uint32_t> leaves, absl::string_view payload,
-                                    uint32_t column, absl::Span<int64_t> sums) const {
+void ConsistentCounter::AddChecked(absl::Span<const uint32_t> leaves, const Contribution& report,
+                                   absl::Span<int64_t> sums) const {
   const LocalMechanism& mechanism = MechanismFor(leaves.size());
   std::vector<int64_t> own(mechanism.sum_size());
-  COPPICE_RETURN_IF_ERROR(mechanism.Add(payload, column, absl::MakeSpan(own)));
+  mechanism.AddAll({report}, absl::MakeSpan(own));
   const LeafCounts said = mechanism.Estimate(own, 1);
   const MarginMoments moments = MomentsOf(mechanism);
   for (uint32_t at = 0; at < leaves.size(); ++at) {
@@ -102,7 +102,6 @@ absl::Status ConsistentCounter::Add(absl::Span<const uint32_t> leaves, absl::str
       leaf[kEstimates + k] += Rounded(said.at(at, k), kEstimateUnit);
     }
   }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,

@@ -1,7 +1,7 @@
 // Reports about the consistent leaves of one tree: what they add up to, and what that says.
 //
 // In a study with public features a report is about the leaves that its public values allow
-// (common/tree/consistent_leaves.h), by a mechanism for so many leaves. The curator finds the same
+// (common/study/public_values.h), by a mechanism for so many leaves. The curator finds the same
 // leaves, estimates from the one report how likely the row is in each, and adds that up leaf by
 // leaf. A leaf that a report cannot be about gets nothing from it, and so no noise.
 //
@@ -9,8 +9,7 @@
 // rounded to the nearest, variances in units of 2^-10, rounded up.
 //
 // Guarantee  post-processing of privatized payloads and of values in the clear.
-// Errors     InvalidArgument for a payload that no honest device sends, and for sums of another
-//            size; the sums are untouched then.
+// Errors     Counts(): InvalidArgument for sums of another size.
 // Threads    safe to share.
 // Source     docs/mechanisms.md#public-features.
 
@@ -29,6 +28,7 @@
 #include "common/base/mutex.h"
 #include "common/data/table.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/tree/tree.h"
@@ -74,9 +74,10 @@ class ConsistentCounter {
     return mechanisms_->For(static_cast<uint32_t>(leaves));
   }
 
-  // `leaves` are of LeavesOf(), `column` of the mechanism for so many.
-  absl::Status Add(absl::Span<const uint32_t> leaves, absl::string_view payload, uint32_t column,
-                   absl::Span<int64_t> sums) const;
+  // `leaves` are of LeavesOf(); the report's column is one of the mechanism's for so many, and that
+  // mechanism lets its payload pass.
+  void AddChecked(absl::Span<const uint32_t> leaves, const Contribution& report,
+                  absl::Span<int64_t> sums) const;
 
   // The public counts must be this tree's, of rows of this schema.
   absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,

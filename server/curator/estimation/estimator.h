@@ -40,7 +40,7 @@ struct PublicCounts {
   std::vector<uint64_t> leaf;
   std::vector<uint64_t> label;
   // Where features are public: see ConsistentShares() in consistent_counts.h. Else empty.
-  std::vector<double> consistent_share;
+  std::vector<double> consistent_share{};
 };
 
 // What reports about consistent leaves say beside their counts, one per leaf; consistent_counts.h.

@@ -32,12 +32,15 @@ class ReportBatch {
     reports_.reserve(reports);
     bytes_.reserve(bytes);
   }
-  void Add(absl::string_view ticket, absl::string_view payload) {
-    reports_.push_back({.ticket = Append(ticket), .payload = Append(payload)});
+  void Add(absl::string_view ticket, absl::string_view payload,
+           absl::string_view public_values = "") {
+    reports_.push_back({.ticket = Append(ticket),
+                        .payload = Append(payload),
+                        .public_values = Append(public_values)});
   }
-  // Both must lie in the block.
-  void AddSlices(Slice ticket, Slice payload) {
-    reports_.push_back({.ticket = ticket, .payload = payload});
+  // All must lie in the block.
+  void AddSlices(Slice ticket, Slice payload, Slice public_values) {
+    reports_.push_back({.ticket = ticket, .payload = payload, .public_values = public_values});
   }
 
   absl::string_view block() const { return bytes_; }
@@ -45,6 +48,8 @@ class ReportBatch {
   bool empty() const { return reports_.empty(); }
   absl::string_view ticket(size_t i) const { return At(reports_[i].ticket); }
   absl::string_view payload(size_t i) const { return At(reports_[i].payload); }
+  // Empty where no features are public.
+  absl::string_view public_values(size_t i) const { return At(reports_[i].public_values); }
 
   size_t MemoryBytes() const { return bytes_.capacity() + reports_.capacity() * sizeof(Report); }
 
@@ -52,6 +57,7 @@ class ReportBatch {
   struct Report {
     Slice ticket;
     Slice payload;
+    Slice public_values;
   };
 
   Slice Append(absl::string_view value) {

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
+#include "common/study/public_values.h"
 #include "common/study/ticket.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/study/study_record.h"
@@ -49,15 +50,39 @@ std::vector<Ticket> TicketsOf(const ReportBatch& reports) {
 }
 
 // Whether a ticket draws anything; if not, its hash need not be computed.
-bool DrawsMatter(absl::Span<const std::unique_ptr<LocalMechanism>> mechanisms) {
-  return mechanisms.size() > 1 || mechanisms.front()->columns() > 1;
+bool DrawsMatter(const StudyDefinition& definition) {
+  return definition.mechanisms.size() > 1 || definition.mechanisms.front()->columns() > 1;
+}
+
+// What report `i` is about, if no more can be said against it: the tree and the column that its
+// ticket draws, and the leaves that its public values allow.
+std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definition,
+                                                const ReportBatch& reports, uint32_t i,
+                                                const TicketDraw& draw) {
+  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
+  Submission::Candidate candidate = {.report = i, .tree = tree};
+  const LocalMechanism* mechanism = definition.mechanisms[tree].get();
+  if (definition.terms->shows_values()) {
+    const absl::StatusOr<Row> row = DecodePublicValues(
+        *definition.terms->schema, (*definition.forest)[tree], reports.public_values(i));
+    if (!row.ok()) return std::nullopt;
+    candidate.leaves = definition.counters[tree].LeavesOf(*row);
+    mechanism = &definition.counters[tree].MechanismFor(candidate.leaves.size());
+  } else if (!reports.public_values(i).empty()) {
+    return std::nullopt;  // nobody asked to see them
+  }
+  if (!mechanism->Check(reports.payload(i)).ok()) return std::nullopt;
+  candidate.column = draw.Column(mechanism->columns());
+  return candidate;
 }
 
 }  // namespace
 
 size_t Submission::Bytes() const {
+  size_t leaves = 0;
+  for (const Candidate& candidate : candidates) leaves += candidate.leaves.size();
   return sizeof(Submission) + reports.MemoryBytes() + outcomes.size() * sizeof(ReportOutcome) +
-         candidates.size() * sizeof(Candidate);
+         candidates.size() * sizeof(Candidate) + leaves * sizeof(uint32_t);
 }
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
@@ -78,8 +103,8 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
     refused.refused = issued.status();
     return refused;
   }
-  const auto& mechanisms = batch.study->definition().mechanisms;
-  const bool drawn = DrawsMatter(mechanisms);
+  const StudyDefinition& definition = batch.study->definition();
+  const bool drawn = DrawsMatter(definition);
   batch.candidates.reserve(batch.reports.size());
   for (uint32_t i = 0; i < batch.reports.size(); ++i) {
     const std::optional<TicketSerial>& serial = (*issued)[i];
@@ -88,14 +113,13 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
       continue;
     }
     const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
-    const uint32_t tree = draw.Tree(static_cast<uint32_t>(mechanisms.size()));
-    const LocalMechanism& mechanism = *mechanisms[tree];
-    if (!mechanism.Check(batch.reports.payload(i)).ok()) {
+    std::optional<Submission::Candidate> candidate = ReadReport(definition, batch.reports, i, draw);
+    if (!candidate.has_value()) {
       batch.outcomes[i] = ReportOutcome::kBadPayload;
       continue;
     }
-    batch.candidates.push_back(
-        {.report = i, .tree = tree, .column = draw.Column(mechanism.columns()), .ticket = *serial});
+    candidate->ticket = *serial;
+    batch.candidates.push_back(*std::move(candidate));
   }
   return batch;
 }
@@ -106,7 +130,9 @@ namespace {
 struct Tally {
   struct Tree {
     std::vector<Contribution> reports;  // the accepted ones; their payloads lie in the batches
-    std::shared_ptr<TreeSums> sums;     // the study's with these added; null if there are none
+    // Of each, the leaves that it is about, where features are public.
+    std::vector<absl::Span<const uint32_t>> leaves;
+    std::shared_ptr<TreeSums> sums;  // the study's with these added; null if there are none
   };
   std::vector<Tree> trees;
   std::vector<TicketSerial> spent;  // already in the study's set
@@ -161,6 +187,7 @@ class Group {
     tally.spent.push_back(candidate.ticket);
     tally.trees[candidate.tree].reports.push_back(
         {.payload = batch.reports.payload(candidate.report), .column = candidate.column});
+    if (!candidate.leaves.empty()) tally.trees[candidate.tree].leaves.push_back(candidate.leaves);
     return ReportOutcome::kAccepted;
   }
 
@@ -169,8 +196,16 @@ class Group {
       Tally::Tree& tree = tally.trees[i];
       if (tree.reports.empty()) continue;
       tree.sums = std::make_shared<TreeSums>(*study.SumsOf(i));
-      study.definition().mechanisms[i]->AddAll(tree.reports, absl::MakeSpan(tree.sums->sums));
+      AddReports(study.definition(), i, tree);
       tree.sums->reports += tree.reports.size();
+    }
+  }
+
+  static void AddReports(const StudyDefinition& definition, uint32_t number, Tally::Tree& tree) {
+    const absl::Span<int64_t> sums = absl::MakeSpan(tree.sums->sums);
+    if (tree.leaves.empty()) return definition.mechanisms[number]->AddAll(tree.reports, sums);
+    for (size_t i = 0; i < tree.reports.size(); ++i) {
+      definition.counters[number].AddChecked(tree.leaves[i], tree.reports[i], sums);
     }
   }
 

@@ -28,6 +28,7 @@ struct Submission {
     uint32_t tree = 0;    // drawn by its ticket
     uint32_t column = 0;  // of the tree's mechanism, drawn likewise
     TicketSerial ticket = 0;
+    std::vector<uint32_t> leaves{};  // that its public values allow, where features are public
   };
 
   std::shared_ptr<Study> study;  // null: there is no study of that name

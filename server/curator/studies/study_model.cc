@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/tree/model.h"
 #include "common/wire/convert.h"
@@ -49,6 +50,30 @@ std::string PartitionSource(const StudyDefinition& definition) {
                       " public rows, and the partition grown from them");
 }
 
+std::string PublicFeatureNames(const Schema& schema) {
+  return absl::StrJoin(schema.public_features(), ", ", [&](std::string* out, uint32_t feature) {
+    absl::StrAppend(out, schema.features()[feature].name);
+  });
+}
+
+std::string Neighbours(const Schema& schema) {
+  if (schema.public_features().empty())
+    return "any value of one device's row for any other (local)";
+  return absl::StrCat(
+      schema.all_public() ? "any label of one device for any other"
+                          : "any label and private features of one device for any others",
+      ", its public features as they are: ", PublicFeatureNames(schema), " (local)");
+}
+
+std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
+  std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
+                                     PartitionSource(definition), "the number of reports"};
+  if (definition.terms->shows_values()) {
+    inputs.push_back("what reports show in the clear: the values of the public features");
+  }
+  return inputs;
+}
+
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
                             uint64_t reports) {
   const std::string mechanism(MechanismName(definition.terms->mechanism));
@@ -60,9 +85,8 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
                         .times = 1,
                         .part = ""}},
           .mechanism = mechanism,
-          .neighbouring = "any value of one device's row for any other (local)",
-          .public_inputs = {"the schema: bounds, vocabularies and classes",
-                            PartitionSource(definition), "the number of reports"},
+          .neighbouring = Neighbours(*definition.terms->schema),
+          .public_inputs = PublicInputs(definition),
           .estimator = options.ToString(),
           .reports = reports,
           .public_rows = definition.public_rows,
@@ -103,9 +127,12 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
+    const PublicCounts of_rows = CountPublicRows((*definition.forest)[t], public_rows);
+    const TreeSums& sums = *progress.sums[t];
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
-                             CountReports(*definition.mechanisms[t], *progress.sums[t],
-                                          CountPublicRows((*definition.forest)[t], public_rows)));
+                             definition.terms->shows_values()
+                                 ? definition.counters[t].Counts(sums, of_rows)
+                                 : CountReports(*definition.mechanisms[t], sums, of_rows));
   }
   const Forest& forest = *definition.forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
@@ -153,6 +180,11 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   Certificate certificate = MakeCertificate(definition, options, reports);
+  if (definition.terms->shows_values() && options.kind != EstimatorKind::kSmooth) {
+    return absl::InvalidArgumentError(
+        "estimator: the study has public features, so its reports are not about all leaves; take "
+        "smooth");
+  }
   if (options.kind == EstimatorKind::kSmooth) {
     return EstimateForest(definition, progress, public_rows, *basis, options,
                           std::move(certificate), cancel);

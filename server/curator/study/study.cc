@@ -1,5 +1,6 @@
 #include "server/curator/study/study.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +10,30 @@
 #include "server/curator/keys/spent_tickets.h"
 
 namespace coppice::curator {
+namespace {
+
+absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const StudyDefinition& definition) {
+  const Terms& terms = *definition.terms;
+  uint32_t most_leaves = 1;
+  for (const Tree& tree : *definition.forest) {
+    most_leaves = std::max(most_leaves, tree.num_leaves());
+  }
+  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<MechanismsBySize> mechanisms,
+                           MechanismsBySize::Create(terms.mechanism, terms.epsilon, most_leaves,
+                                                    terms.schema->num_classes()));
+  std::vector<ConsistentCounter> counters;
+  for (const Tree& tree : *definition.forest) {
+    counters.emplace_back(tree, terms.schema, mechanisms);
+  }
+  return counters;
+}
+
+}  // namespace
+
+size_t SumSize(const StudyDefinition& definition, size_t tree) {
+  if (definition.terms->shows_values()) return definition.counters[tree].sum_size();
+  return definition.mechanisms[tree]->sum_size();
+}
 
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed) {
   StudyDefinition definition;
@@ -21,8 +46,11 @@ absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, Pac
   definition.packed_forest = std::make_shared<const PackedForest>(std::move(packed));
   COPPICE_ASSIGN_OR_RETURN(definition.mechanisms,
                            MakeMechanisms(*definition.terms, *definition.forest));
+  if (definition.terms->shows_values()) {
+    COPPICE_ASSIGN_OR_RETURN(definition.counters, MakeCounters(definition));
+  }
   uint64_t sums = 0;
-  for (const auto& mechanism : definition.mechanisms) sums += mechanism->sum_size();
+  for (size_t t = 0; t < definition.mechanisms.size(); ++t) sums += SumSize(definition, t);
   if (sums > kMaxSums) {
     return absl::InvalidArgumentError(absl::StrCat("the partition needs ", sums,
                                                    " sums, the curator keeps at most ", kMaxSums,
@@ -33,9 +61,9 @@ absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, Pac
 
 StudyProgress NoProgress(const StudyDefinition& definition) {
   StudyProgress progress;
-  for (const auto& mechanism : definition.mechanisms) {
+  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
     progress.sums.push_back(std::make_shared<const TreeSums>(
-        TreeSums{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 0}));
+        TreeSums{.sums = std::vector<int64_t>(SumSize(definition, t)), .reports = 0}));
   }
   return progress;
 }
@@ -131,7 +159,9 @@ std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
   if (progress.counts.of(ReportOutcome::kAccepted) < definition_.settings.min_reports) return {};
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
-    trees.push_back({definition_.mechanisms[tree].get(), progress.sums[tree].get()});
+    trees.push_back({.mechanism = definition_.mechanisms[tree].get(),
+                     .sums = progress.sums[tree].get(),
+                     .of_consistent_leaves = definition_.terms->shows_values()});
   }
   return ComputeAlarms(trees);
 }

@@ -17,6 +17,7 @@
 #include "common/study/terms.h"
 #include "common/wire/packed_forest.h"
 #include "server/curator/estimation/alarms.h"
+#include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/partition/partition.h"
@@ -33,6 +34,7 @@ struct StudyDefinition {
   std::shared_ptr<const PackedForest> packed_forest;  // as devices fetch it
   Fingerprint fingerprint{};
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one per tree
+  std::vector<ConsistentCounter> counters{};  // one per tree where features are public, else none
   int64_t created_unix_seconds = 0;
   PartitionOptions partition;
   std::string choice;  // see StudyInfo
@@ -47,6 +49,9 @@ struct StudyDefinition {
 // forest is not the one that the terms stand for.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed);
+
+// How many sums a tree of the study has.
+size_t SumSize(const StudyDefinition& definition, size_t tree);
 
 using Outcomes = std::array<uint64_t, kNumReportOutcomes>;
 

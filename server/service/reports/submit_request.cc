@@ -53,20 +53,22 @@ class MessageReader {
     // A limit beyond the end would be no limit.
     if (!input_.ReadVarintSizeAsInt(&size) || size > BytesLeft()) return false;
     const CodedInputStream::Limit limit = input_.PushLimit(size);
-    Slice ticket, payload;
+    Slice ticket, payload, public_values;
     while (const uint32_t tag = ReadTag()) {
       bool read = false;
       if (tag == BytesTag(v1::Report::kTicketFieldNumber)) {
         read = ReadSlice(ticket);
       } else if (tag == BytesTag(v1::Report::kPayloadFieldNumber)) {
         read = ReadSlice(payload);
+      } else if (tag == BytesTag(v1::Report::kPublicValuesFieldNumber)) {
+        read = ReadSlice(public_values);
       } else {
         read = Skip(tag);
       }
       if (!read) return false;
     }
     if (!input_.CheckEntireMessageConsumedAndPopLimit(limit)) return false;
-    reports.AddSlices(ticket, payload);
+    reports.AddSlices(ticket, payload, public_values);
     return true;
   }
 
@@ -116,9 +118,13 @@ absl::StatusOr<SubmitRequest> ParseSubmitRequest(
     const google::protobuf::RepeatedPtrField<v1::Report>& protos) {
   curator::ReportBatch reports;
   size_t bytes = 0;
-  for (const v1::Report& proto : protos) bytes += proto.ticket().size() + proto.payload().size();
+  for (const v1::Report& proto : protos) {
+    bytes += proto.ticket().size() + proto.payload().size() + proto.public_values().size();
+  }
   reports.Reserve(static_cast<size_t>(protos.size()), bytes);
-  for (const v1::Report& proto : protos) reports.Add(proto.ticket(), proto.payload());
+  for (const v1::Report& proto : protos) {
+    reports.Add(proto.ticket(), proto.payload(), proto.public_values());
+  }
   return MakeSubmitRequest(study_name, fingerprint, std::move(reports));
 }
 

@@ -1,0 +1,44 @@
+// What a report shows in the clear, the values of public features, and what follows from it: the
+// leaves that the row can be in.
+//
+// All of it is public.
+
+#ifndef COPPICE_COMMON_STUDY_PUBLIC_VALUES_H_
+#define COPPICE_COMMON_STUDY_PUBLIC_VALUES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/schema/schema.h"
+#include "common/tree/tree.h"
+
+namespace coppice {
+
+// The consistent set of `row`, rising: at a split of a public feature the walk follows the row, at
+// one of a private feature both sides. Never empty; all leaves if no feature is public, one if all
+// are.
+//
+// Guarantee  a function of the tree and of the row's public values alone: private ones are not
+// read.
+std::vector<uint32_t> ConsistentLeaves(const Tree& tree, const Schema& schema, RowView row);
+
+// The features whose values a report in `tree` shows, rising: the public ones that the tree asks
+// about, and all where all are public, for then the curator learns from each report
+// (docs/protocol.md).
+std::vector<uint32_t> ShownFeatures(const Schema& schema, const Tree& tree);
+
+// One value a shown feature, each an IEEE 754 double in 8 bytes, little-endian; a missing value is
+// 7ff8000000000000. `row` must fit the schema.
+std::string EncodePublicValues(const Schema& schema, const Tree& tree, RowView row);
+
+// A row that has the shown values and is missing all others. InvalidArgument unless `bytes` is what
+// EncodePublicValues() returns for some row.
+absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
+                                       absl::string_view bytes);
+
+}  // namespace coppice
+
+#endif  // COPPICE_COMMON_STUDY_PUBLIC_VALUES_H_
