@@ -48,6 +48,7 @@ class HadamardResponse final : public SymbolResponse {
   uint32_t SymbolOf(uint32_t column, size_t cell) const override;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
+  double WorstVarianceRatio() const override;
   Influence MaxInfluence() const override;
 
  private:
@@ -92,6 +93,11 @@ NoiseVariance HadamardResponse::Variance(uint32_t /*label*/) const {
                                   .variance_p = own_block - 1,
                                   .covariance_qq = 0,
                                   .covariance_pq = 0});
+}
+
+double HadamardResponse::WorstVarianceRatio() const {
+  // Every row and every cell of the sum in one block.
+  return (p() + q()) / (keep() * keep()) / Variance(0).label;
 }
 
 Influence HadamardResponse::MaxInfluence() const {

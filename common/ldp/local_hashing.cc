@@ -65,6 +65,7 @@ class LocalHashing final : public SymbolResponse {
   uint32_t SymbolOf(uint32_t column, size_t cell) const override;
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
+  double WorstVarianceRatio() const override;
   Influence MaxInfluence() const override;
 
  private:
@@ -160,6 +161,14 @@ NoiseVariance LocalHashing::Variance(uint32_t /*label*/) const {
                                   .variance_p = p() * (1 - p()) / scale,
                                   .covariance_qq = (both - miss_ * miss_) / scale,
                                   .covariance_pq = p() * (collide_ - miss_) / scale});
+}
+
+double LocalHashing::WorstVarianceRatio() const {
+  // Two cells on a line with the row's collide only where all three do. A line has this many others
+  // beside the row and one cell; off the line no two cells are positively correlated.
+  const double others = static_cast<double>(family_.prime) - 2;
+  const double covariance = std::max(collide_ * p() - miss_ * miss_, 0.0);
+  return 1 + others * covariance / (miss_ * (1 - miss_));
 }
 
 Influence LocalHashing::MaxInfluence() const {

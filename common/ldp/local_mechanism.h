@@ -151,6 +151,10 @@ class LocalMechanism {
 
   virtual LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const = 0;
   virtual NoiseVariance Variance(uint32_t label) const = 0;
+  // The variance that one report adds to a sum of several cells is at most this times the sum of
+  // NoiseVariance::label over them, hits apart, whatever its row. Above 1 where Variance() is an
+  // average over rows (docs/mechanisms.md#break-downs).
+  virtual double WorstVarianceRatio() const { return 1; }
   virtual Influence MaxInfluence() const = 0;
 
   // Natural logarithm of the probability that Randomize(value, column) returns `payload`; minus

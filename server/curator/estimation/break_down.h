@@ -1,0 +1,102 @@
+// How many rows, and of which class, the nodes of one tree hold: estimates with intervals that hold
+// all at once.
+//
+// A device answers in one tree, which its ticket draws. So what is said of a tree rests on its
+// reports alone, and is scaled to all reports of the study; the intervals allow for the draw.
+//
+// A mechanism that gives margins only says nothing about how many rows a node has: there is one
+// quantity a node then, the rows of class 1 less those of class 0.
+//
+// Guarantee  post-processing of privatized sums and public rows: costs no privacy, may be repeated.
+//            If all devices are honest, all intervals of one answer hold with at least the stated
+//            probability, whatever the rows: tails are Bernstein's, at the variance of the worst
+//            rows, and the bound is a union over intervals and sides. Two answers hold together
+//            with less.
+// Errors     InvalidArgument for a node that the tree does not have, for a confidence out of
+//            bounds, for too many intervals, and for shapes that do not match.
+// Units      rows; shares in [0, 1], margins in [-1, 1] of all reports.
+// Source     docs/mechanisms.md#break-downs.
+
+#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
+#define COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/ldp/local_mechanism.h"
+#include "common/tree/tree.h"
+#include "server/curator/estimation/estimator.h"
+
+namespace coppice::curator {
+
+// The noise in the estimates of one quantity (rows, rows of one class, or the margin).
+struct QuantityNoise {
+  // By leaf, over all reports, of rows that are elsewhere. The variance of a node is at most the
+  // sum over its leaves.
+  std::vector<double> variance;
+  // What each row that the quantity counts adds to that, at most.
+  double hit = 0;
+  // Bernstein's scale of a node over h leaves is the least of h * scale_per_leaf and largest_scale,
+  // plus fixed_scale: log E exp(s error) <= s^2 variance / 2 / (1 - scale s).
+  double scale_per_leaf = 0;
+  double largest_scale = 0;
+  double fixed_scale = 0;
+};
+
+// Estimates of one tree's counts, leaf by leaf, and the noise in them.
+struct NoisyCounts {
+  LeafCounts counts;
+  bool margins_only = false;
+  // The rows, then the rows of each class; or the margin alone.
+  std::vector<QuantityNoise> noise;
+  uint64_t tree_reports = 0;
+  uint64_t reports = 0;  // of all trees
+};
+
+// `reports` are those of all trees; the tree's own are all if there is no other tree. The sums must
+// be of the mechanism's size.
+NoisyCounts CountWithNoise(const LocalMechanism& mechanism, const TreeSums& sums, uint64_t reports,
+                           bool several_trees);
+
+// Which nodes: one, or all down to a depth, or all.
+struct NodeChoice {
+  std::optional<uint32_t> node;
+  std::optional<uint32_t> depth;
+};
+
+struct CountEstimate {
+  double estimate = 0;  // unbiased: noise may carry it beyond what is possible
+  double standard_error = 0;
+  double low = 0, high = 0;  // within what is possible
+};
+
+struct NodeCounts {
+  uint32_t node = 0;
+  uint64_t public_rows = 0;
+  std::optional<CountEstimate> rows;   // at the root the number of reports, which is known
+  std::vector<CountEstimate> classes;  // one a class
+  std::optional<CountEstimate> margin;
+};
+
+struct BreakDown {
+  double confidence = 0;
+  uint64_t intervals = 0;  // that hold together
+  std::vector<NodeCounts> nodes{};
+};
+
+inline constexpr double kDefaultConfidence = 0.95;
+inline constexpr double kMinConfidence = 0.5;
+inline constexpr double kMaxConfidence = 0.999999;
+inline constexpr size_t kMaxIntervals = 10'000;
+
+// FailedPrecondition if the tree has no report yet.
+absl::StatusOr<BreakDown> BreakDownTree(const Tree& tree, const NoisyCounts& counts,
+                                        const PublicCounts& public_counts, const NodeChoice& choice,
+                                        double confidence = kDefaultConfidence);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_BREAK_DOWN_H_
