@@ -60,6 +60,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic},
     {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic},
     {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic},
+    {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic},
     {"/coppice.v1.StudyService/GetCuratorKeys",           kAnyRole,   kInline,   kShort,   kReads,   kPublic},
     {"/coppice.v1.StudyService/GetOffer",                 kDevices,   kInline,   kOffer,   kReads,   kPublic},
     {"/coppice.v1.StudyService/GetStudy",                 kAnalysts,  kPool,     kMinute,  kReads,   kPublic},

@@ -50,6 +50,8 @@ class StudyHandlers {
                             v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
   absl::Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,
                         v1::GetStudyResponse* response) const;
+  absl::Status GetCounts(const Caller& caller, const v1::GetCountsRequest& request,
+                         v1::GetCountsResponse* response) const;
   absl::Status ListStudies(const Caller& caller, const v1::ListStudiesRequest& request,
                            v1::ListStudiesResponse* response) const;
   absl::Status SealStudy(const Caller& caller, const v1::SealStudyRequest& request,

@@ -137,6 +137,7 @@ void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::CreateStudy);
   registry.Add(*this, &StudyHandlers::PreviewStudy);
   registry.Add(*this, &StudyHandlers::GetStudy);
+  registry.Add(*this, &StudyHandlers::GetCounts);
   registry.Add(*this, &StudyHandlers::ListStudies);
   registry.Add(*this, &StudyHandlers::SealStudy);
   registry.Add(*this, &StudyHandlers::DeleteStudy);

@@ -199,6 +199,13 @@ class StoredStudies final : public Studies {
     return MakeModel(*study, std::string(model_id), options, cancel);
   }
 
+  absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
+                                        const CountsRequest& request) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    return CountStudy(store_, *study, request);
+  }
+
   absl::Status Sweep() override {
     absl::Status status;
     for (const std::shared_ptr<Study>& study : catalog_.All()) {

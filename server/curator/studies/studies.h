@@ -18,6 +18,7 @@
 #include "common/base/page.h"
 #include "common/study/terms.h"
 #include "common/wire/packed_forest.h"
+#include "server/curator/estimation/break_down.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/intake/report_batch.h"
 #include "server/curator/keys/manifest_authority.h"
@@ -33,6 +34,22 @@ struct StudiesLimits {
   // Whether answers go out while the next reports are made durable. If not, one follows the other,
   // as a simulation needs it to run the same way again.
   bool answer_beside_commits = true;
+};
+
+// Which counts are asked for (break_down.h).
+struct CountsRequest {
+  uint32_t tree = 0;
+  NodeChoice choice{};
+  double confidence = kDefaultConfidence;
+};
+
+struct StudyCounts {
+  std::shared_ptr<const Terms> terms;
+  std::shared_ptr<const Forest> forest;
+  MechanismKind mechanism{};
+  uint64_t reports = 0;       // accepted
+  uint64_t tree_reports = 0;  // of these, in the tree asked for
+  BreakDown break_down{};
 };
 
 // The studies of one curator: their life cycle, their reports and their models, on a Store.
@@ -130,6 +147,13 @@ class Studies {
                                                const EstimatorOptions& options) {
     return BuildModel(study, model_id, options, CancelCheck());
   }
+
+  // Breaks the reports of one tree down by its nodes. Like a model it is post-processing and may be
+  // repeated. FailedPrecondition below the study's minimum of reports, once its sums were deleted,
+  // and while no report has answered in the tree; InvalidArgument for a tree that there is not, and
+  // as BreakDownTree().
+  virtual absl::StatusOr<StudyCounts> GetCounts(absl::string_view id,
+                                                const CountsRequest& request) = 0;
 
   // Does what is due by the clock: seals studies whose time is over, retires those whose retention
   // is over, writes the rejections counted since the last sweep, and looks for alarms. Call it

@@ -11,7 +11,9 @@
 #include "common/base/status_macros.h"
 #include "common/tree/model.h"
 #include "common/wire/convert.h"
+#include "server/curator/estimation/break_down.h"
 #include "server/curator/estimation/smooth.h"
+#include "server/curator/study/study_record.h"
 
 namespace coppice::curator {
 namespace {
@@ -28,20 +30,28 @@ bool UsesPublicLabels(const EstimatorOptions& options) {
   return true;
 }
 
-absl::Status CheckNotRetired(const Study& study) {
+// `what` the study is asked for: "model" or "counts".
+absl::Status CheckNotRetired(const Study& study, absl::string_view what) {
   if (!study.Life().retired) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the study ", study.id(), " gives no further model: its sums were deleted ",
+      "the study ", study.id(), " gives no further ", what, ": its sums were deleted ",
       study.definition().settings.retention_days, " days after sealing; its models are there"));
 }
 
-absl::Status CheckEnoughReports(const StudyInfo& info) {
+absl::Status CheckEnoughReports(const StudyInfo& info, absl::string_view what) {
   const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
   if (reports >= info.settings.min_reports) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the study ", info.id, " has ", reports, " accepted reports, and gives no model below ",
+      "the study ", info.id, " has ", reports, " accepted reports, and gives no ", what, " below ",
       info.settings.min_reports, " (min_reports): ",
       info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
+}
+
+absl::Status CheckTree(const Study& study, uint32_t tree) {
+  if (tree < study.num_trees()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("tree: the study ", study.id(), " has no tree ",
+                                                 tree, ", its trees are 0 to ",
+                                                 study.num_trees() - 1));
 }
 
 std::string PartitionSource(const StudyDefinition& definition) {
@@ -156,8 +166,13 @@ absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions
 }
 
 absl::Status CheckGivesModel(const Study& study) {
-  COPPICE_RETURN_IF_ERROR(CheckNotRetired(study));
-  return CheckEnoughReports(study.Info());
+  COPPICE_RETURN_IF_ERROR(CheckNotRetired(study, "model"));
+  return CheckEnoughReports(study.Info(), "model");
+}
+
+absl::Status CheckGivesCounts(const Study& study) {
+  COPPICE_RETURN_IF_ERROR(CheckNotRetired(study, "counts"));
+  return CheckEnoughReports(study.Info(), "counts");
 }
 
 absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
@@ -190,6 +205,31 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
                           std::move(certificate), cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
+}
+
+absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
+                                       const CountsRequest& request) {
+  COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));
+  COPPICE_RETURN_IF_ERROR(CheckTree(study, request.tree));
+  const StudyProgress progress = study.Progress();
+  const absl::StatusOr<Table> public_rows = LoadRows(store, study);
+  // The retention may have ended since the check.
+  COPPICE_RETURN_IF_ERROR(CheckGivesCounts(study));
+  COPPICE_RETURN_IF_ERROR(public_rows.status());
+  const StudyDefinition& definition = study.definition();
+  const TreeSums& sums = *progress.sums[request.tree];
+  StudyCounts result{.terms = definition.terms,
+                     .forest = definition.forest,
+                     .mechanism = definition.terms->mechanism,
+                     .tree_reports = sums.reports};
+  for (const SharedSums& of_tree : progress.sums) result.reports += of_tree->reports;
+  const Tree& tree = (*definition.forest)[request.tree];
+  const NoisyCounts counts = CountWithNoise(*definition.mechanisms[request.tree], sums,
+                                            result.reports, progress.sums.size() > 1);
+  COPPICE_ASSIGN_OR_RETURN(result.break_down,
+                           BreakDownTree(tree, counts, CountPublicRows(tree, *public_rows),
+                                         request.choice, request.confidence));
+  return result;
 }
 
 }  // namespace coppice::curator

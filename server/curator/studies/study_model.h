@@ -11,6 +11,7 @@
 #include "common/tree/model.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/studies/studies.h"
 #include "server/curator/study/study.h"
 #include "server/models/models.h"
 
@@ -23,6 +24,8 @@ absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions
 // FailedPrecondition if the study gives no model now, because its sums were deleted or it has too
 // few accepted reports.
 absl::Status CheckGivesModel(const Study& study);
+// The same of counts.
+absl::Status CheckGivesCounts(const Study& study);
 
 // Returns `existing`, which has the id that was asked for, if the same request made it; else
 // AlreadyExists.
@@ -36,6 +39,10 @@ absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
 absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
                                     const SmoothBasis* basis, const EstimatorOptions& options,
                                     const CancelCheck& cancel);
+
+// Breaks the current sums down as Studies::GetCounts() says; `store` holds the public rows.
+absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,
+                                       const CountsRequest& request);
 
 }  // namespace coppice::curator
 

@@ -12,6 +12,7 @@ namespace coppice::curator {
 namespace {
 
 using namespace ::coppice::testing;  // NOLINT: the fixture is all of this file's vocabulary.
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
@@ -245,6 +246,27 @@ TEST_F(StudiesTest, NoAlarmsBelowTheMinimumOfReports) {
   EXPECT_TRUE(studies_->Get("one")->alarms.empty());
   EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
   EXPECT_FALSE(studies_->Get("one")->alarms.empty());
+}
+
+TEST_F(StudiesTest, CountsBreakDownWhatTheReportsOfATreeSay) {
+  StudySpec spec = Spec("one");
+  spec.settings.min_reports = 3;
+  ASSERT_OK_AND_ASSIGN(const StudyInfo one, studies_->Create(spec));
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 2)));
+  EXPECT_THAT(studies_->GetCounts("one", {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("has 2 accepted reports, and gives no counts below 3")));
+  EXPECT_OK(SendAndWait(*studies_, one, HonestReports(*studies_, one, 1)));
+  ASSERT_OK_AND_ASSIGN(const StudyCounts counts, studies_->GetCounts("one", {}));
+  EXPECT_EQ(counts.reports, 3u);
+  EXPECT_EQ(counts.tree_reports, 3u);
+  ASSERT_EQ(counts.break_down.nodes.size(), (*one.forest)[0].nodes().size());
+  EXPECT_EQ(counts.break_down.nodes[0].public_rows, 64u);
+  EXPECT_EQ(counts.break_down.nodes[0].rows->estimate, 3);
+  EXPECT_EQ(counts.break_down.nodes[0].classes.size(), 2u);
+  EXPECT_THAT(studies_->GetCounts("one", {.tree = 1}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its trees are 0 to 0")));
+  EXPECT_THAT(studies_->GetCounts("two", {}), StatusIs(absl::StatusCode::kNotFound, _));
 }
 
 TEST_F(StudiesTest, OfferHasTheTermsAndAsManyTickets) {

@@ -81,6 +81,8 @@ TEST(StudyModelTest, NoModelBelowTheMinimumOfReports) {
 TEST(StudyModelTest, NoModelWithoutSums) {
   EXPECT_THAT(CheckGivesModel(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further model")));
+  EXPECT_THAT(CheckGivesCounts(*StudyOf(WantsThree(), 3, Retired(Sealed({}, 1000)))),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no further counts")));
 }
 
 class SameModelTest : public ::testing::Test {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "server/curator/studies/studies.h"
 
 namespace coppice::testing {
@@ -186,6 +187,24 @@ class FakeStudies final : public curator::Studies {
     return Find(models_, id);
   }
 
+  // The counts that GetCounts() returns, and what it was asked for last.
+  void SetCounts(curator::StudyCounts counts) {
+    const std::lock_guard lock(mutex_);
+    counts_ = std::move(counts);
+  }
+  curator::CountsRequest counted() const {
+    const std::lock_guard lock(mutex_);
+    return counted_;
+  }
+  absl::StatusOr<curator::StudyCounts> GetCounts(absl::string_view id,
+                                                 const curator::CountsRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    counted_ = request;
+    if (!status_.ok()) return status_;
+    COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
+    return counts_;
+  }
+
   absl::Status Sweep() override {
     const std::lock_guard lock(mutex_);
     ++sweeps_;
@@ -261,6 +280,8 @@ class FakeStudies final : public curator::Studies {
   std::map<std::string, curator::StudyInfo> studies_;
   std::map<std::string, models::ModelInfo> models_;
   std::vector<std::string> shown_tokens_;
+  curator::StudyCounts counts_;
+  curator::CountsRequest counted_;
   std::shared_ptr<const curator::StudySpec> created_;
   curator::EstimatorOptions built_with_;
   std::vector<SubmittedBatch> batches_;

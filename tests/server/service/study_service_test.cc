@@ -1,6 +1,7 @@
 #include "server/service/handlers.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
+#include "tests/support/schemas.h"
 
 namespace coppice::service {
 namespace {
@@ -248,6 +249,86 @@ TEST_F(StudyServiceTest, GetPassesOnTheAlarms) {
   EXPECT_EQ(response.study().alarms(0).text(), "column 0 of 2");
   EXPECT_TRUE(response.study().alarms(0).raised());
   EXPECT_FALSE(response.study().alarms(1).raised());
+}
+
+// What GetCounts() passes on, of a study with one cut at age 40.
+class GetCountsTest : public StudyServiceTest {
+ protected:
+  GetCountsTest() {
+    request_.set_name("studies/s1");
+    const auto schema = std::make_shared<const Schema>(
+        *Schema::Create({testing::Numeric("age", 0, 100)}, "edible", {"no", "yes"}));
+    counts_.terms = std::make_shared<const Terms>(Terms{.study = "s1",
+                                                        .schema = schema,
+                                                        .trees = 1,
+                                                        .forest_root = {},
+                                                        .epsilon = *Budget::FromEpsilon(1),
+                                                        .mechanism = MechanismKind::kDirect});
+    counts_.mechanism = MechanismKind::kDirect;
+    Node root;
+    root.kind = SplitKind::kNumeric;
+    root.threshold = 40;
+    root.left = 1;
+    root.right = 2;
+    counts_.forest =
+        std::make_shared<const Forest>(Forest{*Tree::Create({root, Node(), Node()}, *schema)});
+    counts_.reports = 90;
+    counts_.tree_reports = 30;
+    counts_.break_down = {.confidence = 0.9, .intervals = 3};
+    counts_.break_down.nodes.push_back(
+        {.node = 2,
+         .public_rows = 5,
+         .rows = curator::CountEstimate{1, 2, 0, 4},
+         .classes = {{.estimate = 3, .standard_error = 1, .low = 2, .high = 5}, {}},
+         .margin = std::nullopt});
+  }
+  grpc::Status Get() {
+    studies_.SetCounts(counts_);
+    return stub_->GetCounts(&context_, request_, &response_);
+  }
+
+  curator::StudyCounts counts_;
+  v1::GetCountsRequest request_;
+  v1::GetCountsResponse response_;
+};
+
+TEST_F(GetCountsTest, PassesOnWhatIsAskedAndWhatIsAnswered) {
+  request_.set_node(2);
+  request_.set_confidence(0.9);
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(studies_.counted().choice.node, 2u);
+  EXPECT_EQ(studies_.counted().choice.depth, std::nullopt);
+  EXPECT_EQ(studies_.counted().confidence, 0.9);
+  EXPECT_EQ(response_.reports(), 90u);
+  EXPECT_EQ(response_.tree_reports(), 30u);
+  EXPECT_EQ(response_.intervals(), 3u);
+  EXPECT_THAT(response_.class_names(), ElementsAre("no", "yes"));
+  ASSERT_THAT(response_.nodes(), SizeIs(1));
+  const v1::NodeCounts& node = response_.nodes(0);
+  EXPECT_EQ(node.depth(), 1u);
+  EXPECT_THAT(node.conditions(), ElementsAre("not (age < 40)"));
+  EXPECT_EQ(node.public_rows(), 5u);
+  EXPECT_EQ(node.rows().high(), 4);
+  ASSERT_THAT(node.classes(), SizeIs(2));
+  EXPECT_EQ(node.classes(0).low(), 2);
+  EXPECT_FALSE(node.has_margin());
+}
+
+TEST_F(GetCountsTest, WithoutAConfidenceItIsTheDefaultOfAllNodes) {
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_EQ(studies_.counted().confidence, curator::kDefaultConfidence);
+  EXPECT_EQ(studies_.counted().choice.node, std::nullopt);
+}
+
+TEST_F(GetCountsTest, AMechanismOfMarginsSaysThatThereAreNoCounts) {
+  counts_.mechanism = MechanismKind::kSignedHadamard;
+  ASSERT_THAT(Get(), IsGrpcOk());
+  EXPECT_THAT(response_.method(), HasSubstr("tells margins only"));
+}
+
+TEST_F(GetCountsTest, RefusesANameOfAnotherCollection) {
+  request_.set_name("models/s1");
+  EXPECT_THAT(Get(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("studies/ID")));
 }
 
 TEST_F(StudyServiceTest, GetRefusesANameOfAnotherCollection) {
