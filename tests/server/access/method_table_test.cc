@@ -69,6 +69,13 @@ TEST(MethodTableTest, DevicesOnlyFetchAndSendAndOnlyAdminsMakeAndEndStudiesAndLi
   EXPECT_TRUE(roles("/coppice.v1.ReportService/StreamReports").Has(Role::kDevice));
 }
 
+TEST(MethodTableTest, WhoMayGetAStudyMayGetItsCounts) {
+  const Method& study = *FindMethod("/coppice.v1.StudyService/GetStudy");
+  const Method& counts = *FindMethod("/coppice.v1.StudyService/GetCounts");
+  EXPECT_EQ(counts.roles, study.roles);
+  EXPECT_FALSE(counts.changes);
+}
+
 TEST(RoleTest, NamesGoBothWays) {
   for (const Role role : kAllRoles) EXPECT_EQ(RoleOf(RoleName(role)), role);
   EXPECT_EQ(RoleOf("Admin"), std::nullopt);

@@ -157,6 +157,33 @@ TEST_P(BreakDownLawTest, NoRowExceedsTheStatedVarianceAndScale) {
   }
 }
 
+// log E exp(s Z) <= s^2 v / 2 / (1 - scale s), by the law of one entry of variance v.
+TEST(BreakDownTest, LaplaceNoiseHasTheStatedScale) {
+  for (const MechanismKind kind : {MechanismKind::kLaplaceSplit, MechanismKind::kLaplaceJoint}) {
+    for (const char* epsilon : {"0.1", "1", "8"}) {
+      const auto mechanism =
+          *MakeLocalMechanism(kind, *Budget::Parse(epsilon), {.leaves = 2, .classes = 2});
+      const TreeSums none{.sums = std::vector<int64_t>(mechanism->sum_size()), .reports = 1};
+      const double v = mechanism->Variance(1).label;
+      const double r = (1 + v - std::sqrt(1 + 2 * v)) / v;  // v = 2r / (1 - r)^2
+      ASSERT_NEAR(2 * r / ((1 - r) * (1 - r)) / v, 1, 1e-9);
+      const double scale = CountWithNoise(*mechanism, none, 1, false).noise[0].fixed_scale;
+      for (double s = 0.02 / scale; s < 0.99 / scale; s += 0.02 / scale) {
+        ASSERT_LT(r * std::exp(s), 1);
+        double mean = 1;
+        for (double up = r * std::exp(s), down = r * std::exp(-s), i = 1; i < 1e6; ++i) {
+          const double more = std::pow(up, i) + std::pow(down, i);
+          mean += more;
+          if (more < 1e-12 * mean) break;
+        }
+        mean *= (1 - r) / (1 + r);
+        EXPECT_LE(std::log(mean), s * s * v / 2 / (1 - scale * s) * (1 + 1e-6))
+            << MechanismName(kind) << " " << epsilon << " at " << s * scale;
+      }
+    }
+  }
+}
+
 // The two terms of the proof that are not NoiseVariance: some row does come above the average.
 TEST(BreakDownTest, WorstRowsExceedTheAverageWhereItIsOne) {
   const Budget epsilon = *Budget::Parse("2");
