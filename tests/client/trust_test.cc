@@ -220,7 +220,7 @@ TEST_F(TrustTest, NoManifestIsRefused) {
 TEST_F(TrustTest, AMalformedOrOversizedManifestIsRefused) {
   const std::string good = curator_->studies.manifest.bytes;
   for (const std::string& bytes : {std::string(), std::string("x"), good.substr(0, 50),
-                                   good + std::string("\x50\x01", 2), std::string(200, '\xff')}) {
+                                   good + std::string("\x78\x01", 2), std::string(200, '\xff')}) {
     curator_->studies.manifest.bytes = bytes;
     curator_->studies.manifest.signature = *FakeKey().Sign(kManifestDomain, bytes);
     EXPECT_THAT(Fetch(), StatusIs(kBad, HasSubstr("is bad")));

@@ -71,7 +71,7 @@ TEST(WireManifestTest, EveryCutIsRefused) {
 
 TEST(WireManifestTest, BytesOfAnotherEncodingAreRefused) {
   const std::string bytes = SerializeManifest(SampleManifest());
-  const std::string unknown_field("\x50\x01", 2);     // field 10
+  const std::string unknown_field("\x78\x01", 2);     // field 15
   const std::string second_sequence("\x38\x01", 2);   // the same value again
   const std::string overlong("\x38\x81\x80\x00", 4);  // the same value in more bytes
   for (const std::string& added : {unknown_field, second_sequence, overlong}) {
