@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 // "age" is private, "region" is public.
 std::shared_ptr<const Schema> RegionSchema() {
   std::vector<Feature> features = {
-      {.name = "age", .min = 0, .max = 100},
+      {.name = "age", .min = 0, .max = 100, .values = {}},
       {.name = "region", .type = FeatureType::kCategorical, .values = {"north", "south"}}};
   features[1].is_public = true;
   return std::make_shared<const Schema>(*Schema::Create(features, "sick", {"no", "yes"}));
@@ -93,7 +93,7 @@ TEST(PublicValuesTest, RefuseWhatNoDeviceSends) {
   for (const std::string& bytes :
        {std::string(), std::string(7, '\0'), std::string(9, '\0'), other_missing, none_such}) {
     EXPECT_THAT(DecodePublicValues(*schema, tree, bytes),
-                StatusIs(absl::StatusCode::kInvalidArgument));
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
   }
 }
 
@@ -147,7 +147,8 @@ TEST(PublicFeaturesTest, ADeviceDeclinesAStudyThatAsksForMoreThanItShows) {
   EXPECT_THAT(policy.Allows(terms, {}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"region\"")));
   policy.shows = {"age"};
-  EXPECT_THAT(policy.Allows(terms, {}), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(policy.Allows(terms, {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("region")));
   policy.shows = {"region"};
   EXPECT_TRUE(policy.Allows(terms, {}).ok());
 }
