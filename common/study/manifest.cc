@@ -45,7 +45,7 @@ absl::Status CheckManifestIsOf(const Manifest& manifest, const Terms& terms,
                                const Fingerprint& fingerprint) {
   const bool same = manifest.study == terms.study && manifest.fingerprint == fingerprint &&
                     manifest.epsilon == terms.epsilon && manifest.mechanism == terms.mechanism &&
-                    manifest.public_features == terms.schema->public_features().size();
+                    manifest.public_features == terms.num_public_features();
   if (same) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("what the curator signed is not about the terms that it sent for study ",

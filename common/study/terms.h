@@ -32,7 +32,10 @@ struct Terms {
   MechanismKind mechanism;
 
   // Public features: what a report shows of its row beside the payload (public_values.h).
-  bool shows_values() const { return !schema->public_features().empty(); }
+  bool shows_values() const { return num_public_features() > 0; }
+  uint32_t num_public_features() const {
+    return static_cast<uint32_t>(schema->public_features().size());
+  }
 };
 
 // InvalidArgument unless every field is as stated above.

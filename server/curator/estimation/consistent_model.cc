@@ -197,8 +197,8 @@ class Fitter {
   std::map<double, Blurred> blurred_;  // by the error of the masses
 };
 
-std::vector<double> Weights(const std::vector<Hyperparameters>& grid,
-                            const std::vector<Fitter::Fit>& fits) {
+std::vector<double> WeightsOfFits(const std::vector<Hyperparameters>& grid,
+                                  const std::vector<Fitter::Fit>& fits) {
   std::vector<Posterior> likelihoods(fits.size());
   for (size_t g = 0; g < fits.size(); ++g) likelihoods[g].log_likelihood = fits[g].log_likelihood;
   return GridWeights(grid, likelihoods);
@@ -219,7 +219,7 @@ absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
     COPPICE_ASSIGN_OR_RETURN(fits.emplace_back(), fitter.At(setting));
   }
   ConsistentFit result;
-  result.weights = Weights(grid, fits);
+  result.weights = WeightsOfFits(grid, fits);
   const auto rank = static_cast<Index>(basis.rank());
   MatrixXd mean = MatrixXd::Zero(rank, static_cast<Index>(basis.columns()));
   MatrixXd within = MatrixXd::Zero(rank, rank);

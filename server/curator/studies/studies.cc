@@ -34,16 +34,15 @@ namespace {
 
 // Everything in a manifest is fixed when the study is made, so it is the first of its sequence.
 Manifest ManifestOf(const StudyDefinition& definition) {
-  return {
-      .study = definition.terms->study,
-      .fingerprint = definition.fingerprint,
-      .epsilon = definition.terms->epsilon,
-      .mechanism = definition.terms->mechanism,
-      .expires_unix_seconds = definition.settings.expires_unix_seconds,
-      .min_reports = definition.settings.min_reports,
-      .sequence = 1,
-      .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds),
-      .public_features = static_cast<uint32_t>(definition.terms->schema->public_features().size())};
+  return {.study = definition.terms->study,
+          .fingerprint = definition.fingerprint,
+          .epsilon = definition.terms->epsilon,
+          .mechanism = definition.terms->mechanism,
+          .expires_unix_seconds = definition.settings.expires_unix_seconds,
+          .min_reports = definition.settings.min_reports,
+          .sequence = 1,
+          .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds),
+          .public_features = definition.terms->num_public_features()};
 }
 
 class StoredStudies final : public Studies {
