@@ -33,6 +33,7 @@ class LaplaceVector : public LocalMechanism {
                                 absl::Span<int64_t> sums) const final;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const final;
+  bool adds_laplace_noise() const final { return true; }
 
  protected:
   using Ones = absl::InlinedVector<size_t, 2>;

@@ -156,6 +156,10 @@ class LocalMechanism {
   // average over rows (docs/mechanisms.md#break-downs).
   virtual double WorstVarianceRatio() const { return 1; }
   virtual Influence MaxInfluence() const = 0;
+  // Laplace noise has no bound and wider tails than its variance says.
+  virtual bool adds_laplace_noise() const { return false; }
+  // If so, the noise of one report's cells is independent.
+  virtual bool has_independent_cells() const { return false; }
 
   // Natural logarithm of the probability that Randomize(value, column) returns `payload`; minus
   // infinity if it cannot. InvalidArgument for a value, column or payload outside the domain.

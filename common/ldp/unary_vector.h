@@ -36,6 +36,7 @@ class UnaryVector : public LocalMechanism {
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const final;
   NoiseVariance Variance(uint32_t label) const final;
   Influence MaxInfluence() const final;
+  bool has_independent_cells() const final { return true; }
   absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const final;
 

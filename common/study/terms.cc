@@ -39,12 +39,13 @@ absl::Status ValidateTerms(const Terms& terms) {
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
   }
-  const bool adds_laplace = terms.mechanism == MechanismKind::kLaplaceSplit ||
-                            terms.mechanism == MechanismKind::kLaplaceJoint;
-  if (terms.shows_values() && adds_laplace) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mechanism: ", MechanismName(terms.mechanism),
-                     " is for studies without public features; take one whose reports are bits"));
+  if (terms.shows_values()) {
+    COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));
+    if (mechanism->adds_laplace_noise()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("mechanism: ", MechanismName(terms.mechanism),
+                       " is for studies without public features; take one whose reports are bits"));
+    }
   }
   if (terms.trees < 1 || terms.trees > kMaxTrees) {
     return absl::InvalidArgumentError(

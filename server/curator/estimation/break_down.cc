@@ -12,14 +12,6 @@
 namespace coppice::curator {
 namespace {
 
-bool AddsLaplaceNoise(MechanismKind kind) {
-  return kind == MechanismKind::kLaplaceSplit || kind == MechanismKind::kLaplaceJoint;
-}
-
-bool HasIndependentCells(MechanismKind kind) {
-  return kind == MechanismKind::kSymmetricUnary || kind == MechanismKind::kOptimizedUnary;
-}
-
 // What every quantity of one tree shares.
 class NoiseMaker {
  public:
@@ -63,12 +55,12 @@ class NoiseMaker {
   }
 
   void SetScale(double cells, QuantityNoise& noise) const {
-    if (AddsLaplaceNoise(mechanism_.kind())) {
+    if (mechanism_.adds_laplace_noise()) {
       // The draw of the tree is bounded by 1, which is Bernstein's scale 1/3.
       noise.fixed_scale = std::max(std::sqrt(mechanism_.Variance(1).label / 2 + 1.0 / 12), 1.0 / 3);
       return;
     }
-    if (HasIndependentCells(mechanism_.kind()) && !several_trees_) {
+    if (mechanism_.has_independent_cells() && !several_trees_) {
       noise.fixed_scale = influence_.count / 3;  // each cell is a term of its own
       return;
     }
