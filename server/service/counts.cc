@@ -78,8 +78,8 @@ std::string MethodOf(const curator::StudyCounts& counts) {
       "Bernstein's tail at the variance of the worst rows, over all intervals together; rests on ",
       counts.tree_reports, several ? " reports of this tree, scaled to all " : " reports of all ",
       counts.reports);
-  if (counts.mechanism == MechanismKind::kSignedHadamard) {
-    absl::StrAppend(&text, ". ", MechanismName(counts.mechanism),
+  if (counts.margins_only) {
+    absl::StrAppend(&text, ". ", MechanismName(counts.terms->mechanism),
                     " tells margins only, so there are no counts");
   }
   return text;

@@ -92,7 +92,7 @@ void AddColumns(const TreeReports& tree, Counts& counts) {
 }
 
 std::optional<Alarm> ColumnAlarm(absl::Span<const TreeReports> trees, double false_alarm) {
-  if (trees[0].of_consistent_leaves) return std::nullopt;
+  if (trees[0].counter != nullptr) return std::nullopt;
   std::map<uint32_t, Counts> groups;  // by the number of columns
   for (const TreeReports& tree : trees) {
     const uint32_t columns = tree.mechanism->columns();
@@ -116,10 +116,10 @@ struct Total {
   double variance = 0;
   double largest = 0;  // that one report adds beyond its mean
 
-  void Add(double of_tree, double variance_of_tree, const LocalMechanism& mechanism) {
+  void Add(double of_tree, double variance_of_tree, double largest_of_tree) {
     estimate += of_tree;
     variance += variance_of_tree;
-    largest = std::max(largest, mechanism.MaxInfluence().total + 1);
+    largest = std::max(largest, largest_of_tree);
   }
   // Bennett: logarithm of a bound on the probability that the error is at least `error`.
   double LogChance(double error) const {
@@ -129,24 +129,70 @@ struct Total {
   }
 };
 
-// Variance that one report adds to the sum of a tree's margins. Leaves add up: where they depend on
-// each other, both classes do so alike, which cancels.
-double MarginVariance(const LocalMechanism& mechanism) {
+// What one report adds to a sum over the leaves that it is about.
+struct ReportNoise {
+  double of_leaf = 0;  // variance, for each leaf
+  double of_hit = 0;   // variance, once
+  double largest = 0;  // beyond its mean
+};
+
+// To the sum of margins. Leaves add up: where they depend on each other, both classes do so alike,
+// which cancels.
+ReportNoise MarginNoiseOf(const LocalMechanism& mechanism) {
   const NoiseVariance noise[] = {mechanism.Variance(0), mechanism.Variance(1)};
-  const double leaf = 2 * (noise[0].label + noise[1].label) - noise[0].leaf;
   double hit = 0;  // in the row's own leaf, whichever its class
   for (const size_t k : {0, 1}) {
     hit = std::max(hit, 2 * (noise[k].hit.label + noise[1 - k].beside.label) - noise[k].hit.leaf);
   }
-  return mechanism.domain().leaves * leaf + hit;
+  return {.of_leaf = 2 * (noise[0].label + noise[1].label) - noise[0].leaf,
+          .of_hit = hit,
+          .largest = mechanism.MaxInfluence().total + 1};
 }
 
-// Likewise of the sum of a tree's counts of one class; where leaves depend on each other, one is
-// the less likely for another.
-double ShareVariance(const LocalMechanism& mechanism, uint32_t k) {
+// To the sum of counts of one class; where leaves depend on each other, one is the less likely for
+// another.
+ReportNoise ShareNoiseOf(const LocalMechanism& mechanism, uint32_t k) {
   const NoiseVariance noise = mechanism.Variance(k);
-  return mechanism.domain().leaves * noise.label + std::max(noise.hit.label, 0.0);
+  return {.of_leaf = noise.label,
+          .of_hit = std::max(noise.hit.label, 0.0),
+          .largest = mechanism.MaxInfluence().total + 1};
 }
+
+// One tree's estimates, how many leaves its reports are about, and mechanisms of their noise.
+struct LabelEvidence {
+  explicit LabelEvidence(const TreeReports& tree)
+      : reports(static_cast<double>(tree.sums->reports)) {
+    if (tree.counter == nullptr) {
+      counts = tree.mechanism->Estimate(tree.sums->sums, tree.sums->reports);
+      leaves = reports * tree.mechanism->domain().leaves;
+      mechanisms.push_back(tree.mechanism);
+      return;
+    }
+    counts = tree.counter->Estimate(*tree.sums);
+    for (const double about : tree.counter->ReportsAbout(*tree.sums)) leaves += about;
+    for (size_t size = 1; size <= tree.counter->leaves(); ++size) {
+      mechanisms.push_back(&tree.counter->MechanismFor(size));
+    }
+  }
+
+  // The worst of the mechanisms' noise decides.
+  template <typename NoiseOf>
+  void AddTo(Total& total, double estimate, NoiseOf noise_of) const {
+    ReportNoise worst;
+    for (const LocalMechanism* mechanism : mechanisms) {
+      const ReportNoise noise = noise_of(*mechanism);
+      worst.of_leaf = std::max(worst.of_leaf, noise.of_leaf);
+      worst.of_hit = std::max(worst.of_hit, noise.of_hit);
+      worst.largest = std::max(worst.largest, noise.largest);
+    }
+    total.Add(estimate, leaves * worst.of_leaf + reports * worst.of_hit, worst.largest);
+  }
+
+  double reports = 0;
+  double leaves = 0;  // over all reports
+  LeafCounts counts;
+  std::vector<const LocalMechanism*> mechanisms;
+};
 
 // What is known of the sum whose true mean over reports lies in [least, 1].
 struct MeanBounds {
@@ -176,17 +222,17 @@ Alarm LabelAlarm(absl::Span<const TreeReports> trees, double reports, double fal
   const uint32_t classes = trees[0].mechanism->domain().classes;
   std::vector<Total> totals(classes);  // of each class; of two, the margin of class 1 alone
   for (const TreeReports& tree : trees) {
-    const LeafCounts counts = tree.mechanism->Estimate(tree.sums->sums, tree.sums->reports);
+    const LabelEvidence evidence(tree);
     std::vector<double> of_class(classes);
-    for (size_t i = 0; i < counts.label.size(); ++i) of_class[i % classes] += counts.label[i];
-    const auto n = static_cast<double>(tree.sums->reports);
+    const std::vector<double>& labels = evidence.counts.label;
+    for (size_t i = 0; i < labels.size(); ++i) of_class[i % classes] += labels[i];
     if (classes == 2) {
-      totals[1].Add(of_class[1] - of_class[0], n * MarginVariance(*tree.mechanism),
-                    *tree.mechanism);
+      evidence.AddTo(totals[1], of_class[1] - of_class[0], MarginNoiseOf);
       continue;
     }
     for (uint32_t k = 0; k < classes; ++k) {
-      totals[k].Add(of_class[k], n * ShareVariance(*tree.mechanism, k), *tree.mechanism);
+      evidence.AddTo(totals[k], of_class[k],
+                     [k](const LocalMechanism& mechanism) { return ShareNoiseOf(mechanism, k); });
     }
   }
   if (classes == 2) {
@@ -215,7 +261,7 @@ std::vector<Alarm> ComputeAlarms(absl::Span<const TreeReports> trees, double fal
     std::optional<Alarm> alarm = count_alarm(trees, false_alarm);
     if (alarm.has_value()) alarms.push_back(*std::move(alarm));
   }
-  if (!trees[0].of_consistent_leaves) alarms.push_back(LabelAlarm(trees, reports, false_alarm));
+  alarms.push_back(LabelAlarm(trees, reports, false_alarm));
   return alarms;
 }
 

@@ -5,7 +5,7 @@
 //            each count is binomial(N, 1/T). There is none for a forest of one tree.
 // column     likewise the column, over all trees whose mechanism has as many: their counts are
 //            added up column by column. Null law: binomial(reports of those trees, 1/columns).
-//            There is none for mechanisms without columns.
+//            There is none for mechanisms without columns, nor for studies with public features.
 // margin     of two classes: the mean label margin, sum of all N(leaf, 1) - N(leaf, 0) over N. It
 //            is an unbiased estimate of a number in [-1, 1]. With more classes it is `share`: the
 //            class whose share of the reports is farthest outside [0, 1].
@@ -31,6 +31,7 @@
 
 #include "absl/types/span.h"
 #include "common/ldp/local_mechanism.h"
+#include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::curator {
@@ -49,8 +50,8 @@ struct Alarm {
 struct TreeReports {
   const LocalMechanism* mechanism = nullptr;
   const TreeSums* sums = nullptr;
-  // Its sums are a ConsistentCounter's: they do not tell columns apart.
-  bool of_consistent_leaves = false;
+  // If any, the sums are this counter's. They do not tell columns apart.
+  const ConsistentCounter* counter = nullptr;
 };
 
 // Those that apply; none before the first report.

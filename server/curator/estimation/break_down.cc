@@ -75,6 +75,35 @@ class NoiseMaker {
   const bool several_trees_;
 };
 
+// The rows, then the rows of each class; or the margin alone.
+std::vector<QuantityNoise> NoiseOfQuantities(const LocalMechanism& mechanism, uint64_t tree_reports,
+                                             bool several_trees) {
+  const NoiseMaker maker(mechanism, tree_reports, several_trees);
+  if (mechanism.margins_only()) return {maker.Margin()};
+  std::vector<QuantityNoise> noise = {maker.Rows()};
+  for (uint32_t k = 0; k < mechanism.domain().classes; ++k) noise.push_back(maker.Class(k));
+  return noise;
+}
+
+// The worst of one report's noise over mechanisms for every number of leaves up to all.
+std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counter,
+                                                 bool several_trees) {
+  std::vector<QuantityNoise> worst;
+  for (size_t size = 1; size <= counter.leaves(); ++size) {
+    const auto noise = NoiseOfQuantities(counter.MechanismFor(size), 1, several_trees);
+    worst.resize(noise.size());
+    for (size_t i = 0; i < noise.size(); ++i) {
+      worst[i].variance.resize(1);
+      worst[i].variance[0] = std::max(worst[i].variance[0], noise[i].variance[0]);
+      worst[i].hit = std::max(worst[i].hit, noise[i].hit);
+      worst[i].scale_per_leaf = std::max(worst[i].scale_per_leaf, noise[i].scale_per_leaf);
+      worst[i].largest_scale = std::max(worst[i].largest_scale, noise[i].largest_scale);
+      worst[i].fixed_scale = std::max(worst[i].fixed_scale, noise[i].fixed_scale);
+    }
+  }
+  return worst;
+}
+
 // Sums over leaves as differences of running sums, so that any node costs the same.
 class RunningSums {
  public:
@@ -225,13 +254,23 @@ NoisyCounts CountWithNoise(const LocalMechanism& mechanism, const TreeSums& sums
   result.margins_only = mechanism.margins_only();
   result.tree_reports = sums.reports;
   result.reports = reports;
-  const NoiseMaker maker(mechanism, sums.reports, several_trees);
-  if (result.margins_only) {
-    result.noise.push_back(maker.Margin());
-    return result;
+  result.noise = NoiseOfQuantities(mechanism, sums.reports, several_trees);
+  return result;
+}
+
+NoisyCounts CountWithNoise(const ConsistentCounter& counter, const TreeSums& sums, uint64_t reports,
+                           bool several_trees) {
+  NoisyCounts result;
+  result.counts = counter.Estimate(sums);
+  result.margins_only = counter.MechanismFor(1).margins_only();
+  result.tree_reports = sums.reports;
+  result.reports = reports;
+  result.noise = WorstNoiseOfOneReport(counter, several_trees);
+  for (QuantityNoise& noise : result.noise) {
+    const double of_one = noise.variance[0];
+    noise.variance = counter.ReportsAbout(sums);
+    for (double& variance : noise.variance) variance *= of_one;
   }
-  result.noise.push_back(maker.Rows());
-  for (uint32_t k = 0; k < mechanism.domain().classes; ++k) result.noise.push_back(maker.Class(k));
   return result;
 }
 

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/tree/tree.h"
+#include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 
 namespace coppice::curator {
@@ -59,6 +60,11 @@ struct NoisyCounts {
 // `reports` are those of all trees; the tree's own are all if there is no other tree. The sums must
 // be of the mechanism's size.
 NoisyCounts CountWithNoise(const LocalMechanism& mechanism, const TreeSums& sums, uint64_t reports,
+                           bool several_trees);
+
+// The same for reports about consistent leaves: a leaf has the noise of the reports that are about
+// it, each as for the number of leaves where it is worst.
+NoisyCounts CountWithNoise(const ConsistentCounter& counter, const TreeSums& sums, uint64_t reports,
                            bool several_trees);
 
 // Which nodes: one, or all down to a depth, or all.

@@ -104,6 +104,33 @@ void ConsistentCounter::AddChecked(absl::Span<const uint32_t> leaves, const Cont
   }
 }
 
+std::vector<double> ConsistentCounter::ReportsAbout(const TreeSums& sums) const {
+  std::vector<double> reports;
+  for (size_t leaf = 0; leaf < leaves_; ++leaf) {
+    reports.push_back(static_cast<double>(sums.sums[leaf * stride_ + kReports]));
+  }
+  return reports;
+}
+
+LeafCounts ConsistentCounter::Estimate(const TreeSums& sums) const {
+  LeafCounts counts = {
+      .classes = mechanisms_->classes(), .leaf = std::vector<double>(leaves_), .label = {}};
+  for (size_t leaf = 0; leaf < leaves_; ++leaf) {
+    const int64_t* estimates = &sums.sums[leaf * stride_ + kEstimates];
+    if (margins_only_) {
+      const double half = static_cast<double>(*estimates) / kEstimateUnit / 2;
+      counts.label.insert(counts.label.end(), {-half, half});
+      continue;
+    }
+    for (uint32_t k = 0; k < counts.classes; ++k) {
+      const double count = static_cast<double>(estimates[k]) / kEstimateUnit;
+      counts.label.push_back(count);
+      counts.leaf[leaf] += count;
+    }
+  }
+  return counts;
+}
+
 absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
                                                         const PublicCounts& public_counts) const {
   if (sums.sums.size() != sum_size() || public_counts.consistent_share.size() != leaves_) {
@@ -112,35 +139,26 @@ absl::StatusOr<PrivateCounts> ConsistentCounter::Counts(const TreeSums& sums,
                      public_counts.consistent_share.size(), " leaves, but a tree with ", leaves_,
                      " leaves and public features has ", sum_size(), " sums"));
   }
-  const uint32_t classes = mechanisms_->classes();
   PrivateCounts result;
   result.reports = sums.reports;
   result.has_masses = !margins_only_;
-  result.counts = {.classes = classes,
-                   .leaf = std::vector<double>(leaves_),
-                   .label = std::vector<double>(leaves_ * classes)};
+  result.counts = Estimate(sums);
+  const uint32_t classes = result.counts.classes;
   for (uint32_t k = 0; k < classes; ++k) {
     result.noise.push_back(MechanismFor(leaves_).Variance(k));
   }
   ConsistentEvidence& evidence = result.consistent.emplace();
+  evidence.reports = ReportsAbout(sums);
   for (size_t at = 0; at < leaves_; ++at) {
     const auto leaf = absl::MakeConstSpan(sums.sums).subspan(at * stride_, stride_);
     const double share = public_counts.consistent_share[at];
-    evidence.reports.push_back(static_cast<double>(leaf[kReports]));
-    evidence.rows.push_back(share * static_cast<double>(leaf[kReports]));
+    const double rows = evidence.rows.emplace_back(share * evidence.reports[at]);
     evidence.variance.push_back((share * static_cast<double>(leaf[kThere]) +
                                  (1 - share) * static_cast<double>(leaf[kElsewhere])) /
                                 kVarianceUnit);
-    for (uint32_t k = 0; k < classes; ++k) {
-      double& count = result.counts.label[at * classes + k];
-      if (margins_only_) {
-        const double half = static_cast<double>(leaf[kEstimates]) / kEstimateUnit / 2;
-        count = (evidence.rows.back() / classes) + (k == 1 ? half : -half);
-      } else {
-        count = static_cast<double>(leaf[kEstimates + k]) / kEstimateUnit;
-      }
-      result.counts.leaf[at] += count;
-    }
+    if (!margins_only_) continue;
+    result.counts.leaf[at] = rows;
+    for (uint32_t k = 0; k < classes; ++k) result.counts.label[at * classes + k] += rows / classes;
   }
   return result;
 }

@@ -66,6 +66,7 @@ class ConsistentCounter {
   ConsistentCounter(const Tree& tree, std::shared_ptr<const Schema> schema,
                     std::shared_ptr<MechanismsBySize> mechanisms);
 
+  size_t leaves() const { return leaves_; }
   size_t sum_size() const { return leaves_ * stride_; }
 
   // What a report of a row with these public values is about; private values are not read.
@@ -78,6 +79,11 @@ class ConsistentCounter {
   // mechanism lets its payload pass.
   void AddChecked(absl::Span<const uint32_t> leaves, const Contribution& report,
                   absl::Span<int64_t> sums) const;
+
+  // By leaf: the reports about it, and unbiased estimates, margins as LeafCounts says. The sums
+  // must be of sum_size().
+  std::vector<double> ReportsAbout(const TreeSums& sums) const;
+  LeafCounts Estimate(const TreeSums& sums) const;
 
   // The public counts must be this tree's, of rows of this schema.
   absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,

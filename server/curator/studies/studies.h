@@ -46,7 +46,7 @@ struct CountsRequest {
 struct StudyCounts {
   std::shared_ptr<const Terms> terms;
   std::shared_ptr<const Forest> forest;
-  MechanismKind mechanism{};
+  bool margins_only = false;  // LocalMechanism::margins_only()
   uint64_t reports = 0;       // accepted
   uint64_t tree_reports = 0;  // of these, in the tree asked for
   BreakDown break_down{};

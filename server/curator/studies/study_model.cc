@@ -220,15 +220,18 @@ absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study&
   const TreeSums& sums = *progress.sums[request.tree];
   StudyCounts result{.terms = definition.terms,
                      .forest = definition.forest,
-                     .mechanism = definition.terms->mechanism,
+                     .margins_only = definition.mechanisms[request.tree]->margins_only(),
                      .tree_reports = sums.reports};
   for (const SharedSums& of_tree : progress.sums) result.reports += of_tree->reports;
   const Tree& tree = (*definition.forest)[request.tree];
-  const NoisyCounts counts = CountWithNoise(*definition.mechanisms[request.tree], sums,
-                                            result.reports, progress.sums.size() > 1);
-  COPPICE_ASSIGN_OR_RETURN(result.break_down,
-                           BreakDownTree(tree, counts, CountPublicRows(tree, *public_rows),
-                                         request.choice, request.confidence));
+  const bool several = progress.sums.size() > 1;
+  const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
+  const NoisyCounts counts =
+      definition.terms->shows_values()
+          ? CountWithNoise(definition.counters[request.tree], sums, result.reports, several)
+          : CountWithNoise(*definition.mechanisms[request.tree], sums, result.reports, several);
+  COPPICE_ASSIGN_OR_RETURN(
+      result.break_down, BreakDownTree(tree, counts, of_rows, request.choice, request.confidence));
   return result;
 }
 

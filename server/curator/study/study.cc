@@ -159,9 +159,10 @@ std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
   if (progress.counts.of(ReportOutcome::kAccepted) < definition_.settings.min_reports) return {};
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
-    trees.push_back({.mechanism = definition_.mechanisms[tree].get(),
-                     .sums = progress.sums[tree].get(),
-                     .of_consistent_leaves = definition_.terms->shows_values()});
+    trees.push_back(
+        {.mechanism = definition_.mechanisms[tree].get(),
+         .sums = progress.sums[tree].get(),
+         .counter = definition_.counters.empty() ? nullptr : &definition_.counters[tree]});
   }
   return ComputeAlarms(trees);
 }

@@ -264,7 +264,6 @@ class GetCountsTest : public StudyServiceTest {
                                                         .forest_root = {},
                                                         .epsilon = *Budget::FromEpsilon(1),
                                                         .mechanism = MechanismKind::kDirect});
-    counts_.mechanism = MechanismKind::kDirect;
     Node root;
     root.kind = SplitKind::kNumeric;
     root.threshold = 40;
@@ -321,7 +320,7 @@ TEST_F(GetCountsTest, WithoutAConfidenceItIsTheDefaultOfAllNodes) {
 }
 
 TEST_F(GetCountsTest, AMechanismOfMarginsSaysThatThereAreNoCounts) {
-  counts_.mechanism = MechanismKind::kSignedHadamard;
+  counts_.margins_only = true;
   ASSERT_THAT(Get(), IsGrpcOk());
   EXPECT_THAT(response_.method(), HasSubstr("tells margins only"));
 }
