@@ -1,9 +1,11 @@
 #include "common/study/manifest.h"
 
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice {
@@ -46,7 +48,8 @@ TEST(ManifestTest, FieldsOutOfRangeAreRefused) {
 
 TEST(ManifestTest, IsAboutItsTermsOnly) {
   const Terms terms{.study = "sample",
-                    .schema = nullptr,
+                    .schema = std::make_shared<const Schema>(
+                        *Schema::Create({testing::Numeric("age", 0, 100)}, "sick", {"no", "yes"})),
                     .trees = 1,
                     .epsilon = *Budget::FromEpsilon(1),
                     .mechanism = MechanismKind::kOptimizedUnary};
@@ -54,7 +57,8 @@ TEST(ManifestTest, IsAboutItsTermsOnly) {
   const std::vector<Change> changes = {
       [](Manifest& m) { m.study = "another"; }, [](Manifest& m) { m.fingerprint[31] = 1; },
       [](Manifest& m) { m.epsilon = *Budget::FromNanos(999'999'999); },
-      [](Manifest& m) { m.mechanism = MechanismKind::kSymmetricUnary; }};
+      [](Manifest& m) { m.mechanism = MechanismKind::kSymmetricUnary; },
+      [](Manifest& m) { m.public_features = 1; }};
   for (const Change& change : changes) {
     Manifest manifest = Sample();
     change(manifest);
