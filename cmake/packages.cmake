@@ -39,8 +39,8 @@ libraries for such devices: coppice::client, which needs no network library,
 and coppice::collector, which talks to the curator over gRPC (recommended
 packages). CMake and pkg-config find both.")
 
-# The programs are tested with this one; by itself apt would take the one that starts a thread for each processor.
-set(linear_algebra libopenblas0-serial)
+# The serial build of OpenBLAS is no choice: it has no locks, and two threads that call it at once get wrong numbers.
+set(linear_algebra libopenblas0-pthread)
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME coppice)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ${linear_algebra})

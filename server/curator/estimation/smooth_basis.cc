@@ -14,6 +14,9 @@
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
 
+// OpenBLAS's own; another BLAS does not have it.
+extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
+
 namespace coppice::curator {
 namespace {
 
@@ -36,6 +39,12 @@ Eigen::Map<const VectorXd> Vector(absl::Span<const double> values) {
 
 std::vector<double> Copy(const VectorXd& values) {
   return std::vector<double>(values.begin(), values.end());
+}
+
+// Studies are fitted beside each other and beside calls: threads of BLAS's own would only compete.
+void KeepBlasOnTheCaller() {
+  if (openblas_set_num_threads == nullptr) return;
+  [[maybe_unused]] static const bool is_set = (openblas_set_num_threads(1), true);
 }
 
 // The eigenvectors worth keeping, largest eigenvalue first. LAPACK's divide and conquer takes a
@@ -81,6 +90,7 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
   if (public_rows.num_rows() == 0) {
     return absl::InvalidArgumentError("the smooth estimator needs at least one public row");
   }
+  KeepBlasOnTheCaller();
   SmoothBasis basis;
   basis.rows_ = public_rows.num_rows();
   basis.classes_ = public_rows.schema().num_classes();
