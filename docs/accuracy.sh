@@ -9,6 +9,7 @@
 #   mechanism  the same studies by every mechanism
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   million    a million devices on the synthetic pair, with and without public labels
+#   public     the same studies with some of their features, or all, public
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
 # Every table but the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
 # calibration error (with its 95 % interval). MEASURES="accuracy auc" prints the first two alone.
@@ -16,7 +17,7 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million|plan [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million|public|plan [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -182,6 +183,50 @@ million_table() {
   done
 }
 
+# The public features of a study: a name, then their names.
+public_sets() {
+  case $1 in
+    synthetic*) echo "x1:x1" "x2:x2" ;;
+    adult*) echo "third:age,workclass,race,sex,native-country" \
+      "half:age,workclass,race,sex,native-country,fnlwgt,hours-per-week" \
+      "reverse:education,education-num,marital-status,occupation,relationship,capital-gain,capital-loss" ;;
+    credit*) echo "third:LIMIT_BAL,SEX,EDUCATION,MARRIAGE,AGE" \
+      "reverse:PAY_0,PAY_2,PAY_3,PAY_4,PAY_5,PAY_6,PAY_AMT1,PAY_AMT2,PAY_AMT3,PAY_AMT4,PAY_AMT5,PAY_AMT6" ;;
+    robot4*) echo "third:front" "half:front,left" ;;
+  esac
+}
+
+# gain_over_none EPSILON FEATURES FLAGS...: the mean over repetitions of accuracy less that of the study without public
+# features, in points.
+gain_over_none() {
+  local epsilon=$1 features=$2
+  shift 2
+  jq -r -s '[[.[0], .[1]] | map(.repetitions.accuracy) | transpose[] | 100 * (.[0] - .[1])] | length as $n
+    | (add / $n) as $mean | ((map(. - $mean | . * .) | add) / ($n - 1) / $n | sqrt) as $error
+    | [$mean, $error] | map(. * 10 | round / 10) | "\(.[0]) ± \(.[1])"' <(run "$@" --public-features "$features" --epsilon "$epsilon") \
+    <(run "$@" --public-features none --epsilon "$epsilon")
+}
+
+public_rows() {
+  local name=$1 set epsilon
+  shift
+  for set in "none:none" $(public_sets "$name") "all:all"; do
+    local -a study=("$@" --per-repetition)
+    local features=${set#*:}
+    echo -n "| $name | ${set%%:*} |$(cells "0.5 1 2" untuned "${study[@]}" --public-features "$features")"
+    for epsilon in 0.5 1 2; do
+      echo -n " $(gain_over_none "$epsilon" "$features" "${study[@]}") |"
+    done
+    echo
+  done
+}
+
+public_table() {
+  echo "| study (devices, public rows) | public features | ε = 0.5 | 1 | 2 | points over none, ε = 0.5 | 1 | 2 |"
+  echo "|---|---|---|---|---|---|---|---|"
+  for_studies public_rows "${STUDIES:-γ=.5|adult .32361|credit .23800|mushroom|rice|robot4}"
+}
+
 # one_plan DIR EPSILON DEVICES: "held gain_held mean_foreseen accuracy gain_foreseen gain" for the rows in DIR.
 one_plan() {
   local dir=$1 epsilon=$2 devices=$3
@@ -247,6 +292,7 @@ print_table() {
     mechanism) mechanism_table ;;
     guards) (guards_table) ;;  # it has studies of its own
     million) million_table ;;
+    public) public_table ;;
     *)
       echo "docs/accuracy.sh: no table is called \"$table\"" >&2
       exit 2
