@@ -36,7 +36,8 @@ absl::Status Policy::AllowsShowing(const Terms& terms) const {
     if (absl::c_linear_search(shows, name)) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("study ", terms.study, " is declined: it would have feature \"", name,
-                     "\" sent in the clear, which this device does not agree to show"));
+                     "\" sent in the clear, which this device does not agree to show "
+                     "(Policy::shows; --show at the terminal)"));
   }
   return absl::OkStatus();
 }

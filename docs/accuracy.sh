@@ -192,7 +192,14 @@ public_sets() {
       "reverse:education,education-num,marital-status,occupation,relationship,capital-gain,capital-loss" ;;
     credit*) echo "third:LIMIT_BAL,SEX,EDUCATION,MARRIAGE,AGE" \
       "reverse:PAY_0,PAY_2,PAY_3,PAY_4,PAY_5,PAY_6,PAY_AMT1,PAY_AMT2,PAY_AMT3,PAY_AMT4,PAY_AMT5,PAY_AMT6" ;;
-    robot4*) echo "third:front" "half:front,left" ;;
+    mushroom*)
+      local third=cap-shape,cap-surface,cap-color,stalk-shape,ring-number,population,habitat
+      local stalk=stalk-surface-above-ring,stalk-surface-below-ring,stalk-color-above-ring,stalk-color-below-ring
+      echo "third:$third" "half:$third,$stalk" \
+        "reverse:bruises,odor,gill-attachment,gill-spacing,gill-size,gill-color,stalk-root,veil-type,veil-color,ring-type,spore-print-color" ;;
+    rice*) echo "third:Area,Perimeter" "half:Area,Perimeter,Major_Axis_Length,Minor_Axis_Length" \
+      "reverse:Eccentricity,Convex_Area,Extent" ;;
+    robot4*) echo "third:SD_front" "half:SD_front,SD_left" "reverse:SD_right,SD_back" ;;
   esac
 }
 
