@@ -58,6 +58,9 @@ void AddCounts(const v1::Study& study, Json& json) {
 void AddTerms(const v1::Study& study, Json& json) {
   json["epsilon"] = EpsilonNumber(study.terms().epsilon_nanos());
   json["mechanism"] = MechanismText(study.terms().mechanism());
+  for (const v1::Feature& feature : study.terms().schema().features()) {
+    if (feature.is_public()) json["public_features"].push_back(feature.name());
+  }
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
