@@ -1,16 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,8 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "absl/types/span.h"
 #include "client/report/pages.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
@@ -33,6 +26,7 @@
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
+#include "server/lab/report.h"
 #include "server/lab/rows.h"
 
 namespace coppice::lab {
@@ -60,67 +54,6 @@ PublicMajority MajorityAmong(const Table& public_rows) {
   const Schema& schema = public_rows.schema();
   const Majority majority = MajorityOf(public_rows.labels(), schema.num_classes());
   return {.name = schema.classes()[majority.label], .share = majority.share};
-}
-
-// gnuplot's quoting: a double quote ends the text, a backslash escapes.
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
-}
-
-std::string Script(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
-                   const std::string& file) {
-  std::map<uint64_t, std::string> data;  // by devices: epsilon, low, mean, high
-  for (const PlanRow& row : rows) {
-    const curator::Interval& accuracy = row.forecast.accuracy;
-    absl::StrAppend(&data[row.devices], row.epsilon.epsilon(), " ", accuracy.low, " ",
-                    accuracy.mean, " ", accuracy.high, "\n");
-  }
-  std::string script = absl::StrCat(
-      "set terminal svg size 720,480 background rgb 'white' font 'sans-serif,13'\n", "set output ",
-      Quoted(file), "\nset logscale x 2\nset xlabel 'epsilon of one report'\n",
-      "set ylabel 'expected accuracy'\nset key bottom right\nset grid ytics lc rgb '#dddddd'\n",
-      "set style fill transparent solid 0.12 noborder\n");
-  std::string plots;
-  for (const auto& [devices, lines] : data) {
-    absl::StrAppend(&script, "$d", devices, " << EOD\n", lines, "EOD\n");
-    const auto index = std::distance(data.begin(), data.find(devices)) + 1;
-    absl::StrAppend(&plots, plots.empty() ? "" : ", \\\n", "$d", devices,
-                    " using 1:2:4 with filledcurves lc ", index, " notitle, \\\n$d", devices,
-                    " using 1:3 with linespoints lw 2 pt 7 ps 0.5 lc ", index, " title '", devices,
-                    " devices'");
-  }
-  absl::StrAppend(&script, "plot ", plots, ", \\\n", public_only.mean,
-                  " with lines dt 2 lc rgb '#555555' title 'public labels alone'\n");
-  return script;
-}
-
-absl::Status RunGnuplot(const std::string& script) {
-  FILE* gnuplot = popen("gnuplot", "w");
-  if (gnuplot == nullptr) return absl::UnavailableError("gnuplot cannot be started");
-  const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
-  const int status = pclose(gnuplot);
-  if (written && status == 0) return absl::OkStatus();
-  return absl::UnavailableError("gnuplot failed to draw the plan; its message is above");
-}
-
-// The plan as a picture: accuracy over epsilon, a line for each number of devices, with its
-// interval. An SVG file, which replaces what is there; nothing is left half written.
-// FailedPrecondition if gnuplot is not installed.
-absl::Status PlotPlan(const curator::Interval& public_only, absl::Span<const PlanRow> rows,
-                      const std::string& file) {
-  if (std::system("command -v gnuplot > /dev/null") != 0) {
-    return absl::FailedPreconditionError(
-        "--plot draws with gnuplot, which is not installed: apt-get install gnuplot-nox");
-  }
-  const std::string unfinished = absl::StrCat(file, ".unfinished");
-  absl::Status drawn = RunGnuplot(Script(public_only, rows, unfinished));
-  std::error_code error;
-  if (drawn.ok()) {
-    std::filesystem::rename(unfinished, file, error);
-    if (error) drawn = absl::UnavailableError(absl::StrCat("cannot write ", file));
-  }
-  if (!drawn.ok()) std::filesystem::remove(unfinished, error);
-  return drawn;
 }
 
 absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
@@ -269,6 +202,13 @@ void PrintTakes(const Json& one) {
   }
 }
 
+void PrintWorth(const Json& worth) {
+  std::cout << absl::StrFormat("Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
+                               Printable(worth["name"].get<std::string>()),
+                               -worth["gain"].get<double>(),
+                               worth["equivalent_rows"].get<double>());
+}
+
 void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
                const std::optional<PublicMajority>& majority) {
   const bool with_accuracy = majority.has_value();
@@ -323,6 +263,19 @@ Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& row
   for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
   if (!takes.empty()) report["takes"] = std::move(takes);
   return report;
+}
+
+// For the first study asked about; see Planner.
+absl::StatusOr<Json> WorthOfPublicFeatures(const curator::Planner& planner, const PlanRow& row) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::vector<curator::FeatureWorth> worths,
+      planner.WorthOfPublicFeatures(static_cast<double>(row.devices), row.cost));
+  Json json = Json::array();
+  for (const curator::FeatureWorth& worth : worths) {
+    json.push_back(
+        {{"name", worth.name}, {"gain", worth.gain}, {"equivalent_rows", worth.equivalent_rows}});
+  }
+  return json;
 }
 
 bool WithoutLabels(const PlanFlags& flags) {
@@ -412,10 +365,12 @@ absl::Status RunPlan(const PlanFlags& flags) {
   }
   std::optional<PublicMajority> majority;
   if (options.partition.use_labels) majority = MajorityAmong(public_rows);
+  Json report = ReportJson(planner, rows, takes, majority);
+  COPPICE_ASSIGN_OR_RETURN(const Json worths, WorthOfPublicFeatures(planner, rows.front()));
+  if (!worths.empty()) report["public_features"] = worths;
   if (!flags.plot_file.empty()) {
-    COPPICE_RETURN_IF_ERROR(PlotPlan(planner.public_only(), rows, flags.plot_file));
+    COPPICE_RETURN_IF_ERROR(PlotPlan(report, flags.plot_file));
   }
-  const Json report = ReportJson(planner, rows, takes, majority);
   if (!flags.html_file.empty()) {
     COPPICE_RETURN_IF_ERROR(
         WriteFileAtomically(flags.html_file, report::PlanPage(report), {.replace = flags.force}));
@@ -424,6 +379,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
     std::cout << report.dump() << "\n";
   } else {
     PrintText(planner, rows, takes, majority);
+    for (const Json& worth : worths) PrintWorth(worth);
   }
   if (!std::cout.flush()) {
     return absl::UnavailableError("the plan could not be written to stdout");

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/status/status.h"
 #include "server/lab/grid.h"
 #include "server/lab/repetitions.h"
 
@@ -27,6 +28,11 @@ void AddNumberScores(const RepeatedNumberScores& scores, nlohmann::ordered_json&
 // has the square's jackknife values.
 void AddRepetitions(const RepeatedClassScores& scores, nlohmann::ordered_json& report);
 void AddRepetitions(const RepeatedNumberScores& scores, nlohmann::ordered_json& report);
+
+// Draws the report of `coppice-lab plan`: accuracy over epsilon, a line for each number of devices,
+// with its interval. An SVG file, which replaces what is there; nothing is left half written.
+// FailedPrecondition if gnuplot is not installed.
+absl::Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file);
 
 // "name: value" lines.
 std::string ReportText(const nlohmann::ordered_json& report);

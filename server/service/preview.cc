@@ -86,6 +86,22 @@ v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::Mecha
   return proto;
 }
 
+absl::Status AddFeatureWorths(const curator::Planner& planner, const curator::StudySpec& spec,
+                              const Budget& epsilon, double devices, const CancelCheck& cancel,
+                              v1::PreviewStudyResponse& response) {
+  COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,
+                           planner.Cost(epsilon, spec.mechanism, spec.max_payload_bytes));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::FeatureWorth> worths,
+                           planner.WorthOfPublicFeatures(devices, cost, cancel));
+  for (const curator::FeatureWorth& worth : worths) {
+    v1::FeatureWorth& proto = *response.add_public_features();
+    proto.set_name(worth.name);
+    proto.set_gain(worth.gain);
+    proto.set_equivalent_rows(worth.equivalent_rows);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
@@ -108,6 +124,9 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
                                 .expected_devices = static_cast<double>(request.devices(0)),
                                 .seed = spec->partition.seed},
                                cancel));
+  COPPICE_RETURN_IF_ERROR(AddFeatureWorths(planner, *spec, epsilons.front(),
+                                           static_cast<double>(request.devices(0)), cancel,
+                                           *response));
   std::vector<double> gains;
   for (const Budget& epsilon : epsilons) {
     COPPICE_ASSIGN_OR_RETURN(const curator::MechanismCost cost,

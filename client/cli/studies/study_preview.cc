@@ -96,6 +96,10 @@ absl::Status Preview(const PreviewFlags& flags) {
                          level.high()));
     Note(MajorityNote(request.study(), response));
   }
+  for (const v1::FeatureWorth& worth : response.public_features()) {
+    Note(absl::StrFormat("Were %s private: accuracy %+.3f, reports worth %.0f rows less.",
+                         worth.name(), -worth.gain(), worth.equivalent_rows()));
+  }
   Note(response.advice());
   return absl::OkStatus();
 }

@@ -1,6 +1,8 @@
 #include "server/curator/estimation/consistent_counts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -196,6 +198,47 @@ std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
     shares.push_back((rows[node] + kPathRows * path[node]) / (consistent[leaf] + kPathRows));
   }
   return shares;
+}
+
+absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
+                                                               const Table& public_rows,
+                                                               MechanismKind kind,
+                                                               const Budget& epsilon,
+                                                               double devices) {
+  const Schema& schema = public_rows.schema();
+  const double reports_per_row = devices / static_cast<double>(forest.size()) /
+                                 static_cast<double>(std::max<size_t>(public_rows.num_rows(), 1));
+  std::map<size_t, MarginMoments> moments_of;  // by the number of leaves
+  std::vector<ConsistentEvidence> expected;
+  Row row;
+  for (const Tree& tree : forest) {
+    const uint32_t leaves = tree.num_leaves();
+    const PublicCounts counts = CountPublicRows(tree, public_rows);
+    COPPICE_ASSIGN_OR_RETURN(const auto mechanisms,
+                             MechanismsBySize::Create(kind, epsilon, leaves, schema.num_classes()));
+    const std::vector<double> shares = ConsistentShares(tree, public_rows, counts.leaf);
+    ConsistentEvidence& of_tree = expected.emplace_back();
+    of_tree.reports.resize(leaves);
+    of_tree.rows.resize(leaves);
+    of_tree.variance.resize(leaves);
+    for (size_t i = 0; i < public_rows.num_rows(); ++i) {
+      public_rows.CopyRow(i, row);
+      const std::vector<uint32_t> about = ConsistentLeaves(tree, schema, row);
+      auto [known, is_new] = moments_of.try_emplace(about.size());
+      if (is_new) {
+        known->second = MomentsOf(mechanisms->For(static_cast<uint32_t>(about.size())));
+      }
+      const MarginMoments& moments = known->second;
+      for (const uint32_t leaf : about) {
+        const double share = shares[leaf];
+        of_tree.reports[leaf] += reports_per_row;
+        of_tree.rows[leaf] += reports_per_row * share;
+        of_tree.variance[leaf] +=
+            reports_per_row * (share * moments.there + (1 - share) * moments.elsewhere);
+      }
+    }
+  }
+  return expected;
 }
 
 }  // namespace coppice::curator

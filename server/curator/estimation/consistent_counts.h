@@ -106,6 +106,14 @@ class ConsistentCounter {
 std::vector<double> ConsistentShares(const Tree& tree, const Table& public_rows,
                                      absl::Span<const uint64_t> rows_in_leaf);
 
+// What is to be expected of each tree in a study whose devices' rows are like the public ones, and
+// are so many. InvalidArgument if the mechanism cannot serve the forest.
+absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& forest,
+                                                               const Table& public_rows,
+                                                               MechanismKind kind,
+                                                               const Budget& epsilon,
+                                                               double devices);
+
 }  // namespace coppice::curator
 
 #endif  // COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_COUNTS_H_

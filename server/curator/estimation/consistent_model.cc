@@ -28,41 +28,71 @@ struct Information {
   MatrixXd pull;  // one column a column
 };
 
-Information ReadInformation(const SmoothBasis& basis, const ConsistentReports& reports) {
+// Rows expected in a leaf for each public row; 0 where one of them or the variance is.
+double RowsPerPublicRow(const SmoothBasis& basis, const ConsistentReports& reports, size_t tree,
+                        size_t leaf) {
+  const double public_rows = basis.rows_in_leaf()[tree][leaf];
+  const bool counts = public_rows > 0 && reports.variance[tree][leaf] > 0;
+  return counts ? reports.rows[tree][leaf] / public_rows : 0;
+}
+
+// e^2 / (U^2 V).
+LeafValues InformationOfLeaves(const SmoothBasis& basis, const ConsistentReports& reports) {
   LeafValues weights = reports.rows;
+  for (size_t t = 0; t < weights.size(); ++t) {
+    for (size_t leaf = 0; leaf < weights[t].size(); ++leaf) {
+      const double per_row = RowsPerPublicRow(basis, reports, t, leaf);
+      weights[t][leaf] = per_row > 0 ? per_row * per_row / reports.variance[t][leaf] : 0;
+    }
+  }
+  return weights;
+}
+
+Information ReadInformation(const SmoothBasis& basis, const ConsistentReports& reports) {
+  const LeafValues weights = InformationOfLeaves(basis, reports);
   std::vector<LeafValues> pulls = reports.margins;
   for (size_t t = 0; t < weights.size(); ++t) {
     for (size_t leaf = 0; leaf < weights[t].size(); ++leaf) {
-      const double public_rows = basis.rows_in_leaf()[t][leaf];
-      const double variance = reports.variance[t][leaf];
-      const double per_row = public_rows > 0 && variance > 0 ? weights[t][leaf] / public_rows : 0;
-      weights[t][leaf] = per_row > 0 ? per_row * per_row / variance : 0;
-      for (LeafValues& pull : pulls) pull[t][leaf] *= per_row > 0 ? per_row / variance : 0;
+      const double per_row = RowsPerPublicRow(basis, reports, t, leaf);
+      for (LeafValues& pull : pulls) {
+        pull[t][leaf] *= per_row > 0 ? per_row / reports.variance[t][leaf] : 0;
+      }
     }
   }
   const auto rank = static_cast<Index>(basis.rank());
   Information information;
   const std::vector<double> gram = basis.Gram(weights);
   information.w = Eigen::Map<const MatrixXd>(gram.data(), rank, rank);
-  information.pull.resize(rank, static_cast<Index>(basis.columns()));
-  for (size_t k = 0; k < basis.columns(); ++k) {
+  information.pull.setZero(rank, static_cast<Index>(basis.columns()));
+  for (size_t k = 0; k < pulls.size(); ++k) {
     const std::vector<double> pull = basis.FromLeaves(pulls[k]);
     information.pull.col(static_cast<Index>(k)) = Eigen::Map<const VectorXd>(pull.data(), rank);
   }
   return information;
 }
 
+// The trace of P W.
+double EquivalentRows(const SmoothBasis& basis, const Information& information) {
+  double rows = 0;
+  for (Index j = 0; j < information.w.rows(); ++j) {
+    rows += basis.lambda()[static_cast<size_t>(j)] * information.w(j, j);
+  }
+  return rows;
+}
+
 // The reports' part of the posterior, in the leading directions, for one error of the masses.
 struct Blurred {
-  MatrixXd precision;  // G
+  Eigen::LLT<MatrixXd> root;  // of I + zeta W
+  MatrixXd precision;         // G
   MatrixXd pull;
   double log_likelihood = 0;  // of all columns
 };
 
 Blurred Blur(const Information& information, double zeta, Index directions) {
   const Index rank = information.w.rows();
-  const Eigen::LLT<MatrixXd> root(MatrixXd::Identity(rank, rank) + zeta * information.w);
   Blurred blurred;
+  const Eigen::LLT<MatrixXd>& root =
+      blurred.root.compute(MatrixXd::Identity(rank, rank) + zeta * information.w);
   blurred.precision = root.solve(information.w).topLeftCorner(directions, directions);
   blurred.precision = (blurred.precision + blurred.precision.transpose()).eval() / 2;
   const MatrixXd pull = root.solve(information.pull);
@@ -117,13 +147,9 @@ class Fitter {
     const Diagonal diagonal = DiagonalOf(setting);
     COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
     const Index columns = labels_.cols(), rest = shape_.size() - directions_;
-    MatrixXd pull = diagonal.from_public.asDiagonal() * labels_;
-    pull.topRows(directions_) += reports.pull;
+    const MatrixXd pull = PullOf(diagonal, reports.pull);
     Fit fit;
-    fit.mean.resize(pull.rows(), columns);
-    fit.mean.topRows(directions_) = root.solve(pull.topRows(directions_));
-    fit.mean.bottomRows(rest) =
-        diagonal.precision.tail(rest).cwiseInverse().asDiagonal() * pull.bottomRows(rest);
+    fit.mean = Solve(root, diagonal, pull);
     const double log_terms = diagonal.prior.array().log().sum() +
                              2 * root.matrixLLT().diagonal().array().log().sum() +
                              diagonal.precision.tail(rest).array().log().sum();
@@ -131,6 +157,15 @@ class Fitter {
                          pull.cwiseProduct(fit.mean).sum() / 2;
     if (use_labels_) fit.log_likelihood += LabelLikelihood(setting, diagonal);
     return fit;
+  }
+
+  // The posterior's mean in a setting, were this the reports' pull.
+  absl::StatusOr<MatrixXd> MeanOf(const Hyperparameters& setting, const MatrixXd& reports) const {
+    const Blurred& blurred = blurred_.at(setting.leaf_noise);
+    const Diagonal diagonal = DiagonalOf(setting);
+    COPPICE_ASSIGN_OR_RETURN(const Eigen::LLT<MatrixXd> root, RootOf(setting, diagonal));
+    const MatrixXd pull = blurred.root.solve(reports).topRows(directions_);
+    return Solve(root, diagonal, PullOf(diagonal, pull));
   }
 
   // The posterior's covariance in a setting, added `weight` times.
@@ -165,6 +200,23 @@ class Fitter {
       diagonal.precision += setting.beta * diagonal.from_public;
     }
     return diagonal;
+  }
+
+  // Of public labels in all directions, of reports in the leading ones.
+  MatrixXd PullOf(const Diagonal& diagonal, const MatrixXd& reports) const {
+    MatrixXd pull = diagonal.from_public.asDiagonal() * labels_;
+    pull.topRows(directions_) += reports;
+    return pull;
+  }
+
+  MatrixXd Solve(const Eigen::LLT<MatrixXd>& root, const Diagonal& diagonal,
+                 const MatrixXd& pull) const {
+    const Index rest = shape_.size() - directions_;
+    MatrixXd mean(pull.rows(), pull.cols());
+    mean.topRows(directions_) = root.solve(pull.topRows(directions_));
+    mean.bottomRows(rest) =
+        diagonal.precision.tail(rest).cwiseInverse().asDiagonal() * pull.bottomRows(rest);
+    return mean;
   }
 
   absl::StatusOr<Eigen::LLT<MatrixXd>> RootOf(const Hyperparameters& setting,
@@ -241,10 +293,65 @@ absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
     result.variance.push_back(
         basis.VarianceInLeavesOf({covariance.data(), static_cast<size_t>(covariance.size())}));
   }
-  for (Index j = 0; j < rank; ++j) {
-    result.equivalent_rows += basis.lambda()[static_cast<size_t>(j)] * information.w(j, j);
-  }
+  result.equivalent_rows = EquivalentRows(basis, information);
   return result;
+}
+
+class ConsistentForecast::Impl {
+ public:
+  Impl(const SmoothBasis& basis, const ConsistentReports& expected)
+      : basis_(basis),
+        information_(ReadInformation(basis, expected)),
+        fitter_(basis, information_, /*use_labels=*/true),
+        noise_(InformationOfLeaves(basis, expected)) {
+    for (std::vector<double>& of_tree : noise_) {
+      for (double& value : of_tree) value = std::sqrt(value);
+    }
+  }
+
+  double equivalent_rows() const { return EquivalentRows(basis_, information_); }
+
+  absl::StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
+                                             absl::Span<const std::vector<double>> theta,
+                                             absl::Span<const std::vector<double>> row_noise,
+                                             const std::function<double()>& draw_normal) const {
+    MatrixXd pull(information_.w.rows(), static_cast<Index>(theta.size()));
+    for (size_t k = 0; k < theta.size(); ++k) {
+      LeafValues drawn = noise_;
+      for (std::vector<double>& of_tree : drawn) {
+        for (double& value : of_tree) value *= draw_normal();
+      }
+      const std::vector<double> noise = basis_.FromLeaves(drawn);
+      const VectorXd blurred =
+          Vector(theta[k]) + std::sqrt(setting.leaf_noise) * Vector(row_noise[k]);
+      pull.col(static_cast<Index>(k)) = information_.w * blurred + Vector(noise);
+    }
+    COPPICE_ASSIGN_OR_RETURN(const MatrixXd mean, fitter_.MeanOf(setting, pull));
+    return std::vector<double>(mean.data(), mean.data() + mean.size());
+  }
+
+ private:
+  static Eigen::Map<const VectorXd> Vector(const std::vector<double>& values) {
+    return {values.data(), static_cast<Index>(values.size())};
+  }
+
+  const SmoothBasis& basis_;
+  const Information information_;
+  const Fitter fitter_;
+  LeafValues noise_;  // deviation of the pull that the reports' noise has, leaf by leaf
+};
+
+ConsistentForecast::ConsistentForecast(const SmoothBasis& basis, const ConsistentReports& expected)
+    : impl_(std::make_unique<Impl>(basis, expected)) {}
+ConsistentForecast::~ConsistentForecast() = default;
+
+double ConsistentForecast::equivalent_rows() const { return impl_->equivalent_rows(); }
+
+absl::StatusOr<std::vector<double>> ConsistentForecast::MeanOf(
+    const Hyperparameters& setting, absl::Span<const std::vector<double>> theta,
+    absl::Span<const std::vector<double>> row_noise,
+    const std::function<double()>& draw_normal) const {
+  return impl_->MeanOf(setting, theta, row_noise, draw_normal);
 }
 
 }  // namespace coppice::curator

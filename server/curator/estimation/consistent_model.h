@@ -15,11 +15,15 @@
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_CONSISTENT_MODEL_H_
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/cancel_check.h"
 #include "server/curator/estimation/smooth_basis.h"
+#include "server/curator/estimation/smooth_model.h"
 
 namespace coppice::curator {
 
@@ -42,6 +46,26 @@ struct ConsistentFit {
 absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
                                             const ConsistentReports& reports, bool use_labels,
                                             const CancelCheck& cancel);
+
+// What reports yet to come would make of a theta that is known, in one setting of the grid.
+class ConsistentForecast {
+ public:
+  // `expected` has no margins. The basis must outlive the forecast.
+  ConsistentForecast(const SmoothBasis& basis, const ConsistentReports& expected);
+  ~ConsistentForecast();
+
+  double equivalent_rows() const;
+  // The posterior's mean, column after column, once the reports' noise is drawn, one standard
+  // normal a leaf and column; `row_noise` has those of the masses' error.
+  absl::StatusOr<std::vector<double>> MeanOf(const Hyperparameters& setting,
+                                             absl::Span<const std::vector<double>> theta,
+                                             absl::Span<const std::vector<double>> row_noise,
+                                             const std::function<double()>& draw_normal) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<const Impl> impl_;
+};
 
 }  // namespace coppice::curator
 

@@ -71,7 +71,7 @@ std::string Why(const MechanismCost& chosen, const MechanismCost& quietest) {
 absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
                                      const Forest& forest, uint32_t classes) {
   absl::btree_map<uint32_t, TreeCost> by_leaves;  // trees of one size cost the same
-  MechanismCost cost{.kind = kind};
+  MechanismCost cost{.kind = kind, .epsilon = epsilon};
   for (const Tree& tree : forest) {
     auto known = by_leaves.find(tree.num_leaves());
     if (known == by_leaves.end()) {

@@ -25,6 +25,7 @@ namespace coppice::curator {
 // What a mechanism costs a study over some forest.
 struct MechanismCost {
   MechanismKind kind = MechanismKind::kLaplaceSplit;
+  Budget epsilon;
   double margin_noise = 0;   // see MarginNoise(); the mean over the trees
   size_t payload_bytes = 0;  // of the tree with most leaves
   // The most that one report adds to the margin of a leaf, however it was made.

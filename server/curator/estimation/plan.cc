@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/public_random.h"
@@ -99,6 +103,36 @@ absl::StatusOr<double> HeldOutAccuracy(const Table& rows, const PartitionOptions
   return static_cast<double>(hits) / static_cast<double>(n);
 }
 
+// As for terms: Laplace mechanisms do not serve public features.
+absl::Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind,
+                                       const Budget& epsilon) {
+  if (schema.public_features().empty()) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(
+      const auto mechanism,
+      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_classes()}));
+  if (!mechanism->adds_laplace_noise()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
+}
+
+// Those that nodes of the forest split by, most nodes first.
+std::vector<uint32_t> MostAskedPublicFeatures(const Schema& schema, const Forest& forest) {
+  std::map<uint32_t, size_t> nodes_of;
+  for (const Tree& tree : forest) {
+    for (const Node& node : tree.nodes()) {
+      if (node.kind != SplitKind::kLeaf && schema.features()[node.feature].is_public) {
+        ++nodes_of[node.feature];
+      }
+    }
+  }
+  std::vector<uint32_t> features;
+  for (const auto& [feature, nodes] : nodes_of) features.push_back(feature);
+  std::stable_sort(features.begin(), features.end(),
+                   [&](uint32_t a, uint32_t b) { return nodes_of[a] > nodes_of[b]; });
+  features.resize(std::min(features.size(), kMaxFeatureWorths));
+  return features;
+}
+
 struct MeanAndDeviation {
   double mean = 0;
   double deviation = 0;
@@ -126,7 +160,7 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
   COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(public_rows, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, public_rows));
-  Planner planner(std::move(basis));
+  Planner planner(public_rows, std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
   if (partition.use_labels) {
@@ -153,6 +187,7 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
     const size_t g = DrawIndex(weights, random);
     Truth& truth = truths_.emplace_back();
     truth.setting = grid[g];
+    truth.seed = seed + draw;
     std::vector<double> all;
     for (size_t k = 0; k < basis_.columns(); ++k) {
       std::vector<double>& theta = truth.theta.emplace_back();
@@ -213,7 +248,10 @@ Interval Planner::public_only() const {
 absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
                                             std::optional<MechanismKind> mechanism,
                                             size_t max_payload_bytes) const {
-  if (mechanism.has_value()) return CostOf(*mechanism, epsilon, forest_, basis_.classes());
+  if (mechanism.has_value()) {
+    COPPICE_RETURN_IF_ERROR(CheckServesPublicFeatures(rows_.schema(), *mechanism, epsilon));
+    return CostOf(*mechanism, epsilon, forest_, basis_.classes());
+  }
   COPPICE_ASSIGN_OR_RETURN(const MechanismChoice choice,
                            ChooseMechanism(epsilon, forest_, basis_.classes(), max_payload_bytes));
   return choice.cost;
@@ -221,6 +259,12 @@ absl::StatusOr<MechanismCost> Planner::Cost(const Budget& epsilon,
 
 absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismCost& cost,
                                                 const CancelCheck& cancel) const {
+  if (rows_.schema().public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  return ForecastAs(std::make_shared<const Schema>(rows_.schema()), devices, cost, cancel);
+}
+
+absl::StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const MechanismCost& cost,
+                                                       const CancelCheck& cancel) const {
   COPPICE_RETURN_IF_ERROR(cancel());
   const double noise = cost.margin_noise;
   StudyForecast forecast;
@@ -229,11 +273,7 @@ absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismC
   reports.present = true;
   reports.variance = ReportVariance(basis_, devices, noise);
   forecast.influence = InfluenceOf(reports.variance, devices, cost.margin_influence);
-  if (truths_.empty()) return forecast;
-  std::vector<double> gains;
-  double row_variance = 0;  // of what rows gain, the mean over the draws
-  for (const Truth& truth : truths_) {
-    COPPICE_RETURN_IF_ERROR(cancel());
+  const auto estimate = [&](const Truth& truth) -> absl::StatusOr<std::vector<double>> {
     reports.theta = truth.theta;
     for (size_t k = 0; k < basis_.columns(); ++k) {
       for (size_t j = 0; j < basis_.rank(); ++j) {
@@ -242,9 +282,71 @@ absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismC
       }
     }
     const SmoothModel model(basis_, reports, /*use_labels=*/true);
-    const Posterior fit = model.Fit(truth.setting);
-    std::vector<double> of_rows =
-        ScoresAtRows(truth.at_rows, basis_.AtRows(MeanOf(basis_, model, fit)));
+    return MeanOf(basis_, model, model.Fit(truth.setting));
+  };
+  COPPICE_RETURN_IF_ERROR(AddGain(estimate, cancel, forecast));
+  return forecast;
+}
+
+absl::StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> schema,
+                                                  double devices, const MechanismCost& cost,
+                                                  const CancelCheck& cancel) const {
+  if (schema->public_features().empty()) return ForecastPrivate(devices, cost, cancel);
+  COPPICE_RETURN_IF_ERROR(cancel());
+  COPPICE_ASSIGN_OR_RETURN(std::vector<ConsistentEvidence> trees,
+                           ExpectEvidence(forest_, rows_.WithSchema(std::move(schema)), cost.kind,
+                                          cost.epsilon, devices));
+  ConsistentReports expected;
+  for (ConsistentEvidence& of_tree : trees) {
+    expected.rows.push_back(std::move(of_tree.rows));
+    expected.variance.push_back(std::move(of_tree.variance));
+  }
+  const ConsistentForecast of_reports(basis_, expected);
+  StudyForecast forecast;
+  forecast.equivalent_rows = of_reports.equivalent_rows();
+  const auto estimate = [&](const Truth& truth) {
+    PublicRandom random(truth.seed, 3);
+    return of_reports.MeanOf(truth.setting, truth.theta, truth.noise,
+                             [&random] { return DrawNormal(random); });
+  };
+  COPPICE_RETURN_IF_ERROR(AddGain(estimate, cancel, forecast));
+  return forecast;
+}
+
+absl::StatusOr<std::vector<FeatureWorth>> Planner::WorthOfPublicFeatures(
+    double devices, const MechanismCost& cost, const CancelCheck& cancel) const {
+  const Schema& schema = rows_.schema();
+  const std::vector<uint32_t> asked = MostAskedPublicFeatures(schema, forest_);
+  std::vector<FeatureWorth> worths;
+  if (asked.empty()) return worths;
+  COPPICE_ASSIGN_OR_RETURN(const StudyForecast all, Forecast(devices, cost, cancel));
+  for (const uint32_t left_out : asked) {
+    std::vector<std::string> others;
+    for (const uint32_t feature : schema.public_features()) {
+      if (feature != left_out) others.push_back(schema.features()[feature].name);
+    }
+    COPPICE_ASSIGN_OR_RETURN(Schema without, schema.WithPublicFeatures(others));
+    COPPICE_ASSIGN_OR_RETURN(
+        const StudyForecast forecast,
+        ForecastAs(std::make_shared<const Schema>(std::move(without)), devices, cost, cancel));
+    worths.push_back({.name = schema.features()[left_out].name,
+                      .gain = all.gain.mean - forecast.gain.mean,
+                      .equivalent_rows = all.equivalent_rows - forecast.equivalent_rows});
+  }
+  std::stable_sort(worths.begin(), worths.end(),
+                   [](const FeatureWorth& a, const FeatureWorth& b) { return a.gain > b.gain; });
+  return worths;
+}
+
+absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cancel,
+                              StudyForecast& forecast) const {
+  if (truths_.empty()) return absl::OkStatus();
+  std::vector<double> gains;
+  double row_variance = 0;  // of what rows gain, the mean over the draws
+  for (const Truth& truth : truths_) {
+    COPPICE_RETURN_IF_ERROR(cancel());
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<double> found, estimate(truth));
+    std::vector<double> of_rows = ScoresAtRows(truth.at_rows, basis_.AtRows(found));
     for (size_t i = 0; i < of_rows.size(); ++i) of_rows[i] -= truth.public_scores[i];
     const MeanAndDeviation gain = Summarize(of_rows);
     gains.push_back(gain.mean);
@@ -261,7 +363,7 @@ absl::StatusOr<StudyForecast> Planner::Forecast(double devices, const MechanismC
                                   kNormal90 * gain.deviation);
   forecast.accuracy = {
       .low = std::max(mean - reach, 0.0), .mean = mean, .high = std::min(mean + reach, 1.0)};
-  return forecast;
+  return absl::OkStatus();
 }
 
 // The score is Q times coordinates that answer to a report's by n c_j / (N lambda_j), and c_j, the

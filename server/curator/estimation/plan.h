@@ -20,6 +20,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,8 +52,16 @@ struct StudyForecast {
   Interval gain;               // over public labels alone, at the same rows
   double equivalent_rows = 0;  // what the reports are worth, in public rows
   // The most that one device can move the score of one public row (a margin, -1 to 1), however it
-  // lies, with everything else fixed; 0 if there are too many public rows to compute it.
+  // lies, with everything else fixed; 0 if there are too many public rows to compute it, and where
+  // features are public.
   double influence = 0;
+};
+
+// What a study would lose were one of its public features private.
+struct FeatureWorth {
+  std::string name;
+  double gain = 0;  // accuracy; 0 without public labels
+  double equivalent_rows = 0;
 };
 
 // Errors     InvalidArgument: no public row, options out of range, a mechanism that does not fit;
@@ -79,19 +89,37 @@ class Planner {
   Interval public_only() const;
 
   // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().
+  // With the public features of the public rows' schema, then with those of `schema`, which differs
+  // from it in nothing else.
   absl::StatusOr<StudyForecast> Forecast(double devices, const MechanismCost& cost,
                                          const CancelCheck& cancel = {}) const;
+  absl::StatusOr<StudyForecast> ForecastAs(std::shared_ptr<const Schema> schema, double devices,
+                                           const MechanismCost& cost,
+                                           const CancelCheck& cancel = {}) const;
+  // For the public features that the forest asks about, at most kMaxFeatureWorths of them, those
+  // that it asks about most; the largest gain first.
+  absl::StatusOr<std::vector<FeatureWorth>> WorthOfPublicFeatures(
+      double devices, const MechanismCost& cost, const CancelCheck& cancel = {}) const;
   absl::StatusOr<MechanismCost> Cost(const Budget& epsilon, std::optional<MechanismKind> mechanism,
                                      size_t max_payload_bytes) const;
 
  private:
-  explicit Planner(SmoothBasis basis) : basis_(std::move(basis)) {}
+  Planner(const Table& rows, SmoothBasis basis) : rows_(rows), basis_(std::move(basis)) {}
+  struct Truth;
+  // Coordinates that a study's estimate finds of a truth, column after column.
+  using Estimate = std::function<absl::StatusOr<std::vector<double>>(const Truth&)>;
+
   absl::Status DrawTruths(uint64_t seed, const CancelCheck& cancel);
+  absl::StatusOr<StudyForecast> ForecastPrivate(double devices, const MechanismCost& cost,
+                                                const CancelCheck& cancel) const;
+  absl::Status AddGain(const Estimate& estimate, const CancelCheck& cancel,
+                       StudyForecast& forecast) const;
   std::vector<double> ScoresAtRows(absl::Span<const double> truth,
                                    absl::Span<const double> predicted) const;
   double InfluenceOf(absl::Span<const double> report_variance, double devices,
                      double margin_influence) const;
 
+  Table rows_;
   SmoothBasis basis_;
   PartitionOptions partition_;
   Forest forest_;
@@ -103,9 +131,12 @@ class Planner {
     std::vector<std::vector<double>> noise;  // standard normal, of reports in the same shape
     std::vector<double> at_rows;             // see SmoothBasis::AtRows(), by column
     std::vector<double> public_scores;       // of public labels alone, by row looked at
+    uint64_t seed = 0;                       // of noise in other shapes
   };
   std::vector<Truth> truths_;
 };
+
+inline constexpr size_t kMaxFeatureWorths = 16;
 
 // A gain of less than this is not worth asking anybody.
 inline constexpr double kWorthwhileGain = 0.005;

@@ -68,6 +68,49 @@ TEST(PlanTest, StopsWhereverItIsToldTo) {
               StatusIs(absl::StatusCode::kCancelled, "gone"));
 }
 
+Table WithPublic(const Table& rows, const std::vector<std::string>& features) {
+  return rows.WithSchema(
+      std::make_shared<const Schema>(*rows.schema().WithPublicFeatures(features)));
+}
+
+// "z" tells nothing, so hardly a node asks about it, and reports are about nearly all leaves.
+TEST(PlanTest, APublicFeatureThatNoNodeAsksAboutChangesNothing) {
+  const Table strips = Strips(80, 2, 0.8);
+  Table rows(std::make_shared<const Schema>(*Schema::Create(
+      {Numeric("x", 0, 1), Numeric("y", 0, 1), Numeric("z", 0, 1)}, "label", {"a", "b"})));
+  for (size_t i = 0; i < strips.num_rows(); ++i) {
+    const Row row = {strips.row(i)[0], strips.row(i)[1], 0.5};
+    rows.Append(row, strips.label(i));
+  }
+  const Planner none = PlannerFor(rows), with_z = PlannerFor(WithPublic(rows, {"z"}));
+  const StudyForecast a = Forecast(none, "1", 10'000), b = Forecast(with_z, "1", 10'000);
+  // The diagonal model adds the draw of a row's leaf to the noise.
+  EXPECT_NEAR(b.equivalent_rows, a.equivalent_rows, 0.05 * a.equivalent_rows);
+  EXPECT_NEAR(b.gain.mean, a.gain.mean, 0.015);
+  const MechanismCost cost = *with_z.Cost(*Budget::Parse("1"), std::nullopt, 0);
+  EXPECT_THAT(*with_z.WorthOfPublicFeatures(10'000, cost), ::testing::IsEmpty());
+}
+
+TEST(PlanTest, SaysWhatEachPublicFeatureIsWorth) {
+  const Table rows = Strips(80, 2, 0.8);
+  const Planner planner = PlannerFor(WithPublic(rows, {"x", "y"}));
+  const MechanismCost cost = *planner.Cost(*Budget::Parse("0.5"), std::nullopt, 0);
+  const std::vector<FeatureWorth> worths = *planner.WorthOfPublicFeatures(3'000, cost);
+  ASSERT_EQ(worths.size(), 2u);
+  EXPECT_GE(worths[0].gain, worths[1].gain);
+  for (const FeatureWorth& worth : worths) EXPECT_GT(worth.equivalent_rows, 0);
+  const StudyForecast none = Forecast(PlannerFor(rows), "0.5", 3'000);
+  const StudyForecast all = *planner.Forecast(3'000, cost);
+  EXPECT_GT(all.equivalent_rows, 3 * none.equivalent_rows);
+  EXPECT_GT(all.gain.mean, none.gain.mean);
+}
+
+TEST(PlanTest, LaplaceMechanismsDoNotServePublicFeatures) {
+  const Planner planner = PlannerFor(WithPublic(Strips(40, 2, 0.8), {"x"}));
+  EXPECT_THAT(planner.Cost(*Budget::Parse("1"), MechanismKind::kLaplaceJoint, 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("public features")));
+}
+
 TEST(PlanTest, MoreDevicesAndLargerEpsilonGainMore) {
   const Planner planner = PlannerFor(Strips(80, 2, 0.5));
   const double little = Forecast(planner, "0.5", 1'000).gain.mean,
