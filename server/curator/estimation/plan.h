@@ -136,7 +136,7 @@ class Planner {
   std::vector<Truth> truths_;
 };
 
-inline constexpr size_t kMaxFeatureWorths = 16;
+inline constexpr size_t kMaxFeatureWorths = 8;
 
 // A gain of less than this is not worth asking anybody.
 inline constexpr double kWorthwhileGain = 0.005;
