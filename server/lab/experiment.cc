@@ -128,6 +128,36 @@ absl::Status CollectConsistent(const Table& public_rows, const Table& private_ro
   return absl::OkStatus();
 }
 
+// All features are public, and each private row answers about its label.
+absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
+                           const CollectOptions& options, curator::PublicRandom& assignment,
+                           PrivateRandom& noise, SimulatedStudy& study) {
+  const uint32_t classes = private_rows.schema().num_classes();
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<LocalMechanism> mechanism,
+      MakeLocalMechanism(*study.mechanism, *options.epsilon, {.leaves = 1, .classes = classes}));
+  curator::LabelReports& labels = study.labels.emplace();
+  labels.rows = &private_rows;
+  labels.margins.resize(curator::MarginColumns(classes));
+  for (size_t i = 0; i < private_rows.num_rows(); ++i) {
+    const auto column = static_cast<uint32_t>(assignment.Below(mechanism->columns()));
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::string payload,
+        mechanism->Randomize({.leaf = 0, .label = private_rows.label(i)}, column, noise));
+    const std::vector<double> margins =
+        curator::LabelMargins(*mechanism, {.payload = payload, .column = column});
+    for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
+    study.report_bytes = std::max(study.report_bytes, payload.size());
+  }
+  for (const Tree& tree : study.forest) {
+    study.leaves += tree.num_leaves();
+    study.public_counts.push_back(curator::CountPublicRows(tree, public_rows));
+    const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
+    study.private_counts.push_back(CountExactly(std::vector<uint64_t>(domain.cells()), domain));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MechanismKind> MechanismFor(const CollectOptions& options, const Forest& forest,
                                            uint32_t classes) {
   if (options.mechanism.has_value()) return *options.mechanism;
@@ -160,7 +190,15 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
   COPPICE_ASSIGN_OR_RETURN(result.forest, curator::GrowPartition(public_rows, partition));
   const uint32_t classes = public_rows.schema().num_classes();
   if (options.epsilon.has_value()) {
-    COPPICE_ASSIGN_OR_RETURN(result.mechanism, MechanismFor(options, result.forest, classes));
+    const bool labels = public_rows.schema().all_public();
+    COPPICE_ASSIGN_OR_RETURN(
+        result.mechanism,
+        MechanismFor(options, labels ? Forest{Tree::SingleLeaf()} : result.forest, classes));
+  }
+  if (options.epsilon.has_value() && public_rows.schema().all_public()) {
+    COPPICE_RETURN_IF_ERROR(
+        CollectLabels(public_rows, private_rows, options, assignment, noise, result));
+    return result;
   }
   if (options.epsilon.has_value() && !public_rows.schema().public_features().empty()) {
     COPPICE_RETURN_IF_ERROR(
@@ -222,6 +260,25 @@ absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Ta
     predictions.push_back(std::move(leaves));
   }
   return predictions;
+}
+
+absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
+                                                     const Table& public_rows,
+                                                     const curator::EstimatorOptions& options) {
+  if (options.kind != curator::EstimatorKind::kSmooth) {
+    return absl::InvalidArgumentError("where all features are public, use --estimator smooth");
+  }
+  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_classes());
+  if (options.evidence != curator::Evidence::kReports) {
+    curator::EstimatorOptions of_public = options;
+    of_public.evidence = curator::Evidence::kPublic;
+    COPPICE_ASSIGN_OR_RETURN(offset.leaves, EstimateForest(study, public_rows, of_public));
+    offset.forest = study.forest;
+  }
+  if (options.evidence == curator::Evidence::kPublic) {
+    return curator::LabelOnlyFit{.model = std::move(offset)};
+  }
+  return curator::EstimateLabelOnly(std::move(offset), *study.labels);
 }
 
 LocatedRows::LocatedRows(const Forest& forest, const Table& rows)

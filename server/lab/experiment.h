@@ -23,6 +23,7 @@
 #include "common/tree/tree.h"
 #include "server/curator/estimation/alarms.h"
 #include "server/curator/estimation/estimator.h"
+#include "server/curator/estimation/label_only.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
@@ -48,6 +49,8 @@ struct SimulatedStudy {
   std::vector<curator::PrivateCounts> private_counts;  // one per tree
   std::vector<curator::PublicCounts> public_counts;    // one per tree
   std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
+  // Set where all features are public: the reports are labels, and private_counts are of none.
+  std::optional<curator::LabelReports> labels;
   std::optional<MechanismKind> mechanism;  // that reports came from; none without privacy
   size_t report_bytes = 0;                 // of one report; 0 without privacy
   size_t leaves = 0;                       // of all trees
@@ -55,7 +58,8 @@ struct SimulatedStudy {
 };
 
 // Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
-// partition's seed alone, so that a study with liars has the rows and trees of the one without.
+// partition's seed alone, so that a study with liars has the rows and trees of the one without. The
+// private rows must outlive the study.
 absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
                                        const CollectOptions& options,
                                        curator::PublicRandom& assignment, PrivateRandom& noise);
@@ -64,6 +68,11 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
 using ForestPredictions = std::vector<std::vector<LeafPrediction>>;
 absl::StatusOr<ForestPredictions> EstimateForest(SimulatedStudy& study, const Table& public_rows,
                                                  const curator::EstimatorOptions& options);
+
+// For a study of labels: kSmooth alone.
+absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
+                                                     const Table& public_rows,
+                                                     const curator::EstimatorOptions& options);
 
 // The leaf of every row of a table in every tree, found once and scored often.
 class LocatedRows {

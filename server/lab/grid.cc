@@ -1,6 +1,8 @@
 #include "server/lab/grid.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
@@ -28,6 +30,7 @@ std::vector<GridCell> EmptyCells(const RunOptions& options) {
           values->resize(options.repeats);
         }
         cell.alarms.resize(options.repeats);
+        cell.alphas.resize(options.repeats);
       }
     }
   }
@@ -59,6 +62,27 @@ class Runner {
   }
 
  private:
+  struct Estimated {
+    Forest forest;  // empty: the study's
+    ForestPredictions leaves;
+    std::optional<double> alpha{};
+  };
+
+  static absl::StatusOr<Estimated> Estimate(SimulatedStudy& study, const Table& public_rows,
+                                            const curator::EstimatorOptions& options) {
+    Estimated result;
+    if (study.labels.has_value()) {
+      COPPICE_ASSIGN_OR_RETURN(curator::LabelOnlyFit fit,
+                               EstimateLabels(study, public_rows, options));
+      result.forest = std::move(fit.model.forest);
+      result.leaves = std::move(fit.model.leaves);
+      result.alpha = fit.alpha;
+    } else {
+      COPPICE_ASSIGN_OR_RETURN(result.leaves, EstimateForest(study, public_rows, options));
+    }
+    return result;
+  }
+
   // `cells` differ in their estimators only.
   absl::Status RunGroup(const LabRows& rows, const CollectOptions& collect, uint32_t repetition,
                         curator::PublicRandom& assignment, PrivateRandom& noise,
@@ -71,13 +95,18 @@ class Runner {
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const Stopwatch estimating;
-      COPPICE_ASSIGN_OR_RETURN(const ForestPredictions predictions,
-                               EstimateForest(study, *rows.public_rows, cell.estimator));
+      COPPICE_ASSIGN_OR_RETURN(const Estimated estimated,
+                               Estimate(study, *rows.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;
       cell.alarms[repetition] = study.alarms;
-      cell.scores.Set(repetition, test.Evaluate(predictions));
+      cell.alphas[repetition] = estimated.alpha;
+      cell.scores.Set(
+          repetition,
+          estimated.alpha.has_value()
+              ? LocatedRows(estimated.forest, *rows.test_rows).Evaluate(estimated.leaves)
+              : test.Evaluate(estimated.leaves));
       cell.leaves[repetition] = static_cast<double>(study.leaves);
       cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
     }

@@ -56,6 +56,7 @@ struct GridCell {
   std::vector<double> fit_seconds;
   std::vector<double> fit_cpu_seconds;
   std::vector<std::vector<curator::Alarm>> alarms;
+  std::vector<std::optional<double>> alphas;  // set in studies of labels: see label_only.h
 };
 
 struct RunResult {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,17 @@ Json SummaryJson(const Summary& summary) {
 // JSON has no infinity.
 Json NumberJson(double value) { return std::isinf(value) ? Json("inf") : Json(value); }
 
+double MeanAlpha(const GridCell& cell) {
+  std::vector<double> alphas;
+  for (const std::optional<double>& alpha : cell.alphas) alphas.push_back(alpha.value_or(0));
+  return Summarize(alphas).mean;
+}
+
 void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
-  report["estimator"] = std::string(curator::EstimatorName(cell.estimator.kind));
+  const bool label_only = cell.alphas[0].has_value();
+  report["estimator"] = label_only ? std::string("label_only")
+                                   : std::string(curator::EstimatorName(cell.estimator.kind));
+  if (label_only) report["alpha"] = MeanAlpha(cell);
   if (cell.estimator.kind == curator::EstimatorKind::kWeighted) {
     report["lambda"] = NumberJson(cell.estimator.lambda);
   } else if (cell.estimator.kind == curator::EstimatorKind::kPrune) {
