@@ -8,6 +8,7 @@
 #   tuned      the paper's LPCT, best cell of its grid on the test rows, for comparison
 #   mechanism  the same studies by every mechanism
 #   guards     public labels that are flipped or random, few public rows, few devices
+#   labels     all features public, so that reports are randomized labels alone
 #   million    a million devices on the synthetic pair, with and without public labels
 #   public     the same studies with some of their features, or all, public
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
@@ -17,7 +18,7 @@
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|million|public|plan [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|million|public|plan [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -96,6 +97,20 @@ main_table() {
   echo "| study (devices, public rows) | public only | ε = 0.5 | 1 | 2 | 4 | 8 | reports only, 0.5 | 2 | 8 |"
   echo "|---|---|---|---|---|---|---|---|---|---|"
   for_studies main_row "${STUDIES:-.}"
+}
+
+labels_row() {
+  local name=$1
+  shift
+  echo "| $name | $(untuned "$@" --public-features all --epsilon 1 --evidence public | figure) |$(cells \
+    "0.25 0.5 1 2 4" untuned "$@" --public-features all)$(cells "0.5 2" untuned "$@" \
+    --public-features all --evidence reports)"
+}
+
+labels_table() {
+  echo "| study (devices, public rows) | public only | ε = 0.25 | 0.5 | 1 | 2 | 4 | reports only, 0.5 | 2 |"
+  echo "|---|---|---|---|---|---|---|---|---|"
+  for_studies labels_row "${STUDIES:-.}"
 }
 
 # The better of the two rules on the test rows, as the paper chooses.
@@ -298,6 +313,7 @@ print_table() {
     tuned) tuned_table ;;
     mechanism) mechanism_table ;;
     guards) (guards_table) ;;  # it has studies of its own
+    labels) labels_table ;;
     million) million_table ;;
     public) public_table ;;
     *)

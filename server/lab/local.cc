@@ -289,7 +289,7 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command
       .Add("--public-features", flags.public_features,
            "features that devices send in the clear, by name, all or none, instead of those that "
-           "the schema marks")
+           "the schema marks; with all, reports are labels, and smooth boosts trees on them")
       .SplitAt(',');
   command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))

@@ -1,7 +1,10 @@
 #include "server/lab/experiment.h"
 
 #include <array>
+#include <cmath>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "common/privacy/openssl_random.h"
 #include "server/lab/synthetic.h"
@@ -141,6 +144,71 @@ TEST_F(ExperimentTest, PublicOnlyDoesNotDependOnTheReports) {
   ASSERT_OK_AND_ASSIGN(const ForestPredictions from_exact,
                        EstimateForest(exact, public_, public_only));
   EXPECT_EQ(from_noisy, from_exact);
+}
+
+// The same features, all public.
+Table AllPublic(const Table& rows) {
+  std::vector<Feature> features = rows.schema().features();
+  for (Feature& feature : features) feature.is_public = true;
+  return rows.WithSchema(std::make_shared<const Schema>(
+      *Schema::Create(std::move(features), rows.schema().label(), rows.schema().classes())));
+}
+
+class LabelExperimentTest : public ExperimentTest {
+ protected:
+  const Table rows_ = AllPublic(public_);
+  const Table devices_ = AllPublic(private_);
+  CollectOptions options_{.partition = {.max_depth = 3, .trees = 4},
+                          .mechanism = {},
+                          .epsilon = *Budget::FromEpsilon(1),
+                          .liars = {}};
+};
+
+TEST_F(LabelExperimentTest, WhereAllFeaturesArePublicLabelsAnswer) {
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, Collect(rows_, devices_, options_, random_, noise_));
+  ASSERT_TRUE(study.labels.has_value());
+  ASSERT_EQ(study.labels->margins.size(), 1u);
+  ASSERT_EQ(study.labels->margins[0].size(), 3000u);
+  EXPECT_GT(study.report_bytes, 0u);
+  double sum = 0, truth = 0;
+  for (size_t i = 0; i < 3000; ++i) {
+    sum += study.labels->margins[0][i];
+    truth += devices_.label(i) == 1 ? 1 : -1;
+  }
+  const double b = (std::exp(1.0) + 1) / (std::exp(1.0) - 1);
+  EXPECT_NEAR(sum, truth, 6 * b * std::sqrt(3000.0));  // six standard deviations
+  const curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth};
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit fit, EstimateLabels(study, rows_, smooth));
+  EXPECT_GE(fit.model.forest.size(), 4u);
+  EXPECT_EQ(fit.model.forest.size(), fit.model.leaves.size());
+}
+
+TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, Collect(rows_, devices_, options_, random_, noise_));
+  curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth,
+                                      .evidence = curator::Evidence::kPublic};
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit offset, EstimateLabels(study, rows_, smooth));
+  ASSERT_OK_AND_ASSIGN(const ForestPredictions expected, EstimateForest(study, rows_, smooth));
+  EXPECT_EQ(offset.alpha, 0);
+  EXPECT_EQ(offset.model.leaves, expected);
+  smooth.evidence = curator::Evidence::kReports;
+  ASSERT_OK_AND_ASSIGN(const curator::LabelOnlyFit labels, EstimateLabels(study, rows_, smooth));
+  EXPECT_EQ(labels.model.forest[0].num_leaves(), 1u);  // nothing of the public rows
+  EXPECT_THAT(EstimateLabels(study, rows_, {}),
+              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                           ::testing::HasSubstr("--estimator smooth")));
+}
+
+TEST_F(LabelExperimentTest, OnePrivateFeatureAndLeavesAnswerAgain) {
+  std::vector<Feature> features = schema_->features();
+  features[0].is_public = true;
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create(std::move(features), schema_->label(), schema_->classes()));
+  ASSERT_OK_AND_ASSIGN(
+      const SimulatedStudy study,
+      Collect(public_.WithSchema(schema), private_.WithSchema(schema), options_, random_, noise_));
+  EXPECT_FALSE(study.labels.has_value());
+  EXPECT_TRUE(study.private_counts[0].consistent.has_value());
 }
 
 }  // namespace
