@@ -36,7 +36,7 @@ double MeanAlpha(const GridCell& cell) {
 }
 
 void AddCell(const GridCell& cell, bool chosen_size, Json& report) {
-  const bool label_only = cell.alphas[0].has_value();
+  const bool label_only = !cell.alphas.empty() && cell.alphas[0].has_value();
   report["estimator"] = label_only ? std::string("label_only")
                                    : std::string(curator::EstimatorName(cell.estimator.kind));
   if (label_only) report["alpha"] = MeanAlpha(cell);
