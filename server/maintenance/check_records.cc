@@ -235,9 +235,9 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "chunk", "count",      "dataset", "endpoint", "gone",     "hold",
-      "job",   "ledger",     "meta",    "model",    "outlived", "probe",
-      "rows",  "quarantine", "sums",    "spent",    "study",    "trained"};
+      "chunk",      "count",  "dataset", "endpoint", "gone",     "hold",  "job",
+      "labels",     "ledger", "meta",    "model",    "outlived", "probe", "rows",
+      "quarantine", "sums",   "spent",   "study",    "trained"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {

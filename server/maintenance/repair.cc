@@ -85,7 +85,7 @@ absl::Status QuarantineStudy(const storage::Store& store, const std::string& stu
                              storage::StoreBatch& batch) {
   for (const std::string& prefix :
        {curator::StudyKey(study), curator::CountsKey(study), curator::RowsKey(study),
-        curator::SumsPrefix(study), curator::SpentPrefix(study)}) {
+        curator::SumsPrefix(study), curator::SpentPrefix(study), curator::LabelsPrefix(study)}) {
     COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, "", batch));
   }
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone,

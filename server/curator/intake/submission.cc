@@ -14,6 +14,7 @@
 #include "common/study/public_values.h"
 #include "common/study/ticket.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 
 namespace coppice::curator {
@@ -136,6 +137,7 @@ struct Tally {
   };
   std::vector<Tree> trees;
   std::vector<TicketSerial> spent;  // already in the study's set
+  std::vector<LabelReport> labels;  // of those tickets, where all features are public
   Counts counts;
   bool expires = false;  // the study is open and its time is over: the group seals it
 };
@@ -185,8 +187,14 @@ class Group {
                              Tally& tally) {
     if (!batch.study->spent().Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
-    tally.trees[candidate.tree].reports.push_back(
-        {.payload = batch.reports.payload(candidate.report), .column = candidate.column});
+    const Contribution contribution = {.payload = batch.reports.payload(candidate.report),
+                                       .column = candidate.column};
+    tally.trees[candidate.tree].reports.push_back(contribution);
+    if (KeepsLabels(batch.study->definition())) {
+      tally.labels.push_back({.public_values = batch.reports.public_values(candidate.report),
+                              .payload = contribution.payload,
+                              .column = contribution.column});
+    }
     if (!candidate.leaves.empty()) tally.trees[candidate.tree].leaves.push_back(candidate.leaves);
     return ReportOutcome::kAccepted;
   }
@@ -217,6 +225,10 @@ class Group {
       if (!tally.spent.empty() || study->store_is_behind) {
         writes.Put(SpentKey(study->id(), before.of(ReportOutcome::kAccepted)),
                    EncodeSpent(tally.spent));
+        if (KeepsLabels(study->definition())) {
+          writes.Put(LabelsKey(study->id(), before.of(ReportOutcome::kAccepted)),
+                     EncodeLabels(tally.labels));
+        }
       }
       writes.Put(CountsKey(study->id()), EncodeCounts(before + tally.counts));
       if (tally.expires) {

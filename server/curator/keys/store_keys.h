@@ -39,6 +39,13 @@ inline std::string SpentKey(absl::string_view study, uint64_t accepted_before) {
   return absl::StrCat("spent/", study, "/", absl::Dec(accepted_before, absl::kZeroPad16),
                       kSerialsSuffix);
 }
+// The reports of the same group, where all features are public.
+inline std::string LabelsPrefix(absl::string_view study) {
+  return absl::StrCat("labels/", study, "/");
+}
+inline std::string LabelsKey(absl::string_view study, uint64_t accepted_before) {
+  return absl::StrCat(LabelsPrefix(study), absl::Dec(accepted_before, absl::kZeroPad16));
+}
 
 }  // namespace coppice::curator
 

@@ -281,8 +281,8 @@ class StoredStudies final : public Studies {
 
   absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     storage::StoreBatch batch;
-    for (const std::string& prefix :
-         {RowsKey(study.id()), SumsPrefix(study.id()), SpentPrefix(study.id())}) {
+    for (const std::string& prefix : {RowsKey(study.id()), SumsPrefix(study.id()),
+                                      SpentPrefix(study.id()), LabelsPrefix(study.id())}) {
       batch.DeletePrefix(prefix);
     }
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
@@ -350,7 +350,7 @@ class StoredStudies final : public Studies {
     storage::StoreBatch batch;
     for (const std::string& prefix :
          {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id), SpentPrefix(id),
-          models::StudyModelsPrefix(id), OutlivedPrefix(id)}) {
+          LabelsPrefix(id), models::StudyModelsPrefix(id), OutlivedPrefix(id)}) {
       batch.DeletePrefix(prefix);
     }
     batch.Put(TombstoneKey(id), EncodeTombstone(study.definition().request_id, clock_()));
@@ -380,7 +380,8 @@ class StoredStudies final : public Studies {
     if (options.kind == EstimatorKind::kSmooth) {
       COPPICE_ASSIGN_OR_RETURN(basis, BasisOf(study, rows));
     }
-    COPPICE_ASSIGN_OR_RETURN(Model model, EstimateModel(study, rows, basis.get(), options, cancel));
+    COPPICE_ASSIGN_OR_RETURN(Model model,
+                             EstimateModel(store_, study, rows, basis.get(), options, cancel));
     COPPICE_RETURN_IF_ERROR(cancel());
     models::ModelInfo info{.id = std::move(id),
                            .source = MakeName(kStudies, study.id()),

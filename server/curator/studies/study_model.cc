@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/tree/model.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/break_down.h"
+#include "server/curator/estimation/label_only.h"
 #include "server/curator/estimation/smooth.h"
+#include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 
 namespace coppice::curator {
@@ -89,7 +92,9 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
   const std::string mechanism(MechanismName(definition.terms->mechanism));
   const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
-          .releases = {{.what = "a device's one report: its leaf and label in one tree",
+          .releases = {{.what = definition.terms->schema->all_public()
+                                    ? "a device's one report: its label"
+                                    : "a device's one report: its leaf and label in one tree",
                         .mechanism = mechanism,
                         .epsilon_nanos = epsilon_nanos,
                         .times = 1,
@@ -129,11 +134,10 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                        std::move(certificate));
 }
 
-// Estimates all trees of the forest together.
-absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
-                                     const StudyProgress& progress, const Table& public_rows,
-                                     const SmoothBasis& basis, const EstimatorOptions& options,
-                                     Certificate certificate, const CancelCheck& cancel) {
+absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& definition,
+                                                         const StudyProgress& progress,
+                                                         const Table& public_rows,
+                                                         const CancelCheck& cancel) {
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -144,11 +148,52 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
                                  ? definition.counters[t].Counts(sums, of_rows)
                                  : CountReports(*definition.mechanisms[t], sums, of_rows));
   }
+  return counts;
+}
+
+// Estimates all trees of the forest together.
+absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
+                                     const StudyProgress& progress, const Table& public_rows,
+                                     const SmoothBasis& basis, const EstimatorOptions& options,
+                                     Certificate certificate, const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                           CountsOfTrees(definition, progress, public_rows, cancel));
   const Forest& forest = *definition.forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   return Model::Create(*definition.terms->schema, forest, std::move(fit.leaves),
+                       std::move(certificate), LeafKind::kAdditive);
+}
+
+// All features are public: trees boosted on the reports' labels, beside the public rows' forest.
+absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
+                                         const StudyProgress& progress, const Table& public_rows,
+                                         const SmoothBasis& basis, const EstimatorOptions& options,
+                                         Certificate certificate, const CancelCheck& cancel) {
+  const StudyDefinition& definition = study.definition();
+  const Schema& schema = *definition.terms->schema;
+  AdditiveForest offset = NoOffset(schema.num_classes());
+  if (options.evidence == Evidence::kBoth) {
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
+                             CountsOfTrees(definition, progress, public_rows, cancel));
+    COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public, EstimateSmooth(basis, *definition.forest, counts,
+                                                                 Evidence::kPublic, cancel));
+    offset = {.forest = *definition.forest, .leaves = std::move(of_public.leaves)};
+  }
+  const size_t offset_trees = offset.forest.size();
+  COPPICE_ASSIGN_OR_RETURN(const StoredLabels labels,
+                           LoadLabels(store, study, certificate.reports));
+  const LabelReports reports = {.rows = &labels.rows, .margins = labels.margins};
+  COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
+  if (fit.model.forest.size() > kMaxTrees) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("estimator: the study's ", offset_trees, " trees and those that are boosted ",
+                     "are more than ", kMaxTrees, " that a model may have; take evidence reports"));
+  }
+  certificate.diagnosis = absl::StrFormat(
+      "labels alone are private: trees boosted on them count with weight %.2f", fit.alpha);
+  return Model::Create(schema, std::move(fit.model.forest), std::move(fit.model.leaves),
                        std::move(certificate), LeafKind::kAdditive);
 }
 
@@ -187,9 +232,9 @@ absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                                estimator));
 }
 
-absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const SmoothBasis* basis, const EstimatorOptions& options,
-                                    const CancelCheck& cancel) {
+absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
+                                    const Table& public_rows, const SmoothBasis* basis,
+                                    const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const StudyProgress progress = study.Progress();
   uint64_t reports = 0;
@@ -199,6 +244,10 @@ absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows
     return absl::InvalidArgumentError(
         "estimator: the study has public features, so its reports are not about all leaves; take "
         "smooth");
+  }
+  if (KeepsLabels(definition) && options.evidence != Evidence::kPublic) {
+    return EstimateFromLabels(store, study, progress, public_rows, *basis, options,
+                              std::move(certificate), cancel);
   }
   if (options.kind == EstimatorKind::kSmooth) {
     return EstimateForest(definition, progress, public_rows, *basis, options,

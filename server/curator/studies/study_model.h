@@ -35,10 +35,10 @@ absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
 
 // Estimates `study` from its current sums, with the certificate that says what the model cost and
 // assumed. Only kSmooth needs `basis`, that of the study's forest and public rows. Asks `cancel`
-// before each tree, and in between.
-absl::StatusOr<Model> EstimateModel(const Study& study, const Table& public_rows,
-                                    const SmoothBasis* basis, const EstimatorOptions& options,
-                                    const CancelCheck& cancel);
+// before each tree, and in between. Where all features are public, `store` holds the reports.
+absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
+                                    const Table& public_rows, const SmoothBasis* basis,
+                                    const EstimatorOptions& options, const CancelCheck& cancel);
 
 // Breaks the current sums down as Studies::GetCounts() says; `store` holds the public rows.
 absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study& study,

@@ -81,10 +81,12 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   }
   if (spec.mechanism.has_value())
     return MechanismDecision{.mechanism = *spec.mechanism, .reason = size};
+  // Where all features are public, a report is about one leaf.
+  const Schema& schema = spec.public_rows->schema();
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
-      ChooseMechanism(spec.epsilon, forest, spec.public_rows->schema().num_classes(),
-                      spec.max_payload_bytes));
+      ChooseMechanism(spec.epsilon, schema.all_public() ? Forest{Tree::SingleLeaf()} : forest,
+                      schema.num_classes(), spec.max_payload_bytes));
   return MechanismDecision{
       .mechanism = choice.cost.kind,
       .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};

@@ -1,0 +1,67 @@
+#include "server/curator/study/label_record.h"
+
+#include <memory>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/study/public_values.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/storage/store_record.h"
+
+namespace coppice::curator {
+namespace {
+
+absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Report& report,
+                       const StudyDefinition& definition, StoredLabels& labels) {
+  const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
+  const absl::StatusOr<Row> row = DecodePublicValues(
+      *definition.terms->schema, definition.forest->front(), report.public_values());
+  if (!row.ok() || !mechanism.Check(report.payload()).ok() ||
+      report.column() >= mechanism.columns()) {
+    return storage::CorruptRecord(key, "holds a report that was never accepted");
+  }
+  labels.rows.Append(*row, kUnlabelled);
+  const std::vector<double> margins =
+      LabelMargins(mechanism, {.payload = report.payload(), .column = report.column()});
+  for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EncodeLabels(absl::Span<const LabelReport> reports) {
+  v1::LabelReportsRecord record;
+  for (const LabelReport& report : reports) {
+    v1::LabelReportsRecord::Report& stored = *record.add_reports();
+    stored.set_public_values(std::string(report.public_values));
+    stored.set_payload(std::string(report.payload));
+    stored.set_column(report.column);
+  }
+  return record.SerializeAsString();
+}
+
+absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
+                                        uint64_t reports) {
+  const StudyDefinition& definition = study.definition();
+  const std::shared_ptr<const Schema>& schema = definition.terms->schema;
+  StoredLabels labels = {.rows = Table(schema),
+                         .margins = RowColumns(MarginColumns(schema->num_classes()))};
+  labels.rows.Reserve(reports);
+  const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+    // What was counted since `reports` were is not looked at.
+    if (labels.rows.num_rows() >= reports) return absl::OkStatus();
+    COPPICE_ASSIGN_OR_RETURN(const auto record,
+                             storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
+    for (const v1::LabelReportsRecord::Report& report : record.reports()) {
+      COPPICE_RETURN_IF_ERROR(AddStored(key, report, definition, labels));
+    }
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study.id()), add));
+  if (labels.rows.num_rows() == reports) return labels;
+  return storage::CorruptRecord(LabelsPrefix(study.id()),
+                                "does not have one label a counted report");
+}
+
+}  // namespace coppice::curator

@@ -1,0 +1,49 @@
+// The reports of studies whose features are all public: they are kept one by one, since any learner
+// may stand behind them (label_only.h). Nothing in a report is private but what its mechanism
+// hides.
+//
+// Guarantee  a record is written in the batch that counts its reports, and deleted with the study's
+//            sums.
+// Errors     LoadLabels(): DataLoss for records that do not hold the counted reports.
+// Threads    safe to share.
+
+#ifndef COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
+#define COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/data/table.h"
+#include "server/curator/estimation/label_only.h"
+#include "server/curator/study/study.h"
+#include "server/storage/store.h"
+
+namespace coppice::curator {
+
+inline bool KeepsLabels(const StudyDefinition& definition) {
+  return definition.terms->schema->all_public();
+}
+
+struct LabelReport {
+  absl::string_view public_values;
+  absl::string_view payload;
+  uint32_t column = 0;
+};
+
+std::string EncodeLabels(absl::Span<const LabelReport> reports);
+
+struct StoredLabels {
+  Table rows;  // without labels
+  RowColumns margins;
+};
+
+// The first `reports` that the study counted.
+absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
+                                        uint64_t reports);
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
