@@ -24,13 +24,13 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 
 # Rooms that a device program needs: coppice::client is all but its transport, coppice::collector the transport.
 # cmake/install.cmake says what `cmake --install` does with them.
-set(COPPICE_CLIENT_ROOMS base privacy ldp/payload ldp schema tree study client)
+set(COPPICE_CLIENT_ROOMS base privacy amplification ldp/payload ldp schema tree study client)
 set(COPPICE_COLLECTOR_ROOMS proto wire collector)
 
 # Where the time goes when tests run. Only these, and the tests in folders of their names, are optimized under a sanitizer: in the others a build would
 # spend most of its time on the templates of gRPC and CLI11.
 set(COPPICE_COMPUTING_ROOMS
-  privacy ldp/payload ldp tree data tables study wire lab lab/audit
+  privacy amplification ldp/payload ldp tree data tables study wire lab lab/audit
   curator/partition curator/estimation curator/keys curator/study curator/intake curator/studies
   trainers/core trainers/forests trainers/boosting trainers/dpboost trainers/lazybb trainers)
 

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/amplification/amplification.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/private_random.h"
@@ -156,6 +157,10 @@ class LocalMechanism {
   // average over rows (docs/mechanisms.md#break-downs).
   virtual double WorstVarianceRatio() const { return 1; }
   virtual Influence MaxInfluence() const = 0;
+  // The `a` of docs/mechanisms.md#amplification, for the worst pair of rows in the worst column: at
+  // most 1 / (exp(epsilon) + 1), which holds for every mechanism. Less says that shuffling buys
+  // more.
+  virtual double TwoSidedMass() const { return MaxTwoSidedMass(epsilon()); }
   // Laplace noise has no bound and wider tails than its variance says.
   virtual bool adds_laplace_noise() const { return false; }
   // If so, the noise of one report's cells is independent.

@@ -27,6 +27,9 @@ class OptimizedUnary final : public UnaryVector {
 
   OptimizedUnary(const Budget& epsilon, const Domain& domain, Rates rates)
       : UnaryVector(MechanismKind::kOptimizedUnary, epsilon, domain, std::move(rates)) {}
+
+  // 1 / (2 (exp(epsilon) + 1)).
+  double TwoSidedMass() const override { return MaxTwoSidedMass(epsilon()) / 2; }
 };
 
 }  // namespace

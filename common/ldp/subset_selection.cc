@@ -157,6 +157,14 @@ Influence SubsetSelection::MaxInfluence() const {
   return {.count = (1 - q_) / (p_ - q_), .total = (w * (1 - q_) + (cells - w) * q_) / (p_ - q_)};
 }
 
+// The sets with one row's cell and without the other's, at the probability of a set without both.
+double SubsetSelection::TwoSidedMass() const {
+  const auto w = static_cast<double>(members_);
+  const auto cells = static_cast<double>(sum_size());
+  const double odds = w * std::exp(epsilon().epsilon()) + cells - w;
+  return kMassRoundingUp * w * (cells - w) / ((cells - 1) * odds);
+}
+
 bool SubsetSelection::Contains(absl::string_view payload, size_t cell) const {
   if (is_bitmap()) return GetBit(payload, cell);
   for (size_t i = 0; i < members_; ++i) {

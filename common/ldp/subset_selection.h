@@ -45,6 +45,7 @@ class SubsetSelection final : public LocalMechanism {
   LeafCounts Estimate(absl::Span<const int64_t> sums, uint64_t reports) const override;
   NoiseVariance Variance(uint32_t label) const override;
   Influence MaxInfluence() const override;
+  double TwoSidedMass() const override;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const override;
 

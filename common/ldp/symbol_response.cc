@@ -88,6 +88,10 @@ absl::Status SymbolResponse::RandomizeInto(LeafLabel value, PrivateRandom& rando
   return absl::OkStatus();
 }
 
+double SymbolResponse::TwoSidedMass() const {
+  return kMassRoundingUp / (std::exp(epsilon().epsilon()) + symbols() - 1);
+}
+
 absl::StatusOr<double> SymbolResponse::LogOutputProbability(LeafLabel value, uint32_t column,
                                                             absl::string_view payload) const {
   COPPICE_RETURN_IF_ERROR(CheckInput(value, column));

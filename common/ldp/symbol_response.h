@@ -42,6 +42,8 @@ class SymbolResponse : public LocalMechanism {
   void AddAll(absl::Span<const Contribution> reports, absl::Span<int64_t> sums) const final;
   absl::Status RandomizeInto(LeafLabel value, PrivateRandom& random,
                              absl::Span<int64_t> sums) const final;
+  // 1 / (exp(epsilon) + symbols - 1).
+  double TwoSidedMass() const final;
   absl::StatusOr<double> LogOutputProbability(LeafLabel value, uint32_t column,
                                               absl::string_view payload) const final;
 

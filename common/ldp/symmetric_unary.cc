@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -27,6 +28,12 @@ class SymmetricUnary final : public UnaryVector {
 
   SymmetricUnary(const Budget& epsilon, const Domain& domain, Rates rates)
       : UnaryVector(MechanismKind::kSymmetricUnary, epsilon, domain, std::move(rates)) {}
+
+  // 1 / (exp(epsilon / 2) + 1)^2.
+  double TwoSidedMass() const override {
+    const double root = std::exp(epsilon().epsilon() / 2) + 1;
+    return kMassRoundingUp / (root * root);
+  }
 };
 
 }  // namespace
