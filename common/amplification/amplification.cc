@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -261,6 +262,18 @@ double CheckedDeltaBound(const ShuffledReports& reports, uint64_t epsilon_nanos,
 double DeltaReal(uint64_t delta) { return Real(delta) * 1e-18 * (1 - 0x1p-50); }
 
 }  // namespace
+
+uint64_t HonestReports(uint64_t reports, uint32_t dishonest_millionths) {
+  constexpr uint64_t kMillion = 1'000'000;
+  const absl::uint128 dishonest =
+      (absl::uint128(reports) * dishonest_millionths + kMillion - 1) / kMillion;
+  return reports - std::min(reports, absl::Uint128Low64(dishonest));
+}
+
+uint64_t DefaultShuffleDelta(uint64_t reports) {
+  constexpr uint64_t kUsual = 10'000'000'000;  // 1e-8
+  return std::min(kUsual, kDeltaOne / 10 / std::max<uint64_t>(reports, 1));
+}
 
 double MaxTwoSidedMass(const Budget& local) {
   return kMassRoundingUp / (std::exp(local.epsilon()) + 1);

@@ -26,6 +26,16 @@ struct ShuffledReports {
   double two_sided_mass{};  // the `a` of docs/mechanisms.md#amplification, the largest of them all
 };
 
+// What is taken for dishonest unless the study's owner says otherwise: an assumption, always
+// stated.
+inline constexpr uint32_t kDefaultDishonestMillionths = 100'000;
+// How many of `reports` are honest if that share of them, rounded up, is not.
+uint64_t HonestReports(uint64_t reports, uint32_t dishonest_millionths);
+
+// The delta of statements about `reports` reports unless another is asked for: 1e-8, or a tenth of
+// one in that many if that is less; in units of 10^-18.
+uint64_t DefaultShuffleDelta(uint64_t reports);
+
 // Factor that covers the rounding of a mass computed in a few steps of doubles.
 inline constexpr double kMassRoundingUp = 1 + 0x1p-48;
 

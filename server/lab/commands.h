@@ -45,7 +45,7 @@ struct LocalFlags {
   std::string public_labels = "as_given";
   bool public_shift = false;
   std::vector<std::string> public_features;  // none: as the schema marks them
-  std::string attack;  // empty: all devices are honest
+  std::string attack;                        // empty: all devices are honest
   double liars = 0.01;
   std::string aim = "leaves";
   uint32_t target = 1;
@@ -160,6 +160,24 @@ struct AuditFlags {
 void AddAuditFlags(const Command& command, AuditFlags& flags);
 absl::Status CheckAuditFlags(const AuditFlags& flags);
 absl::Status RunAuditCommand(const AuditFlags& flags);
+
+// coppice-lab amplify: what central epsilon local reports have for whoever sees which ticket got
+// which answer and not which device had it, or the largest local epsilon for a central one
+// (docs/mechanisms.md#amplification). Needs no rows.
+struct AmplifyFlags {
+  std::vector<std::string> epsilons;  // one of the two is set
+  std::string central_epsilon;
+  std::vector<uint64_t> reports;
+  std::string delta;  // empty: DefaultShuffleDelta()
+  std::string mechanism = "generic";
+  uint32_t leaves = 0;
+  uint32_t classes = 0;
+  double dishonest = 0.1;
+  bool json = false;
+};
+void AddAmplifyFlags(const Command& command, AmplifyFlags& flags);
+absl::Status CheckAmplifyFlags(const AmplifyFlags& flags);
+absl::Status RunAmplify(const AmplifyFlags& flags);
 
 }  // namespace coppice::lab
 

@@ -40,6 +40,10 @@ int Main(int argc, const char* const* argv) {
       RunSynthesize, nullptr, "coppice-lab synthesize --output-dir /tmp/synthetic");
   AddLabCommand(line, "audit", "a lower bound on the epsilon that a mechanism really costs",
                 AddAuditFlags, RunAuditCommand, CheckAuditFlags);
+  AddLabCommand(line, "amplify",
+                "the epsilon of local reports for whoever cannot tell which device sent which",
+                AddAmplifyFlags, RunAmplify, CheckAmplifyFlags,
+                "coppice-lab amplify --epsilon 1,2,4 --reports 10000,1000000");
   AddLabCommand(line, "plan", "what accuracy to expect of a study, from public rows alone",
                 AddPlanFlags, RunPlan, CheckPlanFlags);
   return line.Run(argc, argv);

@@ -194,5 +194,21 @@ TEST(LargestLocalEpsilonTest, IsTheLastThatStaysBelow) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("honest reports")));
 }
 
+TEST(HonestReportsTest, TheDishonestShareIsRoundedUp) {
+  EXPECT_EQ(HonestReports(100'000, kDefaultDishonestMillionths), 90'000);
+  EXPECT_EQ(HonestReports(100'001, kDefaultDishonestMillionths), 90'000);
+  EXPECT_EQ(HonestReports(7, 0), 7);
+  EXPECT_EQ(HonestReports(7, 1), 6);
+  EXPECT_EQ(HonestReports(7, 1'000'000), 0);
+  EXPECT_EQ(HonestReports(0, 1), 0);
+  EXPECT_EQ(HonestReports(~uint64_t{0}, 1'000'000), 0);
+}
+
+TEST(DefaultShuffleDeltaTest, IsFarBelowOneInTheReports) {
+  EXPECT_EQ(DefaultShuffleDelta(0), *ParseDelta("1e-8"));
+  EXPECT_EQ(DefaultShuffleDelta(10'000'000), *ParseDelta("1e-8"));
+  EXPECT_EQ(DefaultShuffleDelta(100'000'000), *ParseDelta("1e-9"));
+}
+
 }  // namespace
 }  // namespace coppice

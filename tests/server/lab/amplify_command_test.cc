@@ -1,0 +1,105 @@
+// coppice-lab amplify as a script sees it.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "common/amplification/amplification.h"
+#include "common/privacy/delta.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::lab {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct AmplifyOutcome {
+  int exit_code = -1;
+  std::string out;  // and what went to stderr
+};
+
+AmplifyOutcome Amplify(const std::string& arguments) {
+  const char* folder = std::getenv("COPPICE_BIN_DIR");
+  const std::string command =
+      std::string(folder ? folder : ".") + "/coppice-lab amplify " + arguments + " 2>&1";
+  AmplifyOutcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    outcome.out.append(buffer, n);
+  }
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+TEST(AmplifyCommandTest, PrintsTheCentralEpsilonOfHonestReports) {
+  const AmplifyOutcome run = Amplify("--epsilon 2,4 --reports 100000 --delta 1e-6");
+  EXPECT_EQ(run.exit_code, 0);
+  const Budget local = *Budget::Parse("4");
+  const Budget central =
+      *EpsilonBound({90'000, local, MaxTwoSidedMass(local)}, *ParseDelta("1e-6"));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("10 % of the reports"), HasSubstr("90000"),
+                             HasSubstr(central.ToString()), HasSubstr("Neighbours: any value")));
+}
+
+TEST(AmplifyCommandTest, JsonHasARowForEachPair) {
+  const AmplifyOutcome run = Amplify("--epsilon 1,2 --reports 1000,100000000 --dishonest 0 --json");
+  ASSERT_EQ(run.exit_code, 0) << run.out;
+  const json report = json::parse(run.out, nullptr, false);
+  ASSERT_EQ(report["rows"].size(), 4);
+  EXPECT_EQ(report["rows"][0]["honest_reports"], 1000);
+  EXPECT_EQ(report["rows"][0]["delta"], 1e-8);
+  EXPECT_EQ(report["rows"][3]["delta"], 1e-9) << "a tenth of one in the reports";
+  EXPECT_LT(report["rows"][3]["central_epsilon"], report["rows"][1]["central_epsilon"]);
+}
+
+TEST(AmplifyCommandTest, AMechanismOfManyCellsHasLessThanAny) {
+  const json any = json::parse(Amplify("--epsilon 2 --reports 10000 --json").out, nullptr, false);
+  const json subset = json::parse(Amplify("--epsilon 2 --reports 10000 --json --mechanism "
+                                          "subset_selection --leaves 32 --classes 2")
+                                      .out,
+                                  nullptr, false);
+  EXPECT_LT(subset["rows"][0]["central_epsilon"], any["rows"][0]["central_epsilon"]);
+}
+
+TEST(AmplifyCommandTest, TheOtherDirectionComesBack) {
+  const json largest = json::parse(
+      Amplify("--central-epsilon 1 --delta 1e-8 --reports 100000 --json").out, nullptr, false);
+  const std::string local = largest["rows"][0]["local_epsilon"].dump();
+  EXPECT_GT(largest["rows"][0]["local_epsilon"], 5);
+  const json back = json::parse(
+      Amplify("--delta 1e-8 --reports 100000 --json --epsilon " + local).out, nullptr, false);
+  EXPECT_LE(back["rows"][0]["central_epsilon"], 1);
+  EXPECT_GT(back["rows"][0]["central_epsilon"], 0.9999);
+}
+
+TEST(AmplifyCommandTest, BadInputIsNamed) {
+  const auto is_refused = [](const std::string& arguments, const char* why) {
+    const AmplifyOutcome run = Amplify(arguments);
+    EXPECT_NE(run.exit_code, 0) << arguments;
+    EXPECT_THAT(run.out, HasSubstr(why)) << arguments;
+  };
+  is_refused("--reports 1000", "--epsilon");
+  is_refused("--epsilon 1", "--reports");
+  is_refused("--epsilon 1 --central-epsilon 1 --reports 10", "--central-epsilon");
+  is_refused("--epsilon 21 --reports 1000", "must be from 0.01 to 20");
+  is_refused("--epsilon 1 --reports 8589934593", "--reports");
+  is_refused("--epsilon 1 --reports 1000 --delta 1e-3", "--delta: must be above 0 and at most");
+  is_refused("--epsilon 1 --reports 1000 --delta 0", "--delta: must be above 0");
+  is_refused("--epsilon 1 --reports 1 --dishonest 0.5", "--dishonest: of 1 reports none");
+  is_refused("--epsilon 1 --reports 9 --mechanism direct", "needs --leaves and --classes");
+  is_refused("--epsilon 1 --reports 9 --leaves 4 --classes 2", "--leaves and --classes are of a");
+  is_refused("--epsilon 1 --reports 9 --mechanism signed_hadamard --leaves 4 --classes 3",
+             "two classes");
+}
+
+}  // namespace
+}  // namespace coppice::lab
