@@ -36,6 +36,17 @@ struct Release {
   friend bool operator==(const Release&, const Release&) = default;
 };
 
+// What is promised, besides, towards whoever sees only models that were built after their study was
+// sealed (docs/mechanisms.md#amplification, which says under which assumptions).
+struct ReadersBound {
+  uint64_t epsilon_nanos = 0;  // in billionths, rounded up; 0: nothing is promised
+  uint64_t delta_atto = 0;     // in 1e-18
+  uint64_t honest_reports = 0;
+  uint32_t dishonest_millionths = 0;  // the share of the reports that was assumed not to be
+
+  friend bool operator==(const ReadersBound&, const ReadersBound&) = default;
+};
+
 struct Certificate {
   uint64_t epsilon_nanos = 0;              // in all, in billionths
   uint64_t delta_atto = 0;                 // in all, in 1e-18
@@ -50,6 +61,7 @@ struct Certificate {
   std::string code_version;
   // What the estimator made of its evidence, in words; empty if it cannot tell.
   std::string diagnosis;
+  ReadersBound readers{};
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };

@@ -103,6 +103,22 @@ Section Released(const Certificate& certificate) {
 
 // ---- To whom it is private
 
+// What readers of models alone are promised besides, and what that rests on.
+void AddReadersBound(const Certificate& certificate, std::vector<std::string>& sentences) {
+  const ReadersBound& readers = certificate.readers;
+  if (readers.epsilon_nanos == 0) return;
+  sentences.push_back(
+      absl::StrCat("Whoever reads only models, built after the study was sealed, sees at most ",
+                   EpsilonAndDelta(readers.epsilon_nanos, readers.delta_atto),
+                   " of a device's row, because nobody can tell which report was whose."));
+  sentences.push_back(absl::StrFormat(
+      "That rests on the curator, who has to keep tickets and arrival times to itself and to have "
+      "shown neither model nor counts before, and on %d of the %d reports being honest: of devices "
+      "that answered the first ticket they were given and told nobody which (%g %% are assumed not "
+      "to be). Where it fails, and towards the curator, only the ε of a report holds.",
+      readers.honest_reports, certificate.reports, readers.dishonest_millionths / 1e4));
+}
+
 Section PrivateTo(const Certificate& certificate) {
   Section section{.title = "From whom rows are protected", .sentences = {}};
   std::vector<std::string>& sentences = section.sentences;
@@ -113,6 +129,7 @@ Section PrivateTo(const Certificate& certificate) {
           "device was randomized there.",
           "Two cases are compared: that the device's row has one value, and that it has any "
           "other."};
+      AddReadersBound(certificate, sentences);
       break;
     case Promise::kRow:
       sentences = {

@@ -100,6 +100,22 @@ std::vector<Release> FromProto(const google::protobuf::RepeatedPtrField<v1::Rele
   return releases;
 }
 
+ReadersBound FromProto(const v1::ReadersBound& proto) {
+  return {.epsilon_nanos = proto.epsilon_nanos(),
+          .delta_atto = proto.delta_atto(),
+          .honest_reports = proto.honest_reports(),
+          .dishonest_millionths = proto.dishonest_millionths()};
+}
+
+v1::ReadersBound ToProto(const ReadersBound& readers) {
+  v1::ReadersBound proto;
+  proto.set_epsilon_nanos(readers.epsilon_nanos);
+  proto.set_delta_atto(readers.delta_atto);
+  proto.set_honest_reports(readers.honest_reports);
+  proto.set_dishonest_millionths(readers.dishonest_millionths);
+  return proto;
+}
+
 Certificate FromProto(const v1::Certificate& proto) {
   return {.epsilon_nanos = proto.epsilon_nanos(),
           .delta_atto = proto.delta_atto(),
@@ -112,7 +128,8 @@ Certificate FromProto(const v1::Certificate& proto) {
           .public_rows = proto.public_rows(),
           .fingerprint = proto.fingerprint(),
           .code_version = proto.code_version(),
-          .diagnosis = proto.diagnosis()};
+          .diagnosis = proto.diagnosis(),
+          .readers = FromProto(proto.readers())};
 }
 
 v1::Certificate ToProto(const Certificate& certificate) {
@@ -130,6 +147,9 @@ v1::Certificate ToProto(const Certificate& certificate) {
   proto.set_code_version(certificate.code_version);
   proto.set_diagnosis(certificate.diagnosis);
   for (const Release& release : certificate.releases) *proto.add_releases() = ToProto(release);
+  if (certificate.readers.epsilon_nanos > 0) {
+    *proto.mutable_readers() = ToProto(certificate.readers);
+  }
   return proto;
 }
 

@@ -25,6 +25,7 @@ struct TreeCost {
   double margin_noise = 0;
   size_t payload_bytes = 0;
   double margin_influence = 0;
+  double two_sided_mass = 0;
 };
 
 // c (V_k - U / K) moves most if one class of the leaf moves up as far as it can, and another down.
@@ -41,7 +42,8 @@ absl::StatusOr<TreeCost> CostOfTree(MechanismKind kind, const Budget& epsilon,
   for (uint32_t k = 0; k < domain.classes; ++k) noise.push_back(mechanism->Variance(k));
   return TreeCost{.margin_noise = MarginNoise(noise),
                   .payload_bytes = mechanism->payload_bytes(),
-                  .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes)};
+                  .margin_influence = MarginInfluence(mechanism->MaxInfluence(), domain.classes),
+                  .two_sided_mass = mechanism->TwoSidedMass()};
 }
 
 // Less is better: noise up to the slack is level, then bytes, then what a liar moves, then noise.
@@ -83,6 +85,7 @@ absl::StatusOr<MechanismCost> CostOf(MechanismKind kind, const Budget& epsilon,
     cost.margin_noise += known->second.margin_noise / static_cast<double>(forest.size());
     cost.payload_bytes = std::max(cost.payload_bytes, known->second.payload_bytes);
     cost.margin_influence = std::max(cost.margin_influence, known->second.margin_influence);
+    cost.two_sided_mass = std::max(cost.two_sided_mass, known->second.two_sided_mass);
   }
   return cost;
 }

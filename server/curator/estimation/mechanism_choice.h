@@ -30,6 +30,7 @@ struct MechanismCost {
   size_t payload_bytes = 0;  // of the tree with most leaves
   // The most that one report adds to the margin of a leaf, however it was made.
   double margin_influence = 0;
+  double two_sided_mass = 0;  // LocalMechanism::TwoSidedMass(), the largest of the trees
 };
 
 // InvalidArgument if the mechanism cannot serve the forest.

@@ -1,5 +1,6 @@
 #include "server/curator/studies/study_model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,7 @@
 #include "common/wire/convert.h"
 #include "server/curator/estimation/break_down.h"
 #include "server/curator/estimation/label_only.h"
+#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
@@ -87,8 +89,18 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
   return inputs;
 }
 
+// Models of an open study show, beside later ones, which reports came between.
+ReadersBound ReadersOf(const StudyDefinition& definition, uint64_t reports, StudyState state) {
+  if (state == StudyState::kOpen) return {};
+  double mass = 0;
+  for (const auto& mechanism : definition.mechanisms) {
+    mass = std::max(mass, mechanism->TwoSidedMass());
+  }
+  return BoundForReaders(*definition.terms->schema, definition.terms->epsilon, mass, reports);
+}
+
 Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOptions& options,
-                            uint64_t reports) {
+                            uint64_t reports, StudyState state) {
   const std::string mechanism(MechanismName(definition.terms->mechanism));
   const uint64_t epsilon_nanos = definition.terms->epsilon.nanos();
   return {.epsilon_nanos = epsilon_nanos,
@@ -107,7 +119,8 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
           .public_rows = definition.public_rows,
           .fingerprint = ToHex(definition.fingerprint),
           .code_version = COPPICE_VERSION,
-          .diagnosis = ""};
+          .diagnosis = "",
+          .readers = ReadersOf(definition, reports, state)};
 }
 
 // Estimates each tree from its own sums, and collapses it where pruning left equal leaves.
@@ -236,10 +249,12 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
+  // Asked first: what was sealed by then takes no report after it.
+  const StudyState state = study.Info().state;
   const StudyProgress progress = study.Progress();
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
-  Certificate certificate = MakeCertificate(definition, options, reports);
+  Certificate certificate = MakeCertificate(definition, options, reports, state);
   if (definition.terms->shows_values() && options.kind != EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError(
         "estimator: the study has public features, so its reports are not about all leaves; take "

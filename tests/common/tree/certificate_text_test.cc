@@ -69,6 +69,24 @@ TEST(CertificateTextTest, EachReleaseIsSaidWithItsCost) {
                                      Not(HasSubstr("in one part"))));
 }
 
+TEST(CertificateTextTest, ReadersArePromisedWhatTheirBoundSaysAndItsAssumptions) {
+  Certificate certificate = Local();
+  EXPECT_THAT(TextOf(certificate), Not(HasSubstr("reads only models")));
+  certificate.readers = {.epsilon_nanos = 31'000'000,
+                         .delta_atto = 10'000'000'000,
+                         .honest_reports = 1110,
+                         .dishonest_millionths = 100'000};
+  EXPECT_THAT(TextOf(certificate),
+              AllOf(HasSubstr("sees at most ε = 0.031, δ = 1e-8 of a device's row"),
+                    HasSubstr("1110 of the 1234 reports being honest"),
+                    HasSubstr("10 % are assumed not to be"),
+                    HasSubstr("towards the curator, only the ε of a report holds"),
+                    HasSubstr("Together they cost ε = 0.5 per report.")));
+  Certificate central = Central();
+  central.readers = certificate.readers;
+  EXPECT_THAT(TextOf(central), Not(HasSubstr("reads only models"))) << "no deal of tickets";
+}
+
 TEST(CertificateTextTest, ManyReleasesAreCounted) {
   Certificate certificate = Central();
   certificate.releases.assign(23, certificate.releases[0]);

@@ -79,7 +79,11 @@ inline Model MakeModel() {
                                 .public_rows = 12,
                                 .fingerprint = "00ff",
                                 .code_version = "0.1.0",
-                                .diagnosis = "they agree"};
+                                .diagnosis = "they agree",
+                                .readers = {.epsilon_nanos = 250'000'000,
+                                            .delta_atto = 10'000'000'000,
+                                            .honest_reports = 30,
+                                            .dishonest_millionths = 100'000}};
   return *Model::Create(MakeSchema(), {tree}, {leaves}, certificate);
 }
 

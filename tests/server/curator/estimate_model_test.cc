@@ -60,6 +60,19 @@ TEST_F(EstimateModelTest, CertificateSaysWhatTheModelCostAndAssumed) {
   EXPECT_EQ(info.created_unix_seconds, 1000);
 }
 
+TEST_F(EstimateModelTest, OnlyModelsOfASealedStudyPromiseReadersMore) {
+  ASSERT_OK(SendAndWait(*studies_, study_, HonestReports(*studies_, study_, 940)));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo open, studies_->BuildModel("one", "open", {}));
+  EXPECT_EQ(open.model->certificate().readers, ReadersBound());
+  ASSERT_OK(studies_->Seal("one"));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo sealed, studies_->BuildModel("one", "sealed", {}));
+  const ReadersBound& readers = sealed.model->certificate().readers;
+  EXPECT_EQ(readers.honest_reports, 900);
+  EXPECT_GT(readers.epsilon_nanos, 0);
+  EXPECT_LT(readers.epsilon_nanos, sealed.model->certificate().epsilon_nanos / 2);
+  EXPECT_OK(CheckCertificate(sealed.model->certificate())) << "the releases cost what they did";
+}
+
 TEST_F(EstimateModelTest, HasAnEstimateForEveryLeafOfEveryTree) {
   ASSERT_OK_AND_ASSIGN(const models::ModelInfo info, studies_->BuildModel("one", "model", {}));
   ASSERT_THAT(info.model->leaves(), SizeIs(3));

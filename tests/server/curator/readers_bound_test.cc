@@ -1,0 +1,53 @@
+#include "server/curator/estimation/readers_bound.h"
+
+#include <vector>
+
+#include "common/amplification/amplification.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::curator {
+namespace {
+
+constexpr uint64_t kLocalNanos = 2'000'000'000;
+constexpr double kAnyMass = 1;
+
+Schema TwoFeatures(bool region_is_public) {
+  std::vector<Feature> features = {
+      {.name = "age", .min = 0, .max = 100, .values = {}},
+      {.name = "region", .type = FeatureType::kCategorical, .values = {"north", "south"}}};
+  features[1].is_public = region_is_public;
+  return *Schema::Create(features, "y", {"no", "yes"});
+}
+
+ReadersBound BoundOf(bool region_is_public, uint64_t reports) {
+  return BoundForReaders(TwoFeatures(region_is_public), *Budget::FromNanos(kLocalNanos), kAnyMass,
+                         reports);
+}
+
+TEST(ReadersBoundTest, IsThatOfTheHonestReports) {
+  const ReadersBound bound = BoundOf(false, 100'000);
+  EXPECT_EQ(bound.honest_reports, 90'000);
+  EXPECT_EQ(bound.dishonest_millionths, 100'000);
+  EXPECT_EQ(bound.delta_atto, 10'000'000'000);
+  const ShuffledReports honest = {90'000, *Budget::FromNanos(kLocalNanos), kAnyMass};
+  EXPECT_EQ(bound.epsilon_nanos, EpsilonBound(honest, bound.delta_atto)->nanos());
+  EXPECT_LT(bound.epsilon_nanos, kLocalNanos / 20);
+}
+
+TEST(ReadersBoundTest, PublicFeaturesLeaveNoClaim) {
+  EXPECT_EQ(BoundOf(true, 100'000), ReadersBound());
+}
+
+TEST(ReadersBoundTest, NoHonestReportLeavesNoClaim) {
+  EXPECT_EQ(BoundOf(false, 0), ReadersBound());
+  EXPECT_EQ(BoundOf(false, 1), ReadersBound());
+}
+
+TEST(ReadersBoundTest, MoreReportsThanAreComputedCountAsThose) {
+  const ReadersBound bound = BoundOf(false, 20'000'000'000);
+  EXPECT_EQ(bound.honest_reports, kMaxShuffledReports);
+  EXPECT_GT(bound.epsilon_nanos, 0);
+}
+
+}  // namespace
+}  // namespace coppice::curator
