@@ -11,7 +11,7 @@
 #include "common/tree/model.h"
 #include "common/tree/render_label.h"
 #include "common/wire/convert.h"
-#include "server/curator/estimation/break_down.h"
+#include "server/curator/inspection/break_down.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
 

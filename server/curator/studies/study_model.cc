@@ -13,10 +13,10 @@
 #include "common/base/status_macros.h"
 #include "common/tree/model.h"
 #include "common/wire/convert.h"
-#include "server/curator/estimation/break_down.h"
-#include "server/curator/estimation/label_only.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/estimation/smooth.h"
+#include "server/curator/inspection/break_down.h"
+#include "server/curator/label_only/label_only.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 

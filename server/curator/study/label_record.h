@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/data/table.h"
-#include "server/curator/estimation/label_only.h"
+#include "server/curator/label_only/label_only.h"
 #include "server/curator/study/study.h"
 #include "server/storage/store.h"
 

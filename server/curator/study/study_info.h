@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/data/table.h"
 #include "common/study/terms.h"
-#include "server/curator/estimation/alarms.h"
+#include "server/curator/inspection/alarms.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_settings.h"
 

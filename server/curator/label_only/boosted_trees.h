@@ -11,8 +11,8 @@
 // Threads    safe to share.
 // Source     Friedman 2001, algorithm 2; docs/mechanisms.md#label-only.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_
+#ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
+#define COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -77,4 +77,4 @@ absl::StatusOr<std::vector<BoostedTree>> Boost(const RowBins& bins,
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_BOOSTED_TREES_H_
+#endif  // COPPICE_SERVER_CURATOR_LABEL_ONLY_BOOSTED_TREES_H_

@@ -18,8 +18,8 @@
 // Threads    safe to share.
 // Source     docs/mechanisms.md#label-only.
 
-#ifndef COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_
-#define COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_
+#ifndef COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
+#define COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
 
 #include <vector>
 
@@ -30,7 +30,7 @@
 #include "common/ldp/payload/contribution.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
-#include "server/curator/estimation/boosted_trees.h"
+#include "server/curator/label_only/boosted_trees.h"
 
 namespace coppice::curator {
 
@@ -68,4 +68,4 @@ absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const Labe
 
 }  // namespace coppice::curator
 
-#endif  // COPPICE_SERVER_CURATOR_ESTIMATION_LABEL_ONLY_H_
+#endif  // COPPICE_SERVER_CURATOR_LABEL_ONLY_LABEL_ONLY_H_
