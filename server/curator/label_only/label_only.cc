@@ -113,12 +113,16 @@ absl::StatusOr<Folds> BoostFolds(const LabelReports& reports, const std::vector<
   return result;
 }
 
-// See the file comment. Noise of several classes' margins adds up to zero, so that along
-// predictions that do it has K / (K - 1) times the variance of one of them.
+// Noise of several classes' margins adds up to zero, so that along predictions that do it has
+// K / (K - 1) times the variance of one of them.
+double VarianceAlong(size_t columns, double noise) {
+  return columns == 1 ? noise
+                      : noise * static_cast<double>(columns) / static_cast<double>(columns - 1);
+}
+
+// See the file comment.
 double AlphaOf(const Folds& boosted, const std::vector<uint32_t>& folds, const RowColumns& left,
                double noise) {
-  const auto columns = static_cast<double>(left.size());
-  const double spread = left.size() == 1 ? 1 : columns / (columns - 1);
   double confirmed = 0, squares = 0;
   for (size_t k = 0; k < left.size(); ++k) {
     for (size_t i = 0; i < folds.size(); ++i) {
@@ -128,7 +132,52 @@ double AlphaOf(const Folds& boosted, const std::vector<uint32_t>& folds, const R
     }
   }
   if (squares <= 0) return 0;
-  return std::clamp((confirmed - std::sqrt(squares * noise * spread)) / squares, 0.0, 1.0);
+  return std::clamp((confirmed - std::sqrt(squares * VarianceAlong(left.size(), noise))) / squares,
+                    0.0, 1.0);
+}
+
+// What is boosted on top of one offset.
+struct Candidate {
+  AdditiveForest offset;
+  Offsets offsets;
+  Folds boosted;
+  double alpha = 0;
+
+  // What a report's margin is beyond the score, held out.
+  double LeftOf(const std::vector<uint32_t>& folds, size_t column, size_t i) const {
+    return offsets.left[column][i] - alpha * boosted[folds[i]].predicted[column][i];
+  }
+};
+
+absl::StatusOr<Candidate> BoostFrom(AdditiveForest offset, const LabelReports& reports,
+                                    const std::vector<uint32_t>& folds, double noise,
+                                    const CancelCheck& cancel) {
+  Candidate result{.offset = std::move(offset), .offsets = {}, .boosted = {}};
+  result.offsets = SubtractOffset(result.offset, reports);
+  COPPICE_ASSIGN_OR_RETURN(result.boosted,
+                           BoostFolds(reports, folds, result.offsets.left, noise, cancel));
+  result.alpha = AlphaOf(result.boosted, folds, result.offsets.left, noise);
+  return result;
+}
+
+// Whether held-out reports say by more than a standard error that `other` has less squared error.
+// The difference of two sums of squares is unbiased, with variance 4 v sum (r - r')^2.
+bool IsBetter(const Candidate& other, const Candidate& first, const std::vector<uint32_t>& folds,
+              double noise) {
+  const size_t columns = first.offsets.left.size();
+  double gain = 0, apart = 0;
+  for (size_t k = 0; k < columns; ++k) {
+    for (size_t i = 0; i < folds.size(); ++i) {
+      const double a = first.LeftOf(folds, k, i), b = other.LeftOf(folds, k, i);
+      gain += a * a - b * b;
+      apart += (a - b) * (a - b);
+    }
+  }
+  return gain > 2 * std::sqrt(apart * VarianceAlong(columns, noise));
+}
+
+bool KnowsNothing(const AdditiveForest& offset) {
+  return offset.forest.size() == 1 && offset.forest[0].num_leaves() == 1;
 }
 
 // Variance of the score at each row, in margins. Two folds share half of what they saw, so that
@@ -244,17 +293,25 @@ absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const Labe
   COPPICE_RETURN_IF_ERROR(CheckLabelReports(offset, reports));
   LabelOnlyFit fit{.model = std::move(offset), .noise_per_report = MeanSquare(reports.margins)};
   if (reports.rows->num_rows() == 0) return fit;
-  Offsets offsets = SubtractOffset(fit.model, reports);
   PublicRandom random(kFoldSeed);
   std::vector<uint32_t> folds(reports.rows->num_rows());
   for (uint32_t& fold : folds) fold = static_cast<uint32_t>(random.Below(kFolds));
-  COPPICE_ASSIGN_OR_RETURN(Folds boosted,
-                           BoostFolds(reports, folds, offsets.left, fit.noise_per_report, cancel));
-  fit.alpha = AlphaOf(boosted, folds, offsets.left, fit.noise_per_report);
+  const double noise = fit.noise_per_report;
+  COPPICE_ASSIGN_OR_RETURN(Candidate best,
+                           BoostFrom(std::move(fit.model), reports, folds, noise, cancel));
+  const uint32_t classes = reports.rows->schema().num_classes();
+  if (!KnowsNothing(best.offset)) {
+    COPPICE_ASSIGN_OR_RETURN(Candidate alone,
+                             BoostFrom(NoOffset(classes), reports, folds, noise, cancel));
+    fit.has_offset = !IsBetter(alone, best, folds, noise);
+    if (!fit.has_offset) best = std::move(alone);
+  }
+  fit.model = std::move(best.offset);
+  fit.alpha = best.alpha;
   if (fit.alpha == 0) return fit;
   const std::vector<double> variance =
-      ScoreVariance(boosted, fit.alpha, std::move(offsets.variance));
-  AddBoosted(std::move(boosted), fit.alpha, reports.rows->schema().num_classes(), fit.model);
+      ScoreVariance(best.boosted, fit.alpha, std::move(best.offsets.variance));
+  AddBoosted(std::move(best.boosted), fit.alpha, classes, fit.model);
   for (size_t t = 0; t < fit.model.forest.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
     SetErrors(fit.model.forest[t], *reports.rows, variance, fit.model.leaves[t]);

@@ -8,6 +8,9 @@
 // to add to a with the least squared error, less one standard error of that, cut to [0, 1]. Noise
 // that was learned is not confirmed there, and then the public rows' answer stands.
 //
+// The same is done without an offset, and is the answer if the held-out squared error says so by
+// more than a standard error: a forest of few rows must first be undone where reports are many.
+//
 // The answer is a + alpha * (mean of the three), and an ordinary forest of additive leaves
 // (LeafKind::kAdditive): the offset's trees and the boosted ones. Several classes have one margin
 // each, of which trees, folds and alpha are shared, so that probabilities still add up to 1.
@@ -60,6 +63,7 @@ AdditiveForest NoOffset(uint32_t classes);
 struct LabelOnlyFit {
   AdditiveForest model;
   double alpha = 0;             // 0: the offset is the model
+  bool has_offset = true;       // false: reports alone, which held-out ones preferred
   double noise_per_report = 0;  // v
 };
 

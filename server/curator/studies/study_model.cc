@@ -204,8 +204,9 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
         absl::StrCat("estimator: the study's ", offset_trees, " trees and those that are boosted ",
                      "are more than ", kMaxTrees, " that a model may have; take evidence reports"));
   }
-  certificate.diagnosis = absl::StrFormat(
-      "labels alone are private: trees boosted on them count with weight %.2f", fit.alpha);
+  certificate.diagnosis =
+      absl::StrFormat("labels alone are private: trees boosted on them count with weight %.2f%s",
+                      fit.alpha, fit.has_offset ? "" : ", and public labels are left out");
   return Model::Create(schema, std::move(fit.model.forest), std::move(fit.model.leaves),
                        std::move(certificate), LeafKind::kAdditive);
 }
