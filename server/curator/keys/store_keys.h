@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -45,6 +46,11 @@ inline std::string LabelsPrefix(absl::string_view study) {
 }
 inline std::string LabelsKey(absl::string_view study, uint64_t accepted_before) {
   return absl::StrCat(LabelsPrefix(study), absl::Dec(accepted_before, absl::kZeroPad16));
+}
+
+// What a study loses when its retention is over: no model can be built without it.
+inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
+  return {RowsKey(study), SumsPrefix(study), SpentPrefix(study), LabelsPrefix(study)};
 }
 
 }  // namespace coppice::curator

@@ -281,8 +281,7 @@ class StoredStudies final : public Studies {
 
   absl::Status Retire(Study& study) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_) {
     storage::StoreBatch batch;
-    for (const std::string& prefix : {RowsKey(study.id()), SumsPrefix(study.id()),
-                                      SpentPrefix(study.id()), LabelsPrefix(study.id())}) {
+    for (const std::string& prefix : PrefixesToRetire(study.id())) {
       batch.DeletePrefix(prefix);
     }
     COPPICE_RETURN_IF_ERROR(intake_.RunOnCommitter(
