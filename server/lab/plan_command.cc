@@ -23,6 +23,7 @@
 #include "common/evaluation/class_evaluation.h"
 #include "common/privacy/budget.h"
 #include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
@@ -42,6 +43,7 @@ struct PlanRow {
   uint64_t devices = 0;
   curator::MechanismCost cost;
   curator::StudyForecast forecast;
+  ReadersBound readers{};
 };
 
 // What always answering one class is worth, on the public rows.
@@ -89,12 +91,16 @@ Json RowJson(const PlanRow& row, bool with_accuracy) {
     json["gain"] = row.forecast.gain.mean;
     json["gain_interval"] = {row.forecast.gain.low, row.forecast.gain.high};
   }
+  if (row.readers.epsilon_nanos > 0) {
+    json["readers_epsilon"] = static_cast<double>(row.readers.epsilon_nanos) / 1e9;
+    json["readers_delta"] = static_cast<double>(row.readers.delta_atto) / 1e18;
+  }
   return json;
 }
 
 // Every study asked about; mechanisms that cannot serve the forest are left out.
 absl::StatusOr<std::vector<PlanRow>> LookAround(const curator::Planner& planner,
-                                                const PlanFlags& flags) {
+                                                const Schema& schema, const PlanFlags& flags) {
   std::vector<PlanRow> rows;
   absl::Status refused;
   for (const std::optional<MechanismKind>& kind : MechanismsOf(flags)) {
@@ -107,10 +113,12 @@ absl::StatusOr<std::vector<PlanRow>> LookAround(const curator::Planner& planner,
         continue;
       }
       for (const uint64_t devices : flags.devices) {
-        rows.push_back({.epsilon = epsilon,
-                        .devices = devices,
-                        .cost = *cost,
-                        .forecast = *planner.Forecast(static_cast<double>(devices), *cost)});
+        rows.push_back(
+            {.epsilon = epsilon,
+             .devices = devices,
+             .cost = *cost,
+             .forecast = *planner.Forecast(static_cast<double>(devices), *cost),
+             .readers = curator::BoundForReaders(schema, epsilon, cost->two_sided_mass, devices)});
       }
     }
   }
@@ -226,14 +234,17 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
                                  Printable(majority->name), majority->share,
                                  is_beaten ? "" : "; no study here is foreseen to beat that");
   }
-  std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s", "epsilon", "devices", "mechanism",
-                               "bytes", "worth rows", "one liar");
+  std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s %12s", "epsilon", "devices",
+                               "mechanism", "bytes", "worth rows", "one liar", "readers' eps");
   std::cout << (with_accuracy ? "  accuracy (90 %)         gain over public labels (90 %)\n"
                               : "\n");
   for (const PlanRow& row : rows) {
-    std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f", row.epsilon.ToString(),
+    std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f %12s", row.epsilon.ToString(),
                                  row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
-                                 row.forecast.equivalent_rows, row.forecast.influence);
+                                 row.forecast.equivalent_rows, row.forecast.influence,
+                                 row.readers.epsilon_nanos == 0
+                                     ? "-"
+                                     : Budget::FromNanos(row.readers.epsilon_nanos)->ToString());
     if (with_accuracy) {
       const curator::Interval& accuracy = row.forecast.accuracy;
       std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
@@ -243,6 +254,10 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
     }
     std::cout << "\n";
   }
+  std::cout
+      << "\nreaders' eps: towards whoever sees only models of the sealed study, if 90 % of the "
+         "devices are\nhonest and the curator keeps tickets and arrival times to itself; "
+         "its delta is in --json.\n";
   std::cout << "\n" << AdviceOnRows(rows, planner.partition()) << "\n";
   for (const Json& one : takes) PrintTakes(one);
 }
@@ -358,7 +373,8 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
   COPPICE_ASSIGN_OR_RETURN(const curator::Planner planner,
                            curator::Planner::Create(public_rows, first, options));
-  COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows, LookAround(planner, flags));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<PlanRow> rows,
+                           LookAround(planner, *schema.schema, flags));
   Json takes = Json::array();
   if (flags.accuracy > 0) {
     COPPICE_ASSIGN_OR_RETURN(takes, FindRequirements(planner, flags));

@@ -13,6 +13,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/field_error.h"
 #include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/public_random.h"
 #include "server/service/handlers.h"
 #include "server/service/messages.h"
@@ -138,6 +139,10 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
       added = ToProto(forecast, cost, with_labels);
       added.set_epsilon_nanos(epsilon.nanos());
       added.set_devices(devices);
+      const ReadersBound readers = curator::BoundForReaders(spec->public_rows->schema(), epsilon,
+                                                            cost.two_sided_mass, devices);
+      added.set_readers_epsilon_nanos(readers.epsilon_nanos);
+      added.set_readers_delta_atto(readers.delta_atto);
       gains.push_back(forecast.gain.mean);
     }
   }

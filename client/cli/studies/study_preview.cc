@@ -53,6 +53,12 @@ Json Describe(const v1::Outlook& outlook) {
                {"payload_bytes", outlook.payload_bytes()},
                {"equivalent_rows", outlook.equivalent_rows()},
                {"influence", outlook.influence()}};
+  // Where readers are promised nothing more, what every report is promised holds for them too.
+  const bool promised = outlook.readers_epsilon_nanos() > 0;
+  json["readers_epsilon"] =
+      static_cast<double>(promised ? outlook.readers_epsilon_nanos() : outlook.epsilon_nanos()) /
+      1e9;
+  json["readers_delta"] = static_cast<double>(outlook.readers_delta_atto()) / 1e18;
   if (outlook.has_accuracy()) {
     json["accuracy"] = outlook.accuracy().mean();
     json["low"] = outlook.accuracy().low();
@@ -101,6 +107,14 @@ absl::Status Preview(const PreviewFlags& flags) {
                          worth.name(), -worth.gain(), worth.equivalent_rows()));
   }
   Note(response.advice());
+  const bool hides_in_crowd =
+      std::any_of(response.outlooks().begin(), response.outlooks().end(),
+                  [](const v1::Outlook& one) { return one.readers_epsilon_nanos() > 0; });
+  if (!hides_in_crowd) return absl::OkStatus();
+  Note(
+      "readers_epsilon is for whoever sees only models of the sealed study, if 90 % of the devices "
+      "are honest and the curator keeps tickets and arrival times to itself; for everybody else "
+      "epsilon holds.");
   return absl::OkStatus();
 }
 

@@ -169,6 +169,11 @@ Json DescribeModel(const v1::Model& model) {
   json["trees"] = model.forest().trees_size();
   if (!certificate.diagnosis().empty()) json["diagnosis"] = certificate.diagnosis();
   json["neighbouring"] = certificate.neighbouring();
+  if (certificate.has_readers()) {
+    json["readers_epsilon"] = EpsilonNumber(certificate.readers().epsilon_nanos());
+    json["readers_delta"] = DeltaNumber(certificate.readers().delta_atto());
+    json["readers_honest_reports"] = certificate.readers().honest_reports();
+  }
   json["public_inputs"] = Json::array();
   for (const std::string& input : certificate.public_inputs()) {
     json["public_inputs"].push_back(input);
