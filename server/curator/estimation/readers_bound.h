@@ -3,8 +3,11 @@
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_READERS_BOUND_H_
 
+#include <algorithm>
 #include <cstdint>
 
+#include "absl/status/statusor.h"
+#include "common/amplification/amplification.h"
 #include "common/privacy/budget.h"
 #include "common/schema/schema.h"
 #include "common/tree/certificate.h"
@@ -17,8 +20,19 @@ namespace coppice::curator {
 // Units      `two_sided_mass` is the largest of all trees. Nothing is promised (epsilon 0) where
 //            devices show public features, whose reports cannot stand for one another, for no
 //            honest report, and where it would be no less than `local`.
-ReadersBound BoundForReaders(const Schema& schema, const Budget& local, double two_sided_mass,
-                             uint64_t reports);
+inline ReadersBound BoundForReaders(const Schema& schema, const Budget& local,
+                                    double two_sided_mass, uint64_t reports) {
+  if (!schema.public_features().empty()) return {};
+  const uint64_t honest =
+      std::min(HonestReports(reports, kDefaultDishonestMillionths), kMaxShuffledReports);
+  const uint64_t delta = DefaultShuffleDelta(reports);
+  const absl::StatusOr<Budget> bound = EpsilonBound({honest, local, two_sided_mass}, delta);
+  if (!bound.ok() || *bound >= local) return {};
+  return {.epsilon_nanos = bound->nanos(),
+          .delta_atto = delta,
+          .honest_reports = honest,
+          .dishonest_millionths = kDefaultDishonestMillionths};
+}
 
 }  // namespace coppice::curator
 

@@ -86,6 +86,8 @@ TEST(MechanismChoiceTest, CostIsTheMeanOverTreesAndTheLargestPayload) {
   EXPECT_NEAR(both.margin_noise, (small.margin_noise + large.margin_noise) / 2, 1e-9);
   EXPECT_EQ(CostOf(MechanismKind::kOptimizedUnary, epsilon, forest, 2)->payload_bytes, 16u);
   EXPECT_EQ(both.margin_influence, large.margin_influence);
+  EXPECT_EQ(both.two_sided_mass, small.two_sided_mass) << "more cells hide a row better";
+  EXPECT_LT(large.two_sided_mass, small.two_sided_mass);
   EXPECT_THAT(CostOf(MechanismKind::kSignedHadamard, epsilon, forest, 3),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 classes")));
 }
