@@ -1,5 +1,6 @@
 #include "server/curator/study/label_record.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -47,10 +48,12 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
   const std::shared_ptr<const Schema>& schema = definition.terms->schema;
   StoredLabels labels = {.rows = Table(schema),
                          .margins = RowColumns(MarginColumns(schema->num_classes()))};
-  labels.rows.Reserve(reports);
+  const uint64_t fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1);
+  const uint64_t wanted = std::min(reports, fitting);
+  labels.rows.Reserve(wanted);
   const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
-    // What was counted since `reports` were is not looked at.
-    if (labels.rows.num_rows() >= reports) return absl::OkStatus();
+    // What was counted since, or does not fit, is not looked at.
+    if (labels.rows.num_rows() >= wanted) return absl::OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
     for (const v1::LabelReportsRecord::Report& report : record.reports()) {
@@ -59,7 +62,8 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
     return absl::OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study.id()), add));
-  if (labels.rows.num_rows() == reports) return labels;
+  const uint64_t found = labels.rows.num_rows();
+  if (found == reports || (wanted < reports && found >= wanted)) return labels;
   return storage::CorruptRecord(LabelsPrefix(study.id()),
                                 "does not have one label a counted report");
 }

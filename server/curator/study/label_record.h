@@ -40,7 +40,11 @@ struct StoredLabels {
   RowColumns margins;
 };
 
-// The first `reports` that the study counted.
+// Values of features that are held in memory at once, 12 bytes each: more reports than fit are left
+// out, the last ones first.
+inline constexpr uint64_t kMaxLabelValues = uint64_t{1} << 27;
+
+// The first `reports` that the study counted, or as many of them as fit; whole groups of reports.
 absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
                                         uint64_t reports);
 
