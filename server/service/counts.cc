@@ -39,7 +39,7 @@ std::vector<std::string> ConditionsOf(const render_internal::TreeView& view, uin
   return {up.rbegin(), up.rend()};
 }
 
-v1::CountEstimate ToProto(const curator::CountEstimate& estimate) {
+v1::CountEstimate EstimateToProto(const curator::CountEstimate& estimate) {
   v1::CountEstimate proto;
   proto.set_estimate(estimate.estimate);
   proto.set_standard_error(estimate.standard_error);
@@ -48,7 +48,8 @@ v1::CountEstimate ToProto(const curator::CountEstimate& estimate) {
   return proto;
 }
 
-v1::NodeCounts ToProto(const render_internal::TreeView& view, const curator::NodeCounts& counts) {
+v1::NodeCounts NodeToProto(const render_internal::TreeView& view,
+                           const curator::NodeCounts& counts) {
   v1::NodeCounts proto;
   proto.set_node(counts.node);
   proto.set_depth(view.tree().node_depth(counts.node));
@@ -56,15 +57,15 @@ v1::NodeCounts ToProto(const render_internal::TreeView& view, const curator::Nod
     proto.add_conditions(std::move(condition));
   }
   proto.set_public_rows(counts.public_rows);
-  if (counts.rows) *proto.mutable_rows() = ToProto(*counts.rows);
+  if (counts.rows) *proto.mutable_rows() = EstimateToProto(*counts.rows);
   for (const curator::CountEstimate& of_class : counts.classes) {
-    *proto.add_classes() = ToProto(of_class);
+    *proto.add_classes() = EstimateToProto(of_class);
   }
-  if (counts.margin) *proto.mutable_margin() = ToProto(*counts.margin);
+  if (counts.margin) *proto.mutable_margin() = EstimateToProto(*counts.margin);
   return proto;
 }
 
-curator::CountsRequest FromProto(const v1::GetCountsRequest& request) {
+curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
   curator::CountsRequest result{.tree = request.tree()};
   if (request.has_node()) result.choice.node = request.node();
   if (request.has_depth()) result.choice.depth = request.depth();
@@ -90,7 +91,7 @@ std::string MethodOf(const curator::StudyCounts& counts) {
 absl::Status StudyHandlers::GetCounts(const Caller& /*caller*/, const v1::GetCountsRequest& request,
                                       v1::GetCountsResponse* response) const {
   COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
-  const curator::CountsRequest asked = FromProto(request);
+  const curator::CountsRequest asked = CountsRequestOf(request);
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyCounts counts, studies_.GetCounts(id, asked));
   const Schema& schema = *counts.terms->schema;
   COPPICE_ASSIGN_OR_RETURN(const Model model, QuestionsOf(schema, (*counts.forest)[asked.tree]));
@@ -102,7 +103,7 @@ absl::Status StudyHandlers::GetCounts(const Caller& /*caller*/, const v1::GetCou
   response->set_confidence(counts.break_down.confidence);
   response->set_intervals(counts.break_down.intervals);
   for (const curator::NodeCounts& node : counts.break_down.nodes) {
-    *response->add_nodes() = ToProto(view, node);
+    *response->add_nodes() = NodeToProto(view, node);
   }
   for (const std::string& name : schema.classes()) response->add_class_names(name);
   response->set_method(MethodOf(counts));
