@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kValueBytes = 8;
 constexpr uint64_t kMissingBits = 0x7ff8000000000000;
+constexpr uint64_t kNegativeZeroBits = 0x8000000000000000;
 
 // The public features that the walk of some row asks about, rising.
 std::vector<uint32_t> AskedFeatures(const Tree& tree, const Schema& schema) {
@@ -83,6 +84,9 @@ absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
     std::memcpy(&row[feature], &bits, sizeof(bits));
     if (IsMissing(row[feature]) && bits != kMissingBits) {
       return absl::InvalidArgumentError("public values: a missing value has one form");
+    }
+    if (bits == kNegativeZeroBits) {
+      return absl::InvalidArgumentError("public values: zero has no sign");
     }
   }
   COPPICE_RETURN_IF_ERROR(schema.Validate(row));

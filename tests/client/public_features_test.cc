@@ -90,8 +90,9 @@ TEST(PublicValuesTest, RefuseWhatNoDeviceSends) {
   other_missing[0] = 1;
   std::string none_such = EncodePublicValues(*schema, tree, Row{1, 2});
   none_such[6] = 0x7f;
-  for (const std::string& bytes :
-       {std::string(), std::string(7, '\0'), std::string(9, '\0'), other_missing, none_such}) {
+  const std::string negative_zero = std::string(7, '\0') + '\x80';
+  for (const std::string& bytes : {negative_zero, std::string(), std::string(7, '\0'),
+                                   std::string(9, '\0'), other_missing, none_such}) {
     EXPECT_THAT(DecodePublicValues(*schema, tree, bytes),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
   }
