@@ -3,6 +3,8 @@
 #ifndef COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
 #define COPPICE_SERVER_DAEMON_OPERATION_PROCESS_H_
 
+#include <pthread.h>
+
 #include <csignal>
 #include <functional>
 #include <string>
@@ -14,17 +16,20 @@
 
 namespace coppice::daemon {
 
-// SIGTERM, SIGINT and SIGHUP as something to wait for. No handler runs, so nothing must be
-// async-signal-safe.
+// SIGTERM, SIGINT and SIGHUP as something to wait for. The only handler hands a signal on to the
+// thread that waits, so nothing else must be async-signal-safe.
 class StopSignals {
  public:
   // Holds them back, in this thread and in those that it starts from now on: make it first.
-  // A broken pipe becomes an error of the write that met it.
+  // A library's threads may be older and hold nothing back; what comes to them comes here all the
+  // same. A broken pipe becomes an error of the write that met it.
   StopSignals() {
+    waiting_thread_ = pthread_self();
     sigemptyset(&signals_);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGHUP);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      sigaddset(&signals_, signal);
+      HandOn(signal);
+    }
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
   }
@@ -44,6 +49,17 @@ class StopSignals {
   }
 
  private:
+  // Unless it is ignored, as nohup does.
+  static void HandOn(int signal) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+    action = {};
+    action.sa_handler = [](int caught) { pthread_kill(waiting_thread_, caught); };
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+
+  static inline pthread_t waiting_thread_{};
   sigset_t signals_{};
 };
 
