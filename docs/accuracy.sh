@@ -10,7 +10,7 @@
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   labels     all features public, so that reports are randomized labels alone
 #   million    a million devices on the synthetic pair, with and without public labels
-#   public     the same studies with some of their features, or all, public
+#   public     the same studies with some of their features public
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
 # Every table but the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
 # calibration error (with its 95 % interval). MEASURES="accuracy auc" prints the first two alone.
@@ -232,7 +232,7 @@ gain_over_none() {
 public_rows() {
   local name=$1 set epsilon
   shift
-  for set in "none:none" $(public_sets "$name") "all:all"; do
+  for set in "none:none" $(public_sets "$name"); do
     local -a study=("$@" --per-repetition)
     local features=${set#*:}
     echo -n "| $name | ${set%%:*} |$(cells "0.5 1 2" untuned "${study[@]}" --public-features "$features")"
