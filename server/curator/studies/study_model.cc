@@ -207,6 +207,10 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
   certificate.diagnosis =
       absl::StrFormat("labels alone are private: trees boosted on them count with weight %.2f%s",
                       fit.alpha, fit.has_offset ? "" : ", and public labels are left out");
+  if (labels.rows.num_rows() < certificate.reports) {
+    absl::StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
+                    " reports, which is what memory holds");
+  }
   return Model::Create(schema, std::move(fit.model.forest), std::move(fit.model.leaves),
                        std::move(certificate), LeafKind::kAdditive);
 }
