@@ -113,7 +113,7 @@ void AddReadersBound(const Certificate& certificate, std::vector<std::string>& s
                    " of a device's row, because nobody can tell which report was whose."));
   sentences.push_back(absl::StrFormat(
       "That rests on the curator, who has to keep tickets and arrival times to itself and to have "
-      "shown neither model nor counts before, and on %d of the %d reports being honest: of devices "
+      "shown no model, count or alarm before, and on %d of the %d reports being honest: of devices "
       "that answered the first ticket they were given and told nobody which (%g %% are assumed not "
       "to be). Where it fails, and towards the curator, only the ε of a report holds.",
       readers.honest_reports, certificate.reports, readers.dishonest_millionths / 1e4));
