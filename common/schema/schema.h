@@ -9,6 +9,7 @@
 #ifndef COPPICE_COMMON_SCHEMA_SCHEMA_H_
 #define COPPICE_COMMON_SCHEMA_SCHEMA_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -35,10 +36,12 @@ inline bool IsMissing(double value) { return std::isnan(value); }
 // The label of a row whose class is not known.
 inline constexpr uint32_t kUnlabelled = ~0u;
 
-// A row with what is to be predicted of it.
+// A row with what is to be predicted of it: a class, or a number within the target's bounds.
 struct LabelledRow {
   Row row;
   uint32_t label = kUnlabelled;
+  double number = kMissingValue;
+  std::string id{};  // of whom, where a study asks for it: see Terms::joined_by
 };
 
 // A row as its owner keeps it: what each column says, by the column's name, the label among them.
@@ -90,6 +93,19 @@ struct Target {
 
   double span() const { return max - min; }
   friend bool operator==(const Target&, const Target&) = default;
+};
+
+// Numbers from `low` to `high`, which is more.
+struct NumberRange {
+  double low = 0;
+  double high = 0;
+
+  double width() const { return high - low; }
+  // Where `number`, cut to the range, lies in it: from 0 to 1.
+  double PlaceOf(double number) const {
+    return (std::clamp(number, low, high) - low) / (high - low);
+  }
+  friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
 
 // Threads    immutable after Create(); safe to share.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct Terms {
   Sha256Digest forest_root = {};  // of the hash tree over the trees' bytes, see merkle.h
   Budget epsilon;                 // what one report costs the device, at most kMaxStudyEpsilonNanos
   MechanismKind mechanism;
+  // What a device rounds its number within; set if and only if the schema has a target.
+  std::optional<NumberRange> rounding{};
+  // The name of the id that a report shows in place of its features; empty: it shows them.
+  std::string joined_by{};
 
   // Public features: what a report shows of its row beside the payload (public_values.h).
   bool shows_values() const { return num_public_features() > 0; }
