@@ -1,10 +1,12 @@
 #include "client/privatizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/ldp/randomized_rounding.h"
 #include "common/study/public_values.h"
 
 namespace coppice {
@@ -40,8 +42,11 @@ absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
 }
 
 absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRandom& random) const {
-  const uint32_t classes = terms_.schema->num_classes();
-  if (row.label < classes) return row.label;
+  const uint32_t classes = terms_.schema->num_outputs();
+  if (terms_.rounding.has_value() && std::isfinite(row.number)) {
+    return RoundToAnEnd(terms_.rounding->PlaceOf(row.number), random);
+  }
+  if (!terms_.rounding.has_value() && row.label < classes) return row.label;
   COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(classes));
   return static_cast<uint32_t>(drawn);
 }

@@ -23,7 +23,7 @@ std::string ReadNotes::Summary() const {
   add(missing, " missing");
   add(clamped_targets, " to predict clamped to the public bounds");
   add(unreadable, " that cannot be read taken as missing");
-  add(unknown_labels, " to predict outside the classes answered by a random class");
+  add(unknown_labels, " to predict, of no class or no number, answered by a random one");
   return absl::StrJoin(parts, ", ");
 }
 

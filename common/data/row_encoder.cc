@@ -17,7 +17,12 @@ RowEncoder::RowEncoder(std::shared_ptr<const Schema> schema, const ReadOptions& 
       take_(std::move(take)),
       table_(std::move(schema)),
       row_(table_.schema().num_features(), kMissingValue),
-      target_(table_.schema().target() ? table_.schema().target()->min : 0) {}
+      target_(kMissingValue) {
+  // What is not read is not used, but a target has to be within its bounds.
+  if (const auto& target = table_.schema().target(); target && !options_.total) {
+    target_ = target->min;
+  }
+}
 
 namespace {
 
@@ -79,7 +84,9 @@ absl::Status RowEncoder::SetFeature(size_t feature, absl::string_view text) {
 }
 
 absl::Status RowEncoder::SetTarget(absl::string_view text) {
-  COPPICE_ASSIGN_OR_RETURN(const EncodedField field, schema().EncodeTarget(text));
+  const absl::StatusOr<EncodedField> encoded = schema().EncodeTarget(text);
+  if (!encoded.ok() && !options_.total) return encoded.status();
+  const EncodedField field = encoded.value_or(EncodedField());
   target_ = field.value;
   if (field.note == FieldNote::kNone) return absl::OkStatus();
   ++notes_.clamped_targets;
@@ -131,7 +138,8 @@ absl::Status RowEncoder::FinishRow() {
   } else {
     table_.Append(row_, label_);
   }
-  if (options_.total && label_ == kUnlabelled) ++notes_.unknown_labels;
+  const bool is_known = schema().target() ? !IsMissing(target_) : label_ != kUnlabelled;
+  if (options_.total && !is_known) ++notes_.unknown_labels;
   return absl::OkStatus();
 }
 

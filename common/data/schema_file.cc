@@ -340,13 +340,6 @@ absl::StatusOr<SchemaFile> ReadSchema(const std::string& path) {
   return absl::Status(file.status().code(), absl::StrCat(path, ": ", file.status().message()));
 }
 
-absl::StatusOr<SchemaFile> ReadClassSchema(const std::string& path) {
-  absl::StatusOr<SchemaFile> file = ReadSchema(path);
-  if (!file.ok() || !file->schema->target()) return file;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": a study needs \"classes\"; a number is predicted from a dataset (train submit)"));
-}
-
 absl::StatusOr<std::vector<std::string>> FindSchemaErrors(const std::string& path) {
   COPPICE_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   SchemaParser parser;

@@ -38,8 +38,6 @@ struct SchemaFile {
 //            ReadSchema() also as TextFile.
 absl::StatusOr<SchemaFile> ReadSchema(const std::string& path);
 absl::StatusOr<SchemaFile> ParseSchema(absl::string_view json);
-// For studies: InvalidArgument also if a number is to be predicted.
-absl::StatusOr<SchemaFile> ReadClassSchema(const std::string& path);
 
 // Everything that is wrong with a schema file, a sentence each; empty if nothing is. The first
 // hundred things, of a file that has more. The status is that of reading the file.

@@ -1,12 +1,14 @@
 #include "common/schema/schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
@@ -173,6 +175,16 @@ double WholeCut(double cut) {
   return std::nextafter(std::ceil(cut) - 1, std::numeric_limits<double>::infinity());
 }
 
+absl::StatusOr<NumberRange> ParseNumberRange(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> ends =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  const absl::optional<double> low = ParseFinite(ends.first), high = ParseFinite(ends.second);
+  if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low)) {
+    return absl::InvalidArgumentError("must be two numbers, the lower one first: LOW:HIGH");
+  }
+  return NumberRange{.low = *low, .high = *high};
+}
+
 absl::StatusOr<Schema> Schema::Create(std::vector<Feature> features, std::string label,
                                       std::vector<std::string> classes) {
   COPPICE_RETURN_IF_ERROR(CheckColumns(features, label));
@@ -267,7 +279,11 @@ LabelledRow Schema::EncodeTotally(const TextRow& text) const {
     encoded.row.push_back(column == text.end() ? kMissingValue
                                                : EncodeOrMissing(i, column->second).value);
   }
-  if (const auto column = text.find(label_); column != text.end()) {
+  if (const auto column = text.find(label_); column == text.end()) {
+    // Nothing is said of the label.
+  } else if (target_.has_value()) {
+    encoded.number = EncodeTarget(column->second).value_or(EncodedField()).value;
+  } else {
     encoded.label = ClassOf(column->second).value_or(kUnlabelled);
   }
   return encoded;

@@ -108,6 +108,9 @@ struct NumberRange {
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
 
+// "LOW:HIGH". InvalidArgument unless these are finite numbers, the lower one first.
+absl::StatusOr<NumberRange> ParseNumberRange(absl::string_view text);
+
 // Threads    immutable after Create(); safe to share.
 class Schema {
  public:
@@ -153,7 +156,8 @@ class Schema {
   EncodedField EncodeOrMissing(size_t feature, absl::string_view text) const;
 
   // Every row of this world, columns that it lacks being missing, as one that fits this schema. A
-  // label that is none of the classes is kUnlabelled. Never fails.
+  // label that is none of the classes is kUnlabelled, a target that is no number kMissingValue.
+  // Never fails.
   LabelledRow EncodeTotally(const TextRow& text) const;
 
   // `row` with a missing value wherever Validate() would complain. Never fails.

@@ -1,5 +1,6 @@
 #include "common/study/terms.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -23,7 +24,26 @@ absl::Status ValidateEpsilon(const Budget& epsilon) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateRounding(const Terms& terms) {
+  const std::optional<Target>& target = terms.schema->target();
+  if (target.has_value() != terms.rounding.has_value()) {
+    return absl::InvalidArgumentError(
+        target.has_value() ? "rounding: must be set where a number is to be predicted"
+                           : "rounding: is for numbers; this schema has classes");
+  }
+  return target.has_value() ? CheckRounding(*terms.rounding, *target) : absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status CheckRounding(const NumberRange& rounding, const Target& target) {
+  const bool is_range = std::isfinite(rounding.width()) && rounding.low < rounding.high;
+  if (is_range && rounding.low < target.max && rounding.high > target.min) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rounding: must be from a number to a greater one, both finite, and meet the "
+                   "target's bounds ",
+                   target.min, " to ", target.max, "; is ", rounding.low, " to ", rounding.high));
+}
 
 absl::Status ValidateTerms(const Terms& terms) {
   if (!IsValidId(terms.study)) {
@@ -32,10 +52,7 @@ absl::Status ValidateTerms(const Terms& terms) {
   }
   if (terms.schema == nullptr) return absl::InvalidArgumentError("schema: is missing");
   COPPICE_RETURN_IF_ERROR(ValidateEpsilon(terms.epsilon));
-  if (terms.schema->target()) {
-    return absl::InvalidArgumentError(
-        "schema: a study needs classes; a number is predicted from a dataset");
-  }
+  COPPICE_RETURN_IF_ERROR(ValidateRounding(terms));
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
   }
@@ -59,7 +76,7 @@ absl::Status ValidateTree(const Terms& terms, const Tree& tree) {
   const absl::Span<const Node> nodes = tree.nodes();
   COPPICE_RETURN_IF_ERROR(
       Tree::Create(std::vector<Node>(nodes.begin(), nodes.end()), *terms.schema).status());
-  const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_classes()};
+  const Domain domain{.leaves = tree.num_leaves(), .classes = terms.schema->num_outputs()};
   if (domain.cells() > kMaxCells) {
     return absl::InvalidArgumentError(absl::StrCat("has ", domain.leaves, " leaves of ",
                                                    domain.classes, " classes; at most ", kMaxCells,
@@ -81,7 +98,7 @@ bool IsValidId(absl::string_view id) {
 }
 
 absl::StatusOr<std::unique_ptr<LocalMechanism>> MakeMechanism(const Terms& terms, uint32_t leaves) {
-  const Domain domain{.leaves = leaves, .classes = terms.schema->num_classes()};
+  const Domain domain{.leaves = leaves, .classes = terms.schema->num_outputs()};
   return MakeLocalMechanism(terms.mechanism, terms.epsilon, domain);
 }
 

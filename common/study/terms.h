@@ -45,6 +45,9 @@ struct Terms {
 
 // InvalidArgument unless every field is as stated above.
 absl::Status ValidateTerms(const Terms& terms);
+// InvalidArgument unless numbers with these bounds can be rounded within the range. It may reach
+// beyond the bounds on either side.
+absl::Status CheckRounding(const NumberRange& rounding, const Target& target);
 // InvalidArgument unless a device can answer in `tree`: it fits the schema, and a report fits it.
 absl::Status ValidateTree(const Terms& terms, const Tree& tree);
 

@@ -37,6 +37,8 @@ absl::StatusOr<Forest> FromProto(const v1::Forest& proto, const Schema& schema);
 v1::Mechanism ToProto(MechanismKind kind);
 absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto);
 
+v1::NumberRange ToProto(const NumberRange& range);
+NumberRange FromProto(const v1::NumberRange& proto);
 v1::Terms ToProto(const Terms& terms);
 absl::StatusOr<Terms> FromProto(const v1::Terms& proto);
 // The bytes that travel and are hashed, and back.

@@ -22,6 +22,17 @@ absl::StatusOr<MechanismKind> FromProto(v1::Mechanism proto) {
   return FieldError("mechanism", "must be set, to one that this version knows");
 }
 
+v1::NumberRange ToProto(const NumberRange& range) {
+  v1::NumberRange proto;
+  proto.set_low(range.low);
+  proto.set_high(range.high);
+  return proto;
+}
+
+NumberRange FromProto(const v1::NumberRange& proto) {
+  return {.low = proto.low(), .high = proto.high()};
+}
+
 v1::Terms ToProto(const Terms& terms) {
   v1::Terms proto;
   proto.set_study(terms.study);
@@ -30,6 +41,7 @@ v1::Terms ToProto(const Terms& terms) {
   proto.mutable_forest_root()->assign(terms.forest_root.begin(), terms.forest_root.end());
   proto.set_epsilon_nanos(terms.epsilon.nanos());
   proto.set_mechanism(ToProto(terms.mechanism));
+  if (terms.rounding.has_value()) *proto.mutable_rounding() = ToProto(*terms.rounding);
   return proto;
 }
 
@@ -47,6 +59,7 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
               .trees = proto.trees(),
               .epsilon = *epsilon,
               .mechanism = mechanism};
+  if (proto.has_rounding()) terms.rounding = FromProto(proto.rounding());
   std::copy(proto.forest_root().begin(), proto.forest_root().end(), terms.forest_root.begin());
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   return terms;

@@ -42,6 +42,7 @@ struct LocalFlags {
   std::optional<uint32_t> trees;
   std::string estimator;  // empty: see EstimatorOf()
   std::string evidence = "both";
+  std::string rounding;  // LOW:HIGH, of numbers; empty: chosen
   std::string public_labels = "as_given";
   bool public_shift = false;
   std::vector<std::string> public_features;  // none: as the schema marks them
@@ -118,6 +119,7 @@ absl::Status RunCurve(const CurveFlags& flags);
 struct PlanFlags {
   std::string public_file, schema_file;
   std::string public_labels = "as_given";
+  std::string rounding;  // LOW:HIGH, of numbers; empty: chosen
   std::vector<std::string> epsilons = {"0.25", "0.5", "1", "2", "4", "8"};
   std::vector<uint64_t> devices = {1'000, 10'000, 100'000, 1'000'000};
   std::string mechanism = "auto";  // or "all"

@@ -96,7 +96,7 @@ absl::Status CollectConsistent(const Table& public_rows, const Table& private_ro
   for (const Tree& tree : study.forest) most_leaves = std::max(most_leaves, tree.num_leaves());
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::MechanismsBySize> mechanisms,
                            curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon,
-                                                             most_leaves, schema.num_classes()));
+                                                             most_leaves, schema.num_outputs()));
   std::vector<curator::ConsistentCounter> counters;
   std::vector<curator::TreeSums> sums(study.forest.size());
   for (size_t t = 0; t < study.forest.size(); ++t) {
@@ -145,7 +145,8 @@ absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
         const std::string payload,
         mechanism->Randomize({.leaf = 0, .label = private_rows.label(i)}, column, noise));
     const std::vector<double> margins =
-        curator::LabelMargins(*mechanism, {.payload = payload, .column = column});
+        curator::LabelMargins(public_rows.schema(), *mechanism,
+                              {.payload = payload, .column = column});
     for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
     study.report_bytes = std::max(study.report_bytes, payload.size());
   }
@@ -188,7 +189,7 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
                              curator::ChooseForestSize(public_rows, partition, information));
   }
   COPPICE_ASSIGN_OR_RETURN(result.forest, curator::GrowPartition(public_rows, partition));
-  const uint32_t classes = public_rows.schema().num_classes();
+  const uint32_t classes = public_rows.schema().num_outputs();
   if (options.epsilon.has_value()) {
     const bool labels = public_rows.schema().all_public();
     COPPICE_ASSIGN_OR_RETURN(
@@ -268,7 +269,7 @@ absl::StatusOr<curator::LabelOnlyFit> EstimateLabels(SimulatedStudy& study,
   if (options.kind != curator::EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError("where all features are public, use --estimator smooth");
   }
-  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_classes());
+  curator::AdditiveForest offset = curator::NoOffset(public_rows.schema().num_outputs());
   if (options.evidence != curator::Evidence::kReports) {
     curator::EstimatorOptions of_public = options;
     of_public.evidence = curator::Evidence::kPublic;

@@ -25,6 +25,7 @@
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/label_only/label_only.h"
+#include "common/schema/schema.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/liars.h"
@@ -41,6 +42,8 @@ struct CollectOptions {
   std::optional<Budget> epsilon;
   // Set: some of the private rows' devices lie. Needs an epsilon.
   std::optional<LiarOptions> liars;
+  // Where a number is to be predicted; chosen if unset (number_labels.h).
+  std::optional<NumberRange> rounding{};
 };
 
 // The curator's side of a finished study, before any estimate.
@@ -57,7 +60,7 @@ struct SimulatedStudy {
   std::vector<curator::Alarm> alarms;      // that the reports raise or not; see alarms.h
 };
 
-// Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
+// Of numbers, rows are as RowsOfStudy() has them. Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
 // partition's seed alone, so that a study with liars has the rows and trees of the one without. The
 // private rows must outlive the study.
 absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/experiment.h"
+#include "server/lab/numbers.h"
 #include "server/lab/repetitions.h"
 
 namespace coppice::lab {
@@ -25,6 +26,7 @@ std::vector<GridCell> EmptyCells(const RunOptions& options) {
         cell.estimator = estimator;
         cell.estimator.max_depth = depth;
         cell.scores.Resize(options.repeats);
+        cell.numbers.Resize(options.repeats);
         for (auto* values :
              {&cell.leaves, &cell.report_bytes, &cell.fit_seconds, &cell.fit_cpu_seconds}) {
           values->resize(options.repeats);
@@ -88,27 +90,39 @@ class Runner {
                         curator::PublicRandom& assignment, PrivateRandom& noise,
                         absl::Span<GridCell> cells) {
     const Stopwatch collecting;
-    COPPICE_ASSIGN_OR_RETURN(SimulatedStudy study, Collect(*rows.public_rows, *rows.private_rows,
-                                                           collect, assignment, noise));
+    COPPICE_ASSIGN_OR_RETURN(const ReportedRows reported, RowsOfStudy(rows, collect, noise));
+    COPPICE_ASSIGN_OR_RETURN(
+        SimulatedStudy study,
+        Collect(*reported.public_rows, *reported.private_rows, collect, assignment, noise));
+    if (study.labels.has_value()) study.labels->rows = rows.private_rows.get();
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
+    const bool numbers = reported.rounding.has_value();
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const Stopwatch estimating;
-      COPPICE_ASSIGN_OR_RETURN(const Estimated estimated,
-                               Estimate(study, *rows.public_rows, cell.estimator));
+      COPPICE_ASSIGN_OR_RETURN(Estimated estimated,
+                               Estimate(study, *reported.public_rows, cell.estimator));
       cell.fit_seconds[repetition] = collect_seconds + estimating.clock_seconds();
       cell.fit_cpu_seconds[repetition] = collect_cpu_seconds + estimating.cpu_seconds();
       if (repetition + 1 == options_.repeats) cell.mechanism = study.mechanism;
       cell.alarms[repetition] = study.alarms;
       cell.alphas[repetition] = estimated.alpha;
+      cell.leaves[repetition] = static_cast<double>(study.leaves);
+      cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
+      if (numbers) {
+        const Forest& forest = estimated.forest.empty() ? study.forest : estimated.forest;
+        COPPICE_ASSIGN_OR_RETURN(const NumberScores scores,
+                                 ScoreNumbers(*reported.rounding, forest,
+                                              std::move(estimated.leaves), *rows.test_rows));
+        cell.numbers.Set(repetition, scores);
+        continue;
+      }
       cell.scores.Set(
           repetition,
           estimated.alpha.has_value()
               ? LocatedRows(estimated.forest, *rows.test_rows).Evaluate(estimated.leaves)
               : test.Evaluate(estimated.leaves));
-      cell.leaves[repetition] = static_cast<double>(study.leaves);
-      cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
     }
     return absl::OkStatus();
   }

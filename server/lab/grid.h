@@ -50,6 +50,7 @@ struct GridCell {
   curator::EstimatorOptions estimator;
   std::optional<MechanismKind> mechanism;  // of the last repetition
   RepeatedClassScores scores;
+  RepeatedNumberScores numbers;  // instead, where a number is to be predicted
   std::vector<double> leaves;  // one per repetition
   std::vector<double> report_bytes;
   // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
@@ -61,7 +62,7 @@ struct GridCell {
 
 struct RunResult {
   std::vector<GridCell> cells;
-  std::vector<std::string> classes;  // their names
+  std::vector<std::string> classes;  // their names; none where a number is to be predicted
 };
 
 // `progress` is called from worker threads, one at a time, with the number of finished repetitions.

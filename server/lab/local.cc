@@ -145,7 +145,7 @@ absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
                              SyntheticOptions::Parse(flags.synthetic));
     return SyntheticRows(options);
   }
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
   const auto read = [&](const std::string& path) {
     return ReadRows(path, schema, {.strict = flags.strict}, warn);
   };
@@ -216,6 +216,9 @@ absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   run.grid.min_leaves =
       ValuesOr(flags.min_leaves, flags.grid, PaperMinLeaves(synthetic), kDefaultMinLeaf);
   COPPICE_ASSIGN_OR_RETURN(run.grid.estimators, ResolveEstimators(flags));
+  if (!flags.rounding.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(run.collect.rounding, ParseNumberRange(flags.rounding));
+  }
   run.repeats = flags.repeats;
   run.threads = flags.threads;
   run.seed = flags.seed;
@@ -230,7 +233,8 @@ void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
   command.Add("--schema", flags.schema_file, "schema of all files (JSON)");
   command
       .Add("--synthetic", flags.synthetic,
-           "instead of files: gamma=0.5,private=10000,public=50,test=2000")
+           "instead of files: gamma=0.5,private=10000,public=50,test=2000, or sine=16 instead of "
+           "gamma: numbers")
       .Check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
       .Excludes(public_file);
   const Flag data = command.Add("--data", flags.data_file,
@@ -291,6 +295,12 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
            "features that devices send in the clear, by name, all or none, instead of those that "
            "the schema marks; with all, reports are labels, and smooth boosts trees on them")
       .SplitAt(',');
+  command
+      .Add("--rounding", flags.rounding,
+           "LOW:HIGH, where a number is to be predicted: what devices cut it to before they round "
+           "it to one of the ends (default: two standard deviations of the public numbers around "
+           "their mean; the target's bounds without labels)")
+      .Check(Accepted([](const std::string& text) { return ParseNumberRange(text); }));
   command.Add("--evidence", flags.evidence, "what smooth goes by: both, reports or public")
       .Check(Accepted([](const std::string& name) { return curator::ParseEvidence(name); }))
       .ShowDefault();
@@ -393,16 +403,40 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
   return absl::OkStatus();
 }
 
+// What studies of numbers do not have.
+absl::Status CheckNumberFlags(const LocalFlags& flags, const RunOptions& options) {
+  if (flags.grid || options.grid.estimators[0].kind != curator::EstimatorKind::kSmooth) {
+    return absl::InvalidArgumentError(
+        "where a number is to be predicted, use --estimator smooth, without --grid and --paper");
+  }
+  if (!flags.attack.empty()) {
+    return absl::InvalidArgumentError("--attack is for classes: liars push one of them");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunLocal(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(
       const RowSource rows,
       ResolveLocalRows(flags, [](const std::string& note) { std::cerr << note << "\n"; }));
   COPPICE_ASSIGN_OR_RETURN(const RunOptions options, ResolveLocalRun(flags));
+  if (rows(flags.seed).private_rows->schema().target()) {
+    COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, options));
+  } else if (!flags.rounding.empty()) {
+    return absl::InvalidArgumentError("--rounding is for numbers; the schema has classes");
+  }
   COPPICE_ASSIGN_OR_RETURN(const RunResult result, RunGrid(rows, options, [&](uint32_t finished) {
                              ShowRepetitions(finished, options.repeats);
                            }));
   nlohmann::ordered_json report = LocalReport(options, result, flags.grid);
-  if (flags.per_repetition && flags.json) AddRepetitions(BestCell(result).scores, report);
+  if (flags.per_repetition && flags.json) {
+    const GridCell& best = BestCell(result);
+    if (result.classes.empty()) {
+      AddRepetitions(best.numbers, report);
+    } else {
+      AddRepetitions(best.scores, report);
+    }
+  }
   std::cout << (flags.json ? report.dump() + "\n" : ReportText(report)) << std::flush;
   if (!std::cout) return absl::UnavailableError("the result could not be written to stdout");
   return absl::OkStatus();

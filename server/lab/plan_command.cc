@@ -21,7 +21,10 @@
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
 #include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/budget.h"
+#include "common/schema/number.h"
+#include "common/schema/schema.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/estimation/readers_bound.h"
 #include "server/curator/partition/forest_size.h"
@@ -46,16 +49,22 @@ struct PlanRow {
   ReadersBound readers{};
 };
 
-// What always answering one class is worth, on the public rows.
-struct PublicMajority {
-  std::string name;
-  double share = 0;
+// What always answering one class, or the mean, is worth on the public rows: how often it is right,
+// or the root of its mean squared error.
+struct Baseline {
+  bool numbers = false;
+  std::string answer;
+  double score = 0;
 };
 
-PublicMajority MajorityAmong(const Table& public_rows) {
+Baseline BaselineAmong(const Table& public_rows) {
   const Schema& schema = public_rows.schema();
+  if (schema.target()) {
+    const MeanAnswer mean = MeanAnswerFor(public_rows.targets());
+    return {.numbers = true, .answer = ShortestNumber(mean.value), .score = mean.rmse};
+  }
   const Majority majority = MajorityOf(public_rows.labels(), schema.num_classes());
-  return {.name = schema.classes()[majority.label], .share = majority.share};
+  return {.numbers = false, .answer = schema.classes()[majority.label], .score = majority.share};
 }
 
 absl::StatusOr<Budget> ParsePlanEpsilon(const std::string& text) {
@@ -87,7 +96,11 @@ Json RowJson(const PlanRow& row, bool with_accuracy) {
                {"equivalent_rows", row.forecast.equivalent_rows},
                {"influence", row.forecast.influence}};
   if (with_accuracy) {
-    json["accuracy"] = IntervalJson(row.forecast.accuracy);
+    if (row.forecast.rmse.mean > 0) {
+      json["rmse"] = IntervalJson(row.forecast.rmse);
+    } else {
+      json["accuracy"] = IntervalJson(row.forecast.accuracy);
+    }
     json["gain"] = row.forecast.gain.mean;
     json["gain_interval"] = {row.forecast.gain.low, row.forecast.gain.high};
   }
@@ -184,11 +197,11 @@ size_t PublicRowsOf(const curator::Planner& planner) {
   return planner.partition().from_schema ? 0 : planner.public_rows();
 }
 
-std::string AdviceOnRows(const std::vector<PlanRow>& rows,
-                         const curator::PartitionOptions& partition) {
+std::string AdviceOnRows(const curator::Planner& planner, const std::vector<PlanRow>& rows) {
   std::vector<double> gains;
   for (const PlanRow& row : rows) gains.push_back(row.forecast.gain.mean);
-  return curator::Advice(gains, partition);
+  return curator::Advice(gains, planner.partition(),
+                         planner.predicts_numbers() ? planner.public_only().mean : 0);
 }
 
 void PrintTakes(const Json& one) {
@@ -210,34 +223,45 @@ void PrintTakes(const Json& one) {
   }
 }
 
-void PrintWorth(const Json& worth) {
-  std::cout << absl::StrFormat("Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
-                               Printable(worth["name"].get<std::string>()),
-                               -worth["gain"].get<double>(),
+void PrintWorth(const Json& worth, bool numbers) {
+  const double gain = worth["gain"].get<double>();
+  std::cout << absl::StrFormat(numbers ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
+                                       : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
+                               Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
                                worth["equivalent_rows"].get<double>());
 }
 
+void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& rows,
+                   const Baseline& baseline) {
+  if (baseline.numbers) {
+    std::cout << absl::StrFormat("Public labels alone: an error (RMSE) of %.4g (%.4g to %.4g)\n",
+                                 level.mean, level.low, level.high)
+              << absl::StrFormat("Always answering the mean, %s: %.4g\n", baseline.answer,
+                                 baseline.score);
+    return;
+  }
+  std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean, level.low,
+                               level.high);
+  const bool is_beaten = std::any_of(rows.begin(), rows.end(), [&](const PlanRow& row) {
+    return row.forecast.accuracy.mean > baseline.score;
+  });
+  std::cout << absl::StrFormat("Always answering %s: %.3f of the public rows%s\n",
+                               Printable(baseline.answer), baseline.score,
+                               is_beaten ? "" : "; no study here is foreseen to beat that");
+}
+
 void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows, const Json& takes,
-               const std::optional<PublicMajority>& majority) {
-  const bool with_accuracy = majority.has_value();
-  const curator::Interval level = planner.public_only();
+               const std::optional<Baseline>& baseline) {
   std::cout << absl::StrFormat("%d public rows, %d trees; they tell %.0f cells apart.\n",
                                PublicRowsOf(planner), planner.forest().size(),
                                planner.effective_cells());
-  if (with_accuracy) {
-    std::cout << absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f)\n", level.mean,
-                                 level.low, level.high);
-    const bool is_beaten = std::any_of(rows.begin(), rows.end(), [&](const PlanRow& row) {
-      return row.forecast.accuracy.mean > majority->share;
-    });
-    std::cout << absl::StrFormat("Always answering %s: %.3f of the public rows%s\n",
-                                 Printable(majority->name), majority->share,
-                                 is_beaten ? "" : "; no study here is foreseen to beat that");
-  }
+  if (baseline) PrintBaseline(planner.public_only(), rows, *baseline);
   std::cout << absl::StrFormat("\n%8s %10s  %-18s %6s %10s %10s %12s", "epsilon", "devices",
                                "mechanism", "bytes", "worth rows", "one liar", "readers' eps");
-  std::cout << (with_accuracy ? "  accuracy (90 %)         gain over public labels (90 %)\n"
-                              : "\n");
+  const bool numbers = baseline && baseline->numbers;
+  std::cout << (!baseline ? "\n"
+                : numbers ? "  error, RMSE (90 %)      less than of public labels (90 %)\n"
+                          : "  accuracy (90 %)         gain over public labels (90 %)\n");
   for (const PlanRow& row : rows) {
     std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f %12s", row.epsilon.ToString(),
                                  row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
@@ -245,12 +269,14 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
                                  row.readers.epsilon_nanos == 0
                                      ? "-"
                                      : Budget::FromNanos(row.readers.epsilon_nanos)->ToString());
-    if (with_accuracy) {
-      const curator::Interval& accuracy = row.forecast.accuracy;
-      std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  ", accuracy.mean, accuracy.low,
-                                   accuracy.high);
-      const curator::Interval& gain = row.forecast.gain;
-      std::cout << absl::StrFormat("%+.3f (%+.3f to %+.3f)", gain.mean, gain.low, gain.high);
+    const curator::Interval& level = numbers ? row.forecast.rmse : row.forecast.accuracy;
+    const curator::Interval& gain = row.forecast.gain;
+    if (numbers) {
+      std::cout << absl::StrFormat("  %.4g (%.4g to %.4g)  %+.2g (%+.2g to %+.2g)", level.mean,
+                                   level.low, level.high, gain.mean, gain.low, gain.high);
+    } else if (baseline) {
+      std::cout << absl::StrFormat("  %.3f (%.3f to %.3f)  %+.3f (%+.3f to %+.3f)", level.mean,
+                                   level.low, level.high, gain.mean, gain.low, gain.high);
     }
     std::cout << "\n";
   }
@@ -258,24 +284,26 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
       << "\nreaders' eps: towards whoever sees only models of the sealed study, if 90 % of the "
          "devices are\nhonest and the curator keeps tickets and arrival times to itself; "
          "its delta is in --json.\n";
-  std::cout << "\n" << AdviceOnRows(rows, planner.partition()) << "\n";
+  std::cout << "\n" << AdviceOnRows(planner, rows) << "\n";
   for (const Json& one : takes) PrintTakes(one);
 }
 
 Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
-                const std::optional<PublicMajority>& majority) {
-  const bool with_accuracy = majority.has_value();
+                const std::optional<Baseline>& baseline) {
   Json report = {{"public_rows", PublicRowsOf(planner)},
                  {"trees", planner.forest().size()},
                  {"effective_cells", planner.effective_cells()},
-                 {"advice", AdviceOnRows(rows, planner.partition())}};
-  if (with_accuracy) {
+                 {"advice", AdviceOnRows(planner, rows)}};
+  if (baseline && baseline->numbers) {
+    report["public_only_rmse"] = IntervalJson(planner.public_only());
+    report["mean_rmse"] = baseline->score;
+  } else if (baseline) {
     report["public_only"] = IntervalJson(planner.public_only());
-    report["majority"] = majority->share;
-    report["majority_class"] = majority->name;
+    report["majority"] = baseline->score;
+    report["majority_class"] = baseline->answer;
   }
   report["studies"] = Json::array();
-  for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, with_accuracy));
+  for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, baseline.has_value()));
   if (!takes.empty()) report["takes"] = std::move(takes);
   return report;
 }
@@ -308,6 +336,18 @@ absl::StatusOr<Table> ReadPublicRows(const PlanFlags& flags, const SchemaFile& s
   return std::move(file.table);
 }
 
+absl::Status CheckNumberFlags(const PlanFlags& flags, const Schema& schema) {
+  if (!schema.target().has_value()) {
+    if (flags.rounding.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("--rounding is for numbers; the schema has classes");
+  }
+  if (flags.accuracy == 0 && flags.plot_file.empty() && flags.html_file.empty()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "--accuracy, --plot and --html are for classes: an error of numbers has no natural scale");
+}
+
 }  // namespace
 
 void AddPlanFlags(const Command& command, PlanFlags& flags) {
@@ -321,6 +361,13 @@ void AddPlanFlags(const Command& command, PlanFlags& flags) {
            "as_given, or none: they are missing or not to be trusted")
       .OneOf({"as_given", kNone})
       .ShowDefault();
+  command
+      .Add("--rounding", flags.rounding,
+           "LOW:HIGH, where a number is to be predicted: what devices round it within (default: as "
+           "coppice study create has it)")
+      .Check([](const std::string& text) {
+        return std::string(ParseNumberRange(text).status().message());
+      });
   command.Add("--epsilon", flags.epsilons, "what a report may cost, several by commas")
       .SplitAt(',')
       .Check([](const std::string& text) {
@@ -360,7 +407,8 @@ absl::Status CheckPlanFlags(const PlanFlags& flags) {
 }
 
 absl::Status RunPlan(const PlanFlags& flags) {
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema_file));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
+  COPPICE_RETURN_IF_ERROR(CheckNumberFlags(flags, *schema.schema));
   COPPICE_ASSIGN_OR_RETURN(const Table public_rows, ReadPublicRows(flags, schema));
   COPPICE_ASSIGN_OR_RETURN(const Budget first, ParsePlanEpsilon(flags.epsilons.front()));
   curator::Planner::Options options{.partition = {.rule = curator::SplitRule::kHybrid,
@@ -368,6 +416,9 @@ absl::Status RunPlan(const PlanFlags& flags) {
                                                   .seed = flags.seed},
                                     .expected_devices = static_cast<double>(flags.devices.front()),
                                     .seed = flags.seed};
+  if (!flags.rounding.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(options.rounding, ParseNumberRange(flags.rounding));
+  }
   options.partition.use_labels = !WithoutLabels(flags);
   options.partition.from_schema = flags.public_file == kNone;
   if (!options.partition.use_labels) options.partition.trees = curator::kForestTreesWithoutLabels;
@@ -379,9 +430,9 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (flags.accuracy > 0) {
     COPPICE_ASSIGN_OR_RETURN(takes, FindRequirements(planner, flags));
   }
-  std::optional<PublicMajority> majority;
-  if (options.partition.use_labels) majority = MajorityAmong(public_rows);
-  Json report = ReportJson(planner, rows, takes, majority);
+  std::optional<Baseline> baseline;
+  if (options.partition.use_labels) baseline = BaselineAmong(public_rows);
+  Json report = ReportJson(planner, rows, takes, baseline);
   COPPICE_ASSIGN_OR_RETURN(const Json worths, WorthOfPublicFeatures(planner, rows.front()));
   if (!worths.empty()) report["public_features"] = worths;
   if (!flags.plot_file.empty()) {
@@ -394,8 +445,8 @@ absl::Status RunPlan(const PlanFlags& flags) {
   if (flags.json) {
     std::cout << report.dump() << "\n";
   } else {
-    PrintText(planner, rows, takes, majority);
-    for (const Json& worth : worths) PrintWorth(worth);
+    PrintText(planner, rows, takes, baseline);
+    for (const Json& worth : worths) PrintWorth(worth, planner.predicts_numbers());
   }
   if (!std::cout.flush()) {
     return absl::UnavailableError("the plan could not be written to stdout");

@@ -203,8 +203,13 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
   const GridCell& best = BestCell(result);
   const CollectOptions& collect = options.collect;
   Json report;
-  AddClassScores(best.scores, result.classes, report);
-  report["standard_error"] = Summarize(best.scores.accuracy).standard_error();
+  if (result.classes.empty()) {
+    AddNumberScores(best.numbers, report);
+    report["standard_error"] = Summarize(best.numbers.rmse).standard_error();
+  } else {
+    AddClassScores(best.scores, result.classes, report);
+    report["standard_error"] = Summarize(best.scores.accuracy).standard_error();
+  }
   if (grid) {
     report["tuned_on_test"] = true;
     report["grid_cells"] = result.cells.size();

@@ -119,6 +119,12 @@ RowSource WithPublicLabels(RowSource source, PublicLabels labels) {
     const std::vector<size_t> order = Permutation(given.num_rows(), random);
     auto changed = std::make_shared<Table>(given.shared_schema());
     for (size_t i = 0; i < given.num_rows(); ++i) {
+      if (const std::optional<Target>& target = given.schema().target()) {
+        changed->AppendTarget(given.row(i), labels == PublicLabels::kFlipped
+                                                ? target->min + target->max - given.target(i)
+                                                : given.target(order[i]));
+        continue;
+      }
       changed->Append(given.row(i), labels == PublicLabels::kFlipped
                                         ? given.schema().num_classes() - 1 - given.label(i)
                                         : given.label(order[i]));
@@ -175,7 +181,26 @@ absl::StatusOr<RowSource> WithPublicFeatures(RowSource source,
   });
 }
 
+namespace {
+
+RowSource SineRows(const SyntheticOptions& options) {
+  return [options, schema = SineSchema()](uint64_t seed) {
+    curator::PublicRandom random(seed);
+    const auto draw = [&](size_t rows) {
+      return std::make_shared<const Table>(DrawSine(schema, rows, options.sine, random));
+    };
+    LabRows rows;
+    rows.private_rows = draw(options.private_rows);
+    rows.public_rows = draw(options.public_rows);
+    rows.test_rows = draw(options.test_rows);
+    return rows;
+  };
+}
+
+}  // namespace
+
 RowSource SyntheticRows(const SyntheticOptions& options) {
+  if (options.sine > 0) return SineRows(options);
   return [options, schema = SyntheticSchema()](uint64_t seed) {
     curator::PublicRandom random(seed);
     const auto draw = [&](size_t rows, double gamma) {

@@ -42,6 +42,8 @@ ClassScores EvaluateClasses(const Model& model, const Table& test) {
   return evaluation.Scores();
 }
 
+}  // namespace
+
 NumberScores EvaluateNumbers(const Model& model, const Table& test) {
   const Target& target = *model.schema().target();
   NumberEvaluation evaluation(target.min, target.max);
@@ -52,8 +54,6 @@ NumberScores EvaluateNumbers(const Model& model, const Table& test) {
   }
   return evaluation.Scores();
 }
-
-}  // namespace
 
 void AddFileFlags(const Command& command, CentralFlags& flags) {
   command.Add("--data", flags.data_file, "rows to train on (CSV, LIBSVM)").Required();

@@ -15,7 +15,9 @@
 #include "common/command_line/command_line.h"
 #include "common/data/schema_file.h"
 #include "common/data/table.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/privacy/budget.h"
+#include "common/tree/model.h"
 #include "server/lab/commands.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/rows.h"
@@ -43,6 +45,9 @@ absl::StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags);
 absl::StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
                                                       const CentralFlags& flags,
                                                       std::optional<Budget> epsilon);
+
+// What the model of numbers says of the rows.
+NumberScores EvaluateNumbers(const Model& model, const Table& test);
 
 // One entry per repetition where it is a vector.
 struct Scores {

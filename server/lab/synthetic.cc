@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,9 +29,15 @@ absl::Status SetPart(absl::string_view name, absl::string_view value, SyntheticO
   if (name == "private") return SetRows(name, value, options.private_rows);
   if (name == "public") return SetRows(name, value, options.public_rows);
   if (name == "test") return SetRows(name, value, options.test_rows);
+  if (name == "sine") {
+    if (absl::SimpleAtod(value, &options.sine) && std::isfinite(options.sine) && options.sine > 0) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError("sine must be a positive number");
+  }
   if (name != "gamma") {
     return absl::InvalidArgumentError(
-        absl::StrCat("unknown part '", name, "'; there are gamma, private, public and test"));
+        absl::StrCat("unknown part '", name, "'; there are gamma, sine, private, public and test"));
   }
   if (absl::SimpleAtod(value, &options.gamma) && std::isfinite(options.gamma) &&
       options.gamma > 0) {
@@ -66,6 +73,28 @@ std::shared_ptr<const Schema> SyntheticSchema() {
         .name = std::move(name), .type = FeatureType::kNumeric, .min = 0, .max = 1, .values = {}};
   };
   return std::make_shared<const Schema>(*Schema::Create({unit("x1"), unit("x2")}, "y", {"0", "1"}));
+}
+
+std::shared_ptr<const Schema> SineSchema() {
+  constexpr double kReach = 6;  // of a sine and five deviations of the noise
+  Feature x{.name = "x", .type = FeatureType::kNumeric, .min = 0, .max = 1, .values = {}};
+  return std::make_shared<const Schema>(
+      *Schema::CreateRegression({std::move(x)}, "y", {.min = -kReach, .max = kReach}));
+}
+
+Table DrawSine(std::shared_ptr<const Schema> schema, size_t rows, double frequency,
+               curator::PublicRandom& random) {
+  Table table(std::move(schema));
+  const Target target = *table.schema().target();
+  table.Reserve(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    const std::array<double, 1> x = {random.Unit()};
+    // Box and Muller's transform.
+    const double radius = std::sqrt(-2 * std::log(1 - random.Unit()));
+    const double noise = radius * std::cos(2 * std::numbers::pi * random.Unit());
+    table.AppendTarget(x, std::clamp(std::sin(frequency * x[0]) + noise, target.min, target.max));
+  }
+  return table;
 }
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,

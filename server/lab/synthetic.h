@@ -24,11 +24,12 @@ namespace coppice::lab {
 
 struct SyntheticOptions {
   double gamma = 0.5;  // drift of the public rows; positive
+  double sine = 0;     // above 0: numbers instead, y = sin(sine x) + noise
   size_t private_rows = 10'000;
   size_t public_rows = 50;
   size_t test_rows = 2'000;  // drawn like private rows
 
-  // "gamma=0.5,private=10000,public=50,test=2000"; what is not named keeps its default.
+  // "gamma=0.5,private=10000,public=50,test=2000", or "sine=16,private=6000,..."; what is not named keeps its default.
   // InvalidArgument names the part.
   static absl::StatusOr<SyntheticOptions> Parse(absl::string_view text);
 };
@@ -41,6 +42,13 @@ std::shared_ptr<const Schema> SyntheticSchema();
 
 Table DrawSynthetic(std::shared_ptr<const Schema> schema, size_t rows, double gamma,
                     curator::PublicRandom& random);
+
+// Feature x in [0, 1], target y from -6 to 6.
+std::shared_ptr<const Schema> SineSchema();
+
+// y = sin(frequency x) + N(0, 1), x uniform: the simulation of Ma and Yang's local regression.
+Table DrawSine(std::shared_ptr<const Schema> schema, size_t rows, double frequency,
+               curator::PublicRandom& random);
 
 }  // namespace coppice::lab
 

@@ -20,7 +20,7 @@ namespace {
 
 // A model of one tree that knows nothing: what words the tree's questions as any model's.
 absl::StatusOr<Model> QuestionsOf(const Schema& schema, const Tree& tree) {
-  const uint32_t classes = schema.num_classes();
+  const uint32_t classes = schema.num_outputs();
   const LeafPrediction nothing{.probabilities = std::vector<double>(classes, 1.0 / classes)};
   return Model::Create(schema, {tree}, {std::vector<LeafPrediction>(tree.num_leaves(), nothing)},
                        Certificate());
@@ -73,6 +73,13 @@ curator::CountsRequest CountsRequestOf(const v1::GetCountsRequest& request) {
   return result;
 }
 
+// Numbers are counted as what devices rounded them to.
+std::vector<std::string> NamesOf(const Terms& terms) {
+  if (!terms.rounding.has_value()) return terms.schema->classes();
+  return {absl::StrCat("rounded to ", terms.rounding->low),
+          absl::StrCat("rounded to ", terms.rounding->high)};
+}
+
 std::string MethodOf(const curator::StudyCounts& counts) {
   const bool several = counts.forest->size() > 1;
   std::string text = absl::StrCat(
@@ -105,7 +112,7 @@ absl::Status StudyHandlers::GetCounts(const Caller& /*caller*/, const v1::GetCou
   for (const curator::NodeCounts& node : counts.break_down.nodes) {
     *response->add_nodes() = NodeToProto(view, node);
   }
-  for (const std::string& name : schema.classes()) response->add_class_names(name);
+  for (const std::string& name : NamesOf(*counts.terms)) response->add_class_names(name);
   response->set_method(MethodOf(counts));
   return absl::OkStatus();
 }

@@ -47,30 +47,58 @@ absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
   return std::make_shared<const Table>(*std::move(rows));
 }
 
+// One a row: a number if there is a target, else a class.
+absl::Status CheckLabelCounts(const v1::CreateStudyRequest& request, bool numbers) {
+  const absl::string_view field = numbers ? "public_numbers" : "public_labels";
+  const absl::string_view other = numbers ? "public_labels" : "public_numbers";
+  const int given = numbers ? request.public_numbers_size() : request.public_labels_size();
+  const int others = numbers ? request.public_labels_size() : request.public_numbers_size();
+  if (others > 0) {
+    return FieldError(other, absl::StrCat("must be empty: the schema has ",
+                                          numbers ? "a target" : "classes", ", so take ", field));
+  }
+  if (given == request.public_rows_size()) return absl::OkStatus();
+  return FieldError(field, absl::StrCat("must be one a public row (", request.public_rows_size(),
+                                        "), are ", given));
+}
+
+absl::Status AppendLabelled(const v1::CreateStudyRequest& request, int i, const Row& row,
+                            Table& table) {
+  if (const std::optional<Target>& target = table.schema().target()) {
+    const double number = request.public_numbers(i);
+    if (!(number >= target->min && number <= target->max)) {
+      return FieldError(ElementName("public_numbers", i),
+                        absl::StrCat("must be from ", target->min, " to ", target->max));
+    }
+    table.AppendTarget(row, number);
+    return absl::OkStatus();
+  }
+  const uint32_t classes = table.schema().num_classes();
+  if (request.public_labels(i) >= classes) {
+    return FieldError(ElementName("public_labels", i), absl::StrCat("must be below ", classes));
+  }
+  table.Append(row, request.public_labels(i));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<const Table>> PublicRowsOf(const v1::CreateStudyRequest& request) {
   COPPICE_ASSIGN_OR_RETURN(Schema parsed, coppice::FromProto(request.schema()));
   const auto schema = std::make_shared<const Schema>(std::move(parsed));
-  if (schema->target()) {
-    return FieldError("schema", "a study needs classes; a number is predicted from a dataset");
-  }
-  if (request.public_rows_size() != request.public_labels_size()) {
-    return FieldError("public_labels",
-                      absl::StrCat("must be one a public row (", request.public_rows_size(),
-                                   "), are ", request.public_labels_size()));
-  }
+  COPPICE_RETURN_IF_ERROR(CheckLabelCounts(request, schema->target().has_value()));
   if (request.partition().from_schema()) return RowsFromSchemaOf(request, schema);
   auto table = std::make_shared<Table>(schema);
   table->Reserve(request.public_rows_size());
   for (int i = 0; i < request.public_rows_size(); ++i) {
     const absl::StatusOr<Row> row = FromProto(request.public_rows(i), *schema);
     if (!row.ok()) return InField(ElementName("public_rows", i), row.status());
-    if (request.public_labels(i) >= schema->num_classes()) {
-      return FieldError(ElementName("public_labels", i),
-                        absl::StrCat("must be below ", schema->num_classes()));
-    }
-    table->Append(*row, request.public_labels(i));
+    COPPICE_RETURN_IF_ERROR(AppendLabelled(request, i, *row, *table));
   }
   return table;
+}
+
+std::optional<NumberRange> RoundingOf(const v1::CreateStudyRequest& request) {
+  if (!request.has_rounding()) return std::nullopt;
+  return coppice::FromProto(request.rounding());
 }
 
 void SetCounts(const curator::StudyInfo& info, v1::Study& proto) {
@@ -190,7 +218,8 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
                             .mechanism = mechanism,
                             .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
                             .expected_devices = request.expected_devices(),
-                            .settings = settings};
+                            .settings = settings,
+                            .rounding = RoundingOf(request)};
 }
 
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,
@@ -214,7 +243,8 @@ absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& req
                             .epsilon = epsilon,
                             .mechanism = mechanism,
                             .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
-                            .expected_devices = 0};
+                            .expected_devices = 0,
+                            .rounding = RoundingOf(request)};
 }
 
 absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {

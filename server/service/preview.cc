@@ -73,14 +73,15 @@ v1::Interval ToProto(const curator::Interval& interval) {
 }
 
 v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::MechanismCost& cost,
-                    bool with_labels) {
+                    bool with_labels, bool numbers) {
   v1::Outlook proto;
   proto.set_mechanism(coppice::ToProto(cost.kind));
   proto.set_payload_bytes(cost.payload_bytes);
   proto.set_equivalent_rows(forecast.equivalent_rows);
   proto.set_influence(forecast.influence);
   if (with_labels) {
-    *proto.mutable_accuracy() = ToProto(forecast.accuracy);
+    *(numbers ? proto.mutable_rmse() : proto.mutable_accuracy()) =
+        ToProto(numbers ? forecast.rmse : forecast.accuracy);
     proto.set_gain(forecast.gain.mean);
     *proto.mutable_gain_interval() = ToProto(forecast.gain);
   }
@@ -117,13 +118,15 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
   const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
   if (!spec.ok()) return InField("study", spec.status());
   const bool with_labels = spec->partition.use_labels;
+  const bool numbers = spec->public_rows->schema().target().has_value();
   const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
   COPPICE_ASSIGN_OR_RETURN(
       const curator::Planner planner,
       curator::Planner::Create(rows, epsilons.front(),
                                {.partition = spec->partition,
                                 .expected_devices = static_cast<double>(request.devices(0)),
-                                .seed = spec->partition.seed},
+                                .seed = spec->partition.seed,
+                                .rounding = spec->rounding},
                                cancel));
   COPPICE_RETURN_IF_ERROR(AddFeatureWorths(planner, *spec, epsilons.front(),
                                            static_cast<double>(request.devices(0)), cancel,
@@ -136,7 +139,7 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
       COPPICE_ASSIGN_OR_RETURN(const curator::StudyForecast forecast,
                                planner.Forecast(static_cast<double>(devices), cost, cancel));
       v1::Outlook& added = *response->add_outlooks();
-      added = ToProto(forecast, cost, with_labels);
+      added = ToProto(forecast, cost, with_labels, numbers);
       added.set_epsilon_nanos(epsilon.nanos());
       added.set_devices(devices);
       const ReadersBound readers = curator::BoundForReaders(spec->public_rows->schema(), epsilon,
@@ -146,10 +149,14 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
       gains.push_back(forecast.gain.mean);
     }
   }
-  if (with_labels) *response->mutable_public_only() = ToProto(planner.public_only());
+  const curator::Interval public_only = planner.public_only();
+  if (with_labels) {
+    *(numbers ? response->mutable_public_only_rmse() : response->mutable_public_only()) =
+        ToProto(public_only);
+  }
   response->set_public_rows(spec->partition.from_schema ? 0 : rows.num_rows());
   response->set_effective_cells(planner.effective_cells());
-  response->set_advice(curator::Advice(gains, spec->partition));
+  response->set_advice(curator::Advice(gains, spec->partition, numbers ? public_only.mean : 0));
   return absl::OkStatus();
 }
 

@@ -163,7 +163,7 @@ absl::StatusOr<OfferPolicy> OfferPolicyOf(const SimulateFlags& flags) {
 absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   SchemaFile own;
   if (!flags.schema_file.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(own, ReadClassSchema(flags.schema_file));
+    COPPICE_ASSIGN_OR_RETURN(own, ReadSchema(flags.schema_file));
   }
   COPPICE_RETURN_IF_ERROR(CheckTableStructure(flags.data_file, flags.id_column, own.format));
   if (!flags.strict) return own;

@@ -124,7 +124,11 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
     invitations.push_back({SubjectOf(file, rows[i]), tickets[i]});
   }
   const auto read = [&](size_t i) {
-    return LabelledRow{file.table.row(rows[i]), file.table.label(rows[i])};
+    const Table& table = file.table;
+    if (table.schema().target()) {
+      return LabelledRow{.row = table.row(rows[i]), .number = table.target(rows[i])};
+    }
+    return LabelledRow{.row = table.row(rows[i]), .label = table.label(rows[i])};
   };
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(

@@ -24,15 +24,39 @@ void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags) {
           "private labels decide")
       .OneOf({"as_given", "none"})
       .ShowDefault();
+  verb.Add("--rounding", flags.rounding,
+           "Where a number is to be predicted: what devices cut it to before they round it to one "
+           "of the two ends (default: two standard deviations of the public numbers around their "
+           "mean; the target's bounds if there are none)")
+      .Takes("LOW:HIGH")
+      .Check([](const std::string& text) {
+        return std::string(ParseNumberRange(text).status().message());
+      });
   verb.AddSwitch("--strict", flags.strict,
                  "Refuse values outside the schema's bounds instead of clamping them");
 }
 
+namespace {
+
+void AddLabel(const Table& rows, size_t row, bool ignored, v1::CreateStudyRequest& request) {
+  if (rows.schema().target()) {
+    request.add_public_numbers(rows.target(row));
+  } else {
+    request.add_public_labels(ignored ? 0 : rows.label(row));
+  }
+}
+
+}  // namespace
+
 absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest& request) {
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadClassSchema(flags.schema));
+  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema));
   *request.mutable_schema() = ToProto(*schema.schema);
   request.mutable_partition()->set_ignore_labels(flags.without_labels());
   request.mutable_partition()->set_from_schema(flags.without_rows());
+  if (!flags.rounding.empty()) {
+    COPPICE_ASSIGN_OR_RETURN(const NumberRange rounding, ParseNumberRange(flags.rounding));
+    *request.mutable_rounding() = ToProto(rounding);
+  }
   if (flags.without_rows()) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(const std::string path, InputFile(flags.file));
   const ReadingNote reading(path);
@@ -44,7 +68,7 @@ absl::Status AddPublicRows(const PublicRowsFlags& flags, v1::CreateStudyRequest&
   if (!notes.empty()) Note(notes);
   for (size_t i = 0; i < file.table.num_rows(); ++i) {
     *request.add_public_rows() = ToProto(RowView(file.table.row(i)));
-    request.add_public_labels(flags.without_labels() ? 0 : file.table.label(i));
+    AddLabel(file.table, i, flags.without_labels(), request);
   }
   return absl::OkStatus();
 }

@@ -13,14 +13,14 @@ namespace coppice::cli {
 
 // "none" says that there are no rows, or that they have no labels to go by.
 struct PublicRowsFlags {
-  std::string file, schema, labels = "as_given";
+  std::string file, schema, labels = "as_given", rounding;
   bool strict = false;
 
   bool without_rows() const { return file == "none"; }
   bool without_labels() const { return without_rows() || labels == "none"; }
 };
 
-// --public, --schema, --public-labels and --strict. `flags` must outlive the parsing.
+// --public, --schema, --public-labels, --rounding and --strict. `flags` must outlive the parsing.
 void AddPublicRowsFlags(const Command& verb, PublicRowsFlags& flags);
 
 // Fills in the schema and the rows, and what of the partition follows from there being rows and

@@ -11,6 +11,7 @@
 #include "client/cli/terminal/remote.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/class_evaluation.h"
+#include "common/evaluation/number_evaluation.h"
 #include "common/wire/convert.h"
 #include "coppice/v1/study.pb.h"
 
@@ -59,10 +60,12 @@ Json Describe(const v1::Outlook& outlook) {
       static_cast<double>(promised ? outlook.readers_epsilon_nanos() : outlook.epsilon_nanos()) /
       1e9;
   json["readers_delta"] = static_cast<double>(outlook.readers_delta_atto()) / 1e18;
-  if (outlook.has_accuracy()) {
-    json["accuracy"] = outlook.accuracy().mean();
-    json["low"] = outlook.accuracy().low();
-    json["high"] = outlook.accuracy().high();
+  if (outlook.has_accuracy() || outlook.has_rmse()) {
+    const bool numbers = outlook.has_rmse();
+    const v1::Interval& level = numbers ? outlook.rmse() : outlook.accuracy();
+    json[numbers ? "rmse" : "accuracy"] = level.mean();
+    json["low"] = level.low();
+    json["high"] = level.high();
     json["gain"] = outlook.gain();
     json["gain_low"] = outlook.gain_interval().low();
     json["gain_high"] = outlook.gain_interval().high();
@@ -84,6 +87,24 @@ std::string MajorityNote(const v1::CreateStudyRequest& study,
                          best > majority.share ? "" : " No study here is foreseen to beat that.");
 }
 
+// What always answering the mean of the public rows errs by.
+std::string MeanNote(const v1::CreateStudyRequest& study) {
+  const MeanAnswer mean = MeanAnswerFor(study.public_numbers());
+  return absl::StrFormat("Always answering the mean, %.4g: an error of %.4g on the public rows.",
+                         mean.value, mean.rmse);
+}
+
+void NotePublicOnly(const v1::CreateStudyRequest& study,
+                    const v1::PreviewStudyResponse& response) {
+  const bool numbers = response.has_public_only_rmse();
+  if (!numbers && !response.has_public_only()) return;
+  const v1::Interval& level = numbers ? response.public_only_rmse() : response.public_only();
+  Note(absl::StrFormat(numbers ? "Public labels alone: an error (RMSE) of %.4g (%.4g to %.4g)."
+                               : "Public labels alone: %.3f (%.3f to %.3f).",
+                       level.mean(), level.low(), level.high()));
+  Note(numbers ? MeanNote(study) : MajorityNote(study, response));
+}
+
 absl::Status Preview(const PreviewFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const v1::PreviewStudyRequest request, PreviewRequest(flags));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
@@ -96,15 +117,13 @@ absl::Status Preview(const PreviewFlags& flags) {
   std::vector<Json> rows;
   for (const v1::Outlook& outlook : response.outlooks()) rows.push_back(Describe(outlook));
   PrintRows(rows, flags.output.json);
-  if (response.has_public_only()) {
-    const v1::Interval& level = response.public_only();
-    Note(absl::StrFormat("Public labels alone: %.3f (%.3f to %.3f).", level.mean(), level.low(),
-                         level.high()));
-    Note(MajorityNote(request.study(), response));
-  }
+  NotePublicOnly(request.study(), response);
   for (const v1::FeatureWorth& worth : response.public_features()) {
-    Note(absl::StrFormat("Were %s private: accuracy %+.3f, reports worth %.0f rows less.",
-                         worth.name(), -worth.gain(), worth.equivalent_rows()));
+    const bool numbers = response.has_public_only_rmse();
+    Note(absl::StrFormat(numbers ? "Were %s private: error %+.4g, reports worth %.0f rows less."
+                                 : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.",
+                         worth.name(), numbers ? worth.gain() : -worth.gain(),
+                         worth.equivalent_rows()));
   }
   Note(response.advice());
   const bool hides_in_crowd =

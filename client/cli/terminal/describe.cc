@@ -61,6 +61,10 @@ void AddTerms(const v1::Study& study, Json& json) {
   for (const v1::Feature& feature : study.terms().schema().features()) {
     if (feature.is_public()) json["public_features"].push_back(feature.name());
   }
+  if (study.terms().has_rounding()) {
+    const v1::NumberRange& range = study.terms().rounding();
+    json["rounding"] = {range.low(), range.high()};
+  }
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());

@@ -215,7 +215,7 @@ absl::StatusOr<std::vector<ConsistentEvidence>> ExpectEvidence(const Forest& for
     const uint32_t leaves = tree.num_leaves();
     const PublicCounts counts = CountPublicRows(tree, public_rows);
     COPPICE_ASSIGN_OR_RETURN(const auto mechanisms,
-                             MechanismsBySize::Create(kind, epsilon, leaves, schema.num_classes()));
+                             MechanismsBySize::Create(kind, epsilon, leaves, schema.num_outputs()));
     const std::vector<double> shares = ConsistentShares(tree, public_rows, counts.leaf);
     ConsistentEvidence& of_tree = expected.emplace_back();
     of_tree.reports.resize(leaves);

@@ -131,7 +131,7 @@ class Fitter {
       labels_.col(column) = Eigen::Map<const VectorXd>(basis.labels()[k].data(), shape_.size());
       hidden_squares_ += basis.label_squares()[k] - labels_.col(column).squaredNorm();
     }
-    for (const Hyperparameters& setting : SmoothGrid()) {
+    for (const Hyperparameters& setting : SmoothGrid(basis.has_numbers())) {
       if (blurred_.count(setting.leaf_noise) > 0) continue;
       blurred_.emplace(setting.leaf_noise, Blur(information, setting.leaf_noise, directions_));
     }
@@ -261,7 +261,7 @@ std::vector<double> WeightsOfFits(const std::vector<Hyperparameters>& grid,
 absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
                                             const ConsistentReports& reports, bool use_labels,
                                             const CancelCheck& cancel) {
-  const std::vector<Hyperparameters> grid = SmoothGrid();
+  const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
   const Information information = ReadInformation(basis, reports);
   COPPICE_RETURN_IF_ERROR(cancel());
   const Fitter fitter(basis, information, use_labels);

@@ -135,13 +135,14 @@ absl::StatusOr<PrivateCounts> CountReports(const LocalMechanism& mechanism, cons
 
 PublicCounts CountPublicRows(const Tree& tree, const Table& public_rows) {
   PublicCounts counts;
-  counts.classes = public_rows.schema().num_classes();
+  counts.classes = public_rows.schema().num_outputs();
   counts.leaf.resize(tree.num_leaves());
   counts.label.resize(size_t{tree.num_leaves()} * counts.classes);
   const std::vector<uint32_t> leaf_of = FindLeaves(tree, public_rows);
   for (size_t i = 0; i < public_rows.num_rows(); ++i) {
     const size_t leaf = leaf_of[i];
     ++counts.leaf[leaf];
+    if (public_rows.schema().target()) continue;  // a number is of no class
     ++counts.label[leaf * counts.classes + public_rows.label(i)];
   }
   if (!public_rows.schema().public_features().empty()) {

@@ -34,7 +34,7 @@ struct TreeSums {
   uint64_t reports = 0;
 };
 
-// Public rows in the leaves of one tree. label[leaf * classes + k].
+// Public rows in the leaves of one tree. label[leaf * classes + k], all 0 of numbers.
 struct PublicCounts {
   uint32_t classes = 0;
   std::vector<uint64_t> leaf;

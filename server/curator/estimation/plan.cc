@@ -14,6 +14,7 @@
 #include "server/curator/estimation/consistent_model.h"
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
@@ -38,8 +39,8 @@ double DrawNormal(PublicRandom& random) {
 }
 
 // Settings in which public labels are like private ones.
-std::vector<Hyperparameters> TrustingGrid() {
-  std::vector<Hyperparameters> grid = SmoothGrid();
+std::vector<Hyperparameters> TrustingGrid(bool numbers) {
+  std::vector<Hyperparameters> grid = SmoothGrid(numbers);
   std::erase_if(grid, [](const Hyperparameters& setting) { return setting.beta != 1; });
   return grid;
 }
@@ -61,9 +62,10 @@ std::vector<double> MeanOf(const SmoothBasis& basis, const SmoothModel& model,
   return mean;
 }
 
-// How many of the rows in `test` the public labels of the others predict.
-absl::StatusOr<size_t> HitsOf(const Table& train, const Table& test,
-                              const PartitionOptions& partition, const CancelCheck& cancel) {
+// What the public labels of `train` say of each row in `test`; see Planner::held_out_.
+absl::StatusOr<std::vector<double>> ScoresOn(const Table& train, const Table& test,
+                                             const PartitionOptions& partition,
+                                             const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(train, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const SmoothBasis basis, SmoothBasis::Create(forest, train));
@@ -74,33 +76,41 @@ absl::StatusOr<size_t> HitsOf(const Table& train, const Table& test,
   COPPICE_ASSIGN_OR_RETURN(
       const Model model,
       Model::Create(train.schema(), forest, std::move(fit.leaves), {}, LeafKind::kAdditive));
-  size_t hits = 0;
+  std::vector<double> scores;
   for (size_t i = 0; i < test.num_rows(); ++i) {
-    hits += model.Predict(test.row(i)).label == test.label(i) ? 1 : 0;
+    const Prediction prediction = model.Predict(test.row(i));
+    if (test.schema().target()) {
+      scores.push_back(-std::pow(prediction.value - test.target(i), 2));
+    } else {
+      scores.push_back(prediction.label == test.label(i) ? 1 : 0);
+    }
   }
-  return hits;
+  return scores;
 }
 
-// The accuracy of the public labels on rows held out, each once.
-absl::StatusOr<double> HeldOutAccuracy(const Table& rows, const PartitionOptions& partition,
-                                       uint64_t seed, const CancelCheck& cancel) {
+// The scores of the public labels on rows held out, each once. `learned` has the rows' numbers cut
+// to the range that devices round within; they are scored as they are.
+absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Table& rows,
+                                                  const PartitionOptions& partition, uint64_t seed,
+                                                  const CancelCheck& cancel) {
   constexpr size_t kFolds = 10;
   const size_t n = rows.num_rows();
-  if (n < 2) return 0.5;
+  if (n < 2) return std::vector<double>{rows.schema().target() ? 0 : 0.5};
   PublicRandom random(seed, 1);
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
-  size_t hits = 0;
+  std::vector<double> scores;
   const size_t folds = std::min(kFolds, n);
   for (size_t fold = 0; fold < folds; ++fold) {
     std::vector<size_t> train, test;
     for (size_t i = 0; i < n; ++i) (i % folds == fold ? test : train).push_back(order[i]);
-    COPPICE_ASSIGN_OR_RETURN(const size_t of_fold,
-                             HitsOf(rows.Select(train), rows.Select(test), partition, cancel));
-    hits += of_fold;
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::vector<double> of_fold,
+        ScoresOn(learned.Select(train), rows.Select(test), partition, cancel));
+    scores.insert(scores.end(), of_fold.begin(), of_fold.end());
   }
-  return static_cast<double>(hits) / static_cast<double>(n);
+  return scores;
 }
 
 // As for terms: Laplace mechanisms do not serve public features.
@@ -109,7 +119,7 @@ absl::Status CheckServesPublicFeatures(const Schema& schema, MechanismKind kind,
   if (schema.public_features().empty()) return absl::OkStatus();
   COPPICE_ASSIGN_OR_RETURN(
       const auto mechanism,
-      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_classes()}));
+      MakeLocalMechanism(kind, epsilon, {.leaves = 1, .classes = schema.num_outputs()}));
   if (!mechanism->adds_laplace_noise()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("mechanism: ", MechanismName(kind), " is for studies without public features"));
@@ -133,6 +143,12 @@ std::vector<uint32_t> MostAskedPublicFeatures(const Schema& schema, const Forest
   return features;
 }
 
+// From a mean of squared errors and how far it may be off.
+Interval RootOfSquares(double mean, double reach) {
+  const auto root = [](double squares) { return std::sqrt(std::max(squares, 0.0)); };
+  return {.low = root(mean - reach), .mean = root(mean), .high = root(mean + reach)};
+}
+
 struct MeanAndDeviation {
   double mean = 0;
   double deviation = 0;
@@ -153,19 +169,29 @@ MeanAndDeviation Summarize(absl::Span<const double> values) {
 
 absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& epsilon,
                                         const Options& options, const CancelCheck& cancel) {
+  Table learned = public_rows;
+  if (public_rows.schema().target()) {
+    const NumberRange rounding =
+        options.rounding.value_or(ChooseRounding(public_rows, options.partition.use_labels));
+    COPPICE_ASSIGN_OR_RETURN(learned, CutNumbers(public_rows, rounding));
+  }
   COPPICE_ASSIGN_OR_RETURN(
       const PartitionOptions partition,
-      ChooseForestSize(public_rows, options.partition,
+      ChooseForestSize(learned, options.partition,
                        ExpectedInformation(options.expected_devices, epsilon), cancel));
-  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(public_rows, partition, cancel));
+  COPPICE_ASSIGN_OR_RETURN(Forest forest, GrowPartition(learned, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
-  COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, public_rows));
-  Planner planner(public_rows, std::move(basis));
+  COPPICE_ASSIGN_OR_RETURN(SmoothBasis basis, SmoothBasis::Create(forest, learned));
+  Planner planner(std::move(learned), std::move(basis));
   planner.partition_ = partition;
   planner.forest_ = std::move(forest);
   if (partition.use_labels) {
-    COPPICE_ASSIGN_OR_RETURN(planner.held_out_,
-                             HeldOutAccuracy(public_rows, partition, options.seed, cancel));
+    COPPICE_ASSIGN_OR_RETURN(
+        const std::vector<double> scores,
+        HeldOutScores(planner.rows_, public_rows, partition, options.seed, cancel));
+    const MeanAndDeviation held_out = Summarize(scores);
+    planner.held_out_ = held_out.mean;
+    planner.held_out_deviation_ = held_out.deviation;
     COPPICE_RETURN_IF_ERROR(planner.DrawTruths(options.seed, cancel));
   }
   return planner;
@@ -173,7 +199,7 @@ absl::StatusOr<Planner> Planner::Create(const Table& public_rows, const Budget& 
 
 absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   PublicRandom random(seed);
-  const std::vector<Hyperparameters> grid = TrustingGrid();
+  const std::vector<Hyperparameters> grid = TrustingGrid(basis_.has_numbers());
   const PrivateSide no_reports;
   const SmoothModel model(basis_, no_reports, /*use_labels=*/true);
   std::vector<Posterior> fits;
@@ -206,7 +232,8 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   return absl::OkStatus();
 }
 
-// How likely the label with the largest predicted margin is right, at each of the rows looked at.
+// How likely the label with the largest predicted margin is right, at each of the rows looked at; of
+// numbers the squared error with its sign changed.
 std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
                                           absl::Span<const double> predicted) const {
   const size_t rows = basis_.rows_looked_at(), columns = basis_.columns();
@@ -214,6 +241,10 @@ std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
   std::vector<double> scores;
   scores.reserve(rows);
   for (size_t i = 0; i < rows; ++i) {
+    if (basis_.has_numbers()) {
+      scores.push_back(-std::pow(predicted[i] - truth[i], 2));
+      continue;
+    }
     if (columns == 1) {
       const double p = std::clamp((1 + truth[i]) / 2, 0.0, 1.0);
       scores.push_back(predicted[i] > 0 ? p : 1 - p);
@@ -235,6 +266,7 @@ std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
 
 Interval Planner::public_only() const {
   if (truths_.empty()) return {};
+  if (basis_.has_numbers()) return RootOfSquares(-held_out_, SpreadOfLevel());
   // Jeffreys' prior: half a hit and half a miss more than were seen. For the error two of each
   // (Agresti and Coull), so that it is not too small where nearly all are hits.
   const auto n = static_cast<double>(basis_.rows());
@@ -268,7 +300,7 @@ absl::StatusOr<StudyForecast> Planner::ForecastPrivate(double devices, const Mec
   COPPICE_RETURN_IF_ERROR(cancel());
   const double noise = cost.margin_noise;
   StudyForecast forecast;
-  forecast.equivalent_rows = devices / (basis_.effective_cells() * (noise + basis_.mean_mass()));
+  forecast.equivalent_rows = EquivalentRows(basis_, devices, noise);
   PrivateSide reports;
   reports.present = true;
   reports.variance = ReportVariance(basis_, devices, noise);
@@ -299,6 +331,7 @@ absl::StatusOr<StudyForecast> Planner::ForecastAs(std::shared_ptr<const Schema> 
   ConsistentReports expected;
   for (ConsistentEvidence& of_tree : trees) {
     expected.rows.push_back(std::move(of_tree.rows));
+    for (double& of_leaf : of_tree.variance) of_leaf *= basis_.answer_square();
     expected.variance.push_back(std::move(of_tree.variance));
   }
   const ConsistentForecast of_reports(basis_, expected);
@@ -354,9 +387,13 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
         gain.deviation * gain.deviation / static_cast<double>(truths_.size() * basis_.rows());
   }
   const MeanAndDeviation gain = Summarize(gains);
-  const Interval level = public_only();
   // Twice the rows' variance, as for the level: which rows teach matters about as much.
   const double spread = kNormal90 * std::sqrt(gain.deviation * gain.deviation + 2 * row_variance);
+  if (basis_.has_numbers()) {
+    SetRmse(gain.mean, spread, forecast);
+    return absl::OkStatus();
+  }
+  const Interval level = public_only();
   forecast.gain = {.low = gain.mean - spread, .mean = gain.mean, .high = gain.mean + spread};
   const double mean = std::min(level.mean + gain.mean, 1.0);
   const double reach = std::hypot(std::max(level.mean - level.low, level.high - level.mean),
@@ -366,21 +403,42 @@ absl::Status Planner::AddGain(const Estimate& estimate, const CancelCheck& cance
   return absl::OkStatus();
 }
 
+double Planner::SpreadOfLevel() const {
+  return kNormal90 * held_out_deviation_ * std::sqrt(2 / static_cast<double>(basis_.rows()));
+}
+
+double Planner::NumberPerMargin() const { return rows_.schema().target()->span() / basis_.scale(); }
+
+void Planner::SetRmse(double gain, double spread, StudyForecast& forecast) const {
+  const double unit = NumberPerMargin() * NumberPerMargin();
+  const double level = -held_out_, less = unit * gain, reach = unit * spread;
+  const auto lower_by = [level](double squares) {
+    return std::sqrt(level) - std::sqrt(std::max(level - squares, 0.0));
+  };
+  forecast.gain = {
+      .low = lower_by(less - reach), .mean = lower_by(less), .high = lower_by(less + reach)};
+  forecast.rmse = RootOfSquares(level - less, std::hypot(SpreadOfLevel(), reach));
+}
+
 // The score is Q times coordinates that answer to a report's by n c_j / (N lambda_j), and c_j, the
 // trust in reports, is largest where the prior is widest and public labels say nothing.
 double Planner::InfluenceOf(absl::Span<const double> report_variance, double devices,
                             double margin_influence) const {
-  constexpr double kWidestPrior = 0.3, kMinLeafNoise = 0.03;  // of SmoothGrid()
+  const double widest_prior = basis_.has_numbers() ? 0.9 : 0.3;  // of SmoothGrid()
+  constexpr double kMinLeafNoise = 0.03;
   const std::vector<double> shape = PriorShape(basis_);
   std::vector<double> gains;
   for (size_t j = 0; j < basis_.rank(); ++j) {
-    const double trust = 1 / (1 + (report_variance[j] + kMinLeafNoise) / (kWidestPrior * shape[j]));
+    const double trust = 1 / (1 + (report_variance[j] + kMinLeafNoise) / (widest_prior * shape[j]));
     gains.push_back(static_cast<double>(basis_.rows()) * trust / (devices * basis_.lambda()[j]));
   }
-  return margin_influence * basis_.LargestSwing(gains);
+  // A report of numbers is one end of their range, half of which is a margin of one.
+  const double per_margin = basis_.has_numbers() ? rows_.schema().target()->span() / 2 : 1;
+  return per_margin * margin_influence * basis_.LargestSwing(gains);
 }
 
-std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition) {
+std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
+                   double public_rmse) {
   if (partition.from_schema) {
     return "Without public rows the partition is spread over all that the schema allows, also "
            "where "
@@ -392,18 +450,23 @@ std::string Advice(absl::Span<const double> gains, const PartitionOptions& parti
     return "Without public labels nothing says how well classes can be told apart; reports will be "
            "worth as many labelled public rows as stated.";
   }
+  const bool numbers = public_rmse > 0;
+  const double least = numbers ? kWorthwhileShare * public_rmse : kWorthwhileGain;
   const auto worth = std::count_if(gains.begin(), gains.end(),
-                                   [](double gain) { return gain >= kWorthwhileGain; });
+                                   [least](double gain) { return gain >= least; });
   if (worth == 0) {
-    return "Reports will not help here: none of these studies is expected to gain half a point "
-           "over the public labels alone. Ask for more devices, a larger epsilon, or nobody.";
+    return absl::StrCat(
+        "Reports will not help here: none of these studies is expected to ",
+        numbers ? "have an error smaller by a hundredth than" : "gain half a point over",
+        " the public labels alone. Ask for more devices, a larger epsilon, or nobody.");
   }
   if (worth == static_cast<std::ptrdiff_t>(gains.size())) {
     return "Reports help in every one of these studies.";
   }
   return absl::StrCat("Reports help in ", worth, " of these ", gains.size(),
-                      " studies. In the others, where the gain is below half a point, they will "
-                      "not, and nobody need be asked.");
+                      " studies. In the others, where the gain is below ",
+                      numbers ? "a hundredth of the error" : "half a point",
+                      ", they will not, and nobody need be asked.");
 }
 
 }  // namespace coppice::curator

@@ -33,6 +33,7 @@
 #include "common/data/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
+#include "common/schema/schema.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/estimation/smooth_model.h"
@@ -46,21 +47,22 @@ struct Interval {
   double high = 0;
 };
 
-// One study that could be made.
+// One study that could be made. Errors of numbers are in their units.
 struct StudyForecast {
-  Interval accuracy;           // all 0 without public labels
-  Interval gain;               // over public labels alone, at the same rows
+  Interval accuracy;           // of classes; all 0 without public labels
+  Interval rmse;               // of numbers, instead
+  Interval gain;               // over public labels alone, at the same rows: accuracy more, rmse less
   double equivalent_rows = 0;  // what the reports are worth, in public rows
-  // The most that one device can move the score of one public row (a margin, -1 to 1), however it
-  // lies, with everything else fixed; 0 if there are too many public rows to compute it, and where
-  // features are public.
+  // The most that one device can move the score of one public row (a margin, -1 to 1, or a number),
+  // however it lies, with everything else fixed; 0 if there are too many public rows to compute it,
+  // and where features are public.
   double influence = 0;
 };
 
 // What a study would lose were one of its public features private.
 struct FeatureWorth {
   std::string name;
-  double gain = 0;  // accuracy; 0 without public labels
+  double gain = 0;  // see StudyForecast; 0 without public labels
   double equivalent_rows = 0;
 };
 
@@ -74,6 +76,8 @@ class Planner {
     PartitionOptions partition;  // of the hybrid rule; its size is chosen
     double expected_devices = kUnknownDevices;
     uint64_t seed = 1;
+    // Where a number is to be predicted; chosen if unset (number_labels.h).
+    std::optional<NumberRange> rounding{};
 
     static constexpr double kUnknownDevices = 10'000;
   };
@@ -84,8 +88,9 @@ class Planner {
   const PartitionOptions& partition() const { return partition_; }
   const Forest& forest() const { return forest_; }
   size_t public_rows() const { return basis_.rows(); }
+  bool predicts_numbers() const { return basis_.has_numbers(); }
   double effective_cells() const { return basis_.effective_cells(); }
-  // The accuracy of public labels alone.
+  // The accuracy of public labels alone, or, of numbers, the root of the mean squared error.
   Interval public_only() const;
 
   // `cost` is of the planner's forest: see CostOf() and ChooseMechanism().
@@ -116,6 +121,11 @@ class Planner {
                        StudyForecast& forecast) const;
   std::vector<double> ScoresAtRows(absl::Span<const double> truth,
                                    absl::Span<const double> predicted) const;
+  // `gain` and its `spread` are squared margins.
+  void SetRmse(double gain, double spread, StudyForecast& forecast) const;
+  double NumberPerMargin() const;
+  // How far the mean of held_out_ may be off, with 90 % confidence.
+  double SpreadOfLevel() const;
   double InfluenceOf(absl::Span<const double> report_variance, double devices,
                      double margin_influence) const;
 
@@ -123,7 +133,10 @@ class Planner {
   SmoothBasis basis_;
   PartitionOptions partition_;
   Forest forest_;
-  double held_out_ = 0;  // accuracy of public labels alone, on rows held out in turns
+  // What public labels alone score on rows held out in turns: 1 for a hit, or, of numbers, the
+  // squared error with its sign changed.
+  double held_out_ = 0;
+  double held_out_deviation_ = 0;  // of one row
   // A margin drawn from the posterior of the public labels.
   struct Truth {
     Hyperparameters setting;
@@ -138,11 +151,15 @@ class Planner {
 
 inline constexpr size_t kMaxFeatureWorths = 8;
 
-// A gain of less than this is not worth asking anybody.
+// A gain of less than this is not worth asking anybody: of accuracy, or, of numbers, this share of
+// the error that public labels alone have.
 inline constexpr double kWorthwhileGain = 0.005;
+inline constexpr double kWorthwhileShare = 0.01;
 
-// Whether reports help in studies with these gains on such a partition, in a sentence.
-std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition);
+// Whether reports help in studies with these gains on such a partition, in a sentence. Numbers have
+// the error of public labels alone, classes none.
+std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
+                   double public_rmse = 0);
 
 }  // namespace coppice::curator
 

@@ -124,7 +124,7 @@ std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& gri
 absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const SmoothModel& model,
                                     const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
-  const std::vector<Hyperparameters> grid = SmoothGrid();
+  const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
   std::vector<Posterior> fits;
   for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
@@ -161,7 +161,8 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
   ConsistentReports reports;
   for (const PrivateCounts& of_tree : counts) {
     reports.rows.push_back(of_tree.consistent->rows);
-    reports.variance.push_back(of_tree.consistent->variance);
+    std::vector<double>& variance = reports.variance.emplace_back(of_tree.consistent->variance);
+    for (double& of_leaf : variance) of_leaf *= basis.answer_square();
   }
   for (size_t k = 0; k < basis.columns(); ++k) reports.margins.push_back(Sums(basis, counts, k));
   COPPICE_ASSIGN_OR_RETURN(ConsistentFit fit,
@@ -169,7 +170,7 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
   diagnosis.equivalent_rows = fit.equivalent_rows;
   return GridAverage{.mean = std::move(fit.mean),
                      .variance = std::move(fit.variance),
-                     .beta = BeliefsOfBeta(SmoothGrid(), fit.weights)};
+                     .beta = BeliefsOfBeta(SmoothGrid(basis.has_numbers()), fit.weights)};
 }
 
 // Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
@@ -273,8 +274,7 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   fit.diagnosis.effective_cells = basis.effective_cells();
   fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
   fit.diagnosis.equivalent_rows =
-      Reports(counts) /
-      (basis.effective_cells() * (fit.diagnosis.noise_per_report + basis.mean_mass()));
+      EquivalentRows(basis, Reports(counts), fit.diagnosis.noise_per_report);
   PrivateSide reports;
   const bool by_leaves = evidence != Evidence::kPublic && counts[0].consistent.has_value();
   if (evidence != Evidence::kPublic && !by_leaves) {

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/number_labels.h"
 
 // OpenBLAS's own; another BLAS does not have it.
 extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
@@ -93,7 +94,8 @@ absl::StatusOr<SmoothBasis> SmoothBasis::Create(const Forest& forest, const Tabl
   KeepBlasOnTheCaller();
   SmoothBasis basis;
   basis.rows_ = public_rows.num_rows();
-  basis.classes_ = public_rows.schema().num_classes();
+  basis.classes_ = public_rows.schema().num_outputs();
+  basis.SetScale(public_rows);
   for (const Tree& tree : forest) {
     basis.leaf_of_.push_back(FindLeaves(tree, public_rows));
     std::vector<double>& rows = basis.rows_in_leaf_.emplace_back(tree.num_leaves(), 0);
@@ -147,24 +149,33 @@ absl::Status SmoothBasis::DecomposeLeaves() {
   return Decompose(std::move(shared), lambda_, vectors_);
 }
 
+void SmoothBasis::SetScale(const Table& public_rows) {
+  const double classes = classes_;
+  scale_ = classes / std::sqrt(classes - 1);
+  has_numbers_ = public_rows.schema().target().has_value();
+  if (!has_numbers_) return;
+  const auto n = static_cast<double>(rows_);
+  double mean = 0, squares = 0;
+  for (size_t i = 0; i < rows_; ++i) mean += PlaceOf(public_rows, i) / n;
+  for (size_t i = 0; i < rows_; ++i) squares += std::pow(PlaceOf(public_rows, i) - mean, 2) / n;
+  const double deviations = squares > 0 ? 1 / std::sqrt(squares) : kRangeDeviations;
+  answer_square_ = std::pow(deviations / scale_, 2);
+  scale_ = deviations;
+}
+
 void SmoothBasis::SetLabels(const Table& public_rows) {
   const double share = 1 / static_cast<double>(classes_);
   std::vector<double> y(rows_);
   for (size_t k = 0; k < columns(); ++k) {
-    const size_t of_class = columns() == 1 ? 1 : k;
+    const auto of_class = static_cast<uint32_t>(columns() == 1 ? 1 : k);
     double squares = 0;
     for (size_t i = 0; i < rows_; ++i) {
-      y[i] = scale() * ((public_rows.label(i) == of_class ? 1 : 0) - share);
+      y[i] = scale() * (OutputShare(public_rows, i, of_class) - share);
       squares += y[i] * y[i];
     }
     labels_.push_back(FromRows(y));
     label_squares_.push_back(squares);
   }
-}
-
-double SmoothBasis::scale() const {
-  const double classes = classes_;
-  return classes / std::sqrt(classes - 1);
 }
 
 double SmoothBasis::effective_cells() const {

@@ -5,7 +5,7 @@
 // in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
 // function on the public rows is held by its coordinates in Q. Shapes: n public rows, r = rank();
 // labels as columns: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
-// 1/K). It takes one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above
+// 1/K); of numbers one, scale() * (place in their range - 1/2). It takes one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above
 // that of the leaves of all trees, at most kMaxLeafBasis.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
@@ -38,10 +38,17 @@ class SmoothBasis {
   size_t trees() const { return rows_in_leaf_.size(); }
   size_t rows() const { return rows_; }
   size_t rank() const { return lambda_.size(); }
+  // Classes, or the two ends of the numbers' range.
   uint32_t classes() const { return classes_; }
   size_t columns() const { return classes_ == 2 ? 1 : classes_; }
-  // c = K / sqrt(K - 1), which gives a column of labels mean square 1 if classes are level.
-  double scale() const;
+  // c = K / sqrt(K - 1), which gives a column of labels mean square 1 if classes are level. Of
+  // numbers the range in standard deviations of the public ones, or kRangeDeviations if these are
+  // all the same.
+  double scale() const { return scale_; }
+  // The mean square of what devices answer about, in labels' units: 1 of classes; of numbers, which
+  // are rounded to an end, more.
+  double answer_square() const { return answer_square_; }
+  bool has_numbers() const { return has_numbers_; }
 
   absl::Span<const double> lambda() const { return lambda_; }  // falling
   // Public rows in each leaf.
@@ -78,6 +85,7 @@ class SmoothBasis {
 
  private:
   SmoothBasis() = default;
+  void SetScale(const Table& public_rows);
   void SetLabels(const Table& public_rows);
   absl::Status DecomposeRows();
   absl::Status DecomposeLeaves();
@@ -88,6 +96,9 @@ class SmoothBasis {
 
   size_t rows_ = 0;
   uint32_t classes_ = 0;
+  bool has_numbers_ = false;
+  double scale_ = 0;
+  double answer_square_ = 1;
   std::vector<std::vector<uint32_t>> leaf_of_;  // leaf_of_[tree][row]
   LeafValues rows_in_leaf_;
   double mean_mass_ = 0;

@@ -15,15 +15,19 @@ struct BetaPrior {
 
 }  // namespace
 
-std::vector<Hyperparameters> SmoothGrid() {
+std::vector<Hyperparameters> SmoothGrid(bool numbers) {
   constexpr std::array kBetas = {BetaPrior{-0.5, 0.02}, BetaPrior{0, 0.06},
                                  BetaPrior{0.25, 0.17}, BetaPrior{0.5, 0.17},
                                  BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
+  const std::vector<double> roughnesses = numbers ? std::vector{0.03, 0.1, 0.3, 0.9}
+                                                  : std::vector{0.1, 0.3};
+  const std::vector<double> label_noises = numbers ? std::vector{0.3, 0.6, 1.0}
+                                                   : std::vector{0.6, 1.0};
   std::vector<Hyperparameters> grid;
-  for (const double roughness : {0.1, 0.3}) {
+  for (const double roughness : roughnesses) {
     for (const BetaPrior& beta : kBetas) {
       for (const double local_drift : {0.0, 0.3}) {
-        for (const double label_noise : {0.6, 1.0}) {
+        for (const double label_noise : label_noises) {
           for (const double leaf_noise : {0.03, 0.3}) {
             grid.push_back({.roughness = roughness,
                             .beta = beta.beta,
@@ -132,11 +136,17 @@ std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
 std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
                                    double noise_per_report) {
   const auto n = static_cast<double>(basis.rows());
+  const double of_report = basis.answer_square() * (noise_per_report + basis.mean_mass());
   std::vector<double> variance;
   for (const double lambda : basis.lambda()) {
-    variance.push_back(n * n * (noise_per_report + basis.mean_mass()) / (reports * lambda));
+    variance.push_back(n * n * of_report / (reports * lambda));
   }
   return variance;
+}
+
+double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report) {
+  return reports / (basis.effective_cells() * basis.answer_square() *
+                    (noise_per_report + basis.mean_mass()));
 }
 
 }  // namespace coppice::curator

@@ -26,8 +26,9 @@ struct Hyperparameters {
   double log_prior = 0;
 };
 
-// The points that are averaged over, with their prior weights.
-std::vector<Hyperparameters> SmoothGrid();
+// The points that are averaged over, with their prior weights. How much of numbers can be explained
+// differs more than how much of classes, so there are more for them.
+std::vector<Hyperparameters> SmoothGrid(bool numbers);
 
 // What the reports say: coordinates of theta, by column, and the variance of each.
 struct PrivateSide {
@@ -74,9 +75,13 @@ std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
 // The prior's variances but for s^2.
 std::vector<double> PriorShape(const SmoothBasis& basis);
 
-// Variance of each coordinate of the reports, were there so many with so much noise in a margin.
+// Variance of each coordinate of the reports, were there this many with this much noise in a margin
+// of two ends or classes (MarginNoise).
 std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
                                    double noise_per_report);
+
+// What reports that are about all leaves are worth, in public rows.
+double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report);
 
 }  // namespace coppice::curator
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/public_random.h"
 
 namespace coppice::curator {
@@ -31,7 +32,7 @@ struct FoldPredictions {
 using Folds = std::array<FoldPredictions, kFolds>;
 
 absl::Status CheckLabelReports(const AdditiveForest& offset, const LabelReports& reports) {
-  const uint32_t classes = reports.rows == nullptr ? 0 : reports.rows->schema().num_classes();
+  const uint32_t classes = reports.rows == nullptr ? 0 : reports.rows->schema().num_outputs();
   bool fits = classes >= 2 && !offset.forest.empty() &&
               offset.forest.size() == offset.leaves.size() &&
               reports.margins.size() == MarginColumns(classes);
@@ -58,8 +59,8 @@ struct Offsets {
 };
 
 Offsets SubtractOffset(const AdditiveForest& offset, const LabelReports& reports) {
-  const uint32_t classes = reports.rows->schema().num_classes();
-  const double scale = MarginScale(classes);
+  const uint32_t classes = reports.rows->schema().num_outputs();
+  const double scale = MarginScale(reports.rows->schema());
   const double per_tree = scale / static_cast<double>(offset.forest.size());
   Offsets result{.left = reports.margins,
                  .variance = std::vector<double>(reports.rows->num_rows())};
@@ -204,7 +205,7 @@ std::vector<double> ScoreVariance(const Folds& boosted, double alpha,
 // Each leaf's error is that of the score at its rows, as additive leaves have it.
 void SetErrors(const Tree& tree, const Table& rows, absl::Span<const double> variance,
                std::vector<LeafPrediction>& leaves) {
-  const double per_margin = 1 / MarginScale(static_cast<uint32_t>(leaves[0].probabilities.size()));
+  const double per_margin = 1 / MarginScale(rows.schema());
   const double overall =
       std::accumulate(variance.begin(), variance.end(), 0.0) / static_cast<double>(variance.size());
   std::vector<double> sum(leaves.size()), count(leaves.size());
@@ -254,23 +255,28 @@ void AppendBoosted(BoostedTree boosted, uint32_t classes, double factor, Additiv
 }
 
 // The offset's trees and alpha times the mean of the folds', as terms of one mean.
-void AddBoosted(Folds boosted, double alpha, uint32_t classes, AdditiveForest& model) {
+void AddBoosted(Folds boosted, double alpha, const Schema& schema, AdditiveForest& model) {
   const auto offset_trees = static_cast<double>(model.forest.size());
   double trees = offset_trees;
   for (const FoldPredictions& fold : boosted) trees += static_cast<double>(fold.trees.size());
   WidenOffset(trees / offset_trees, model);
-  const double factor = trees * alpha / (kFolds * MarginScale(classes));
+  const double factor = trees * alpha / (kFolds * MarginScale(schema));
   for (FoldPredictions& fold : boosted) {
-    for (BoostedTree& tree : fold.trees) AppendBoosted(std::move(tree), classes, factor, model);
+    for (BoostedTree& tree : fold.trees) AppendBoosted(std::move(tree), schema.num_outputs(), factor, model);
   }
 }
 
 }  // namespace
 
-size_t MarginColumns(uint32_t classes) { return classes == 2 ? 1 : classes; }
-double MarginScale(uint32_t classes) { return classes / std::sqrt(classes - 1.0); }
+size_t MarginColumns(uint32_t outputs) { return outputs == 2 ? 1 : outputs; }
+double MarginScale(const Schema& schema) {
+  if (schema.target().has_value()) return kRangeDeviations;
+  const double classes = schema.num_classes();
+  return classes / std::sqrt(classes - 1);
+}
 
-std::vector<double> LabelMargins(const LocalMechanism& mechanism, const Contribution& report) {
+std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mechanism,
+                                 const Contribution& report) {
   std::vector<int64_t> sums(mechanism.sum_size());
   mechanism.AddAll({report}, absl::MakeSpan(sums));
   const LeafCounts said = mechanism.Estimate(sums, 1);
@@ -278,7 +284,7 @@ std::vector<double> LabelMargins(const LocalMechanism& mechanism, const Contribu
   std::vector<double> margins;
   for (size_t k = 0; k < MarginColumns(said.classes); ++k) {
     const auto of_class = static_cast<uint32_t>(ClassOf(k, MarginColumns(said.classes)));
-    margins.push_back(MarginScale(said.classes) * (said.at(0, of_class) - mean));
+    margins.push_back(MarginScale(schema) * (said.at(0, of_class) - mean));
   }
   return margins;
 }
@@ -299,7 +305,7 @@ absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const Labe
   const double noise = fit.noise_per_report;
   COPPICE_ASSIGN_OR_RETURN(Candidate best,
                            BoostFrom(std::move(fit.model), reports, folds, noise, cancel));
-  const uint32_t classes = reports.rows->schema().num_classes();
+  const uint32_t classes = reports.rows->schema().num_outputs();
   if (!KnowsNothing(best.offset)) {
     COPPICE_ASSIGN_OR_RETURN(Candidate alone,
                              BoostFrom(NoOffset(classes), reports, folds, noise, cancel));
@@ -311,7 +317,7 @@ absl::StatusOr<LabelOnlyFit> EstimateLabelOnly(AdditiveForest offset, const Labe
   if (fit.alpha == 0) return fit;
   const std::vector<double> variance =
       ScoreVariance(best.boosted, fit.alpha, std::move(best.offsets.variance));
-  AddBoosted(std::move(best.boosted), fit.alpha, classes, fit.model);
+  AddBoosted(std::move(best.boosted), fit.alpha, reports.rows->schema(), fit.model);
   for (size_t t = 0; t < fit.model.forest.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
     SetErrors(fit.model.forest[t], *reports.rows, variance, fit.model.leaves[t]);

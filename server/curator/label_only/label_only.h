@@ -31,20 +31,23 @@
 #include "common/data/table.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
+#include "common/schema/schema.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
 #include "server/curator/label_only/boosted_trees.h"
 
 namespace coppice::curator {
 
-// Margins have the unit of SmoothBasis: a column per class, or one for two classes, where a row's
-// label has mean square 1 if classes are level.
-size_t MarginColumns(uint32_t classes);
-double MarginScale(uint32_t classes);
+// Margins have the unit of SmoothBasis: a column per class, or one for two classes or a number,
+// where a row's label has mean square 1 if classes are level, or if the range of numbers is as many
+// of their standard deviations as kRangeDeviations says.
+size_t MarginColumns(uint32_t outputs);
+double MarginScale(const Schema& schema);
 
 // Unbiased margins of the label behind one report, by column. `mechanism` has one leaf, and lets
 // the report's payload pass.
-std::vector<double> LabelMargins(const LocalMechanism& mechanism, const Contribution& report);
+std::vector<double> LabelMargins(const Schema& schema, const LocalMechanism& mechanism,
+                                 const Contribution& report);
 
 struct LabelReports {
   const Table* rows = nullptr;  // public values; labels are not read. Must outlive this.

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/hybrid_grower.h"
+#include "server/curator/partition/number_labels.h"
 
 namespace coppice::curator {
 namespace {
@@ -45,17 +46,17 @@ PartitionOptions Sized(PartitionOptions options, const Size& size) {
   return options;
 }
 
-// One-hot labels less their mean: y[row * classes + k].
+// Shares of the outputs less their mean: y[row * outputs + k].
 std::vector<double> CentredLabels(const Table& rows) {
-  const size_t classes = rows.schema().num_classes();
-  std::vector<double> mean(classes, 0);
-  for (const uint32_t label : rows.labels()) mean[label] += 1;
-  for (double& m : mean) m /= static_cast<double>(rows.num_rows());
+  const uint32_t outputs = rows.schema().num_outputs();
+  std::vector<double> mean(outputs, 0);
   std::vector<double> y;
-  y.reserve(rows.num_rows() * classes);
-  for (const uint32_t label : rows.labels()) {
-    for (size_t k = 0; k < classes; ++k) y.push_back((k == label ? 1 : 0) - mean[k]);
+  y.reserve(rows.num_rows() * outputs);
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    for (uint32_t k = 0; k < outputs; ++k) mean[k] += y.emplace_back(OutputShare(rows, i, k));
   }
+  for (double& m : mean) m /= static_cast<double>(rows.num_rows());
+  for (size_t at = 0; at < y.size(); ++at) y[at] -= mean[at % outputs];
   return y;
 }
 
@@ -92,7 +93,7 @@ absl::StatusOr<OutOfBag> GrowOutOfBag(const HybridRows& hybrid, const Table& row
   for (uint32_t t = 0; t < options.trees; ++t) {
     COPPICE_ASSIGN_OR_RETURN(const BaggedTree grown, GrowBaggedTree(hybrid, options, t, cancel));
     result.leaves += grown.tree.num_leaves();
-    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, rows.schema().num_classes(), result.score);
+    AddOutOfBag(grown, FindLeaves(grown.tree, rows), y, rows.schema().num_outputs(), result.score);
   }
   return result;
 }

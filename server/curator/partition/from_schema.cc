@@ -153,7 +153,11 @@ absl::StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema
   Row row(schema->num_features());
   for (size_t i = 0; i < kSchemaRows; ++i) {
     for (size_t f = 0; f < row.size(); ++f) row[f] = columns[f][i];
-    table.Append(row, /*label=*/0);
+    if (const std::optional<Target>& target = schema->target()) {
+      table.AppendTarget(row, target->min + target->span() / 2);
+    } else {
+      table.Append(row, /*label=*/0);
+    }
   }
   return table;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "common/base/status_macros.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/split_search.h"
 
 namespace coppice::curator {
@@ -55,6 +56,21 @@ HybridRows::Column CategoricalColumn(absl::Span<const double> values, const Feat
     column.code.push_back(IsMissing(value) ? missing : static_cast<uint32_t>(value));
   }
   return column;
+}
+
+// All 0 if they do not differ.
+std::vector<double> StandardNumbers(const Table& rows) {
+  std::vector<double> numbers(rows.num_rows());
+  double mean = 0, squares = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) mean += numbers[i] = PlaceOf(rows, i);
+  mean /= static_cast<double>(numbers.size());
+  for (double& number : numbers) {
+    number -= mean;
+    squares += number * number;
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(numbers.size()));
+  for (double& number : numbers) number = deviation > 0 ? number / deviation : 0;
+  return numbers;
 }
 
 // A cut: rows with a code below `code` (numeric) or of that code (categorical) go left.
@@ -136,12 +152,25 @@ class HybridGrower {
     all_.assign(all_.size(), 0);
     for (const uint32_t row : Rows(cell)) all_[rows_.label(row)] += drawn_[row];
     total_ = std::accumulate(all_.begin(), all_.end(), uint64_t{0});
+    if (!rows_.numbers().empty()) return CountNumbers(cell);
     mixed_ = *std::max_element(all_.begin(), all_.end()) < total_;
     // Rows times entropy, less the part that no cut changes, is total log total - sum c log c.
     const absl::Span<const double> f = rows_.x_log_x();
     sum_all_ = 0;
     for (const uint64_t count : all_) sum_all_ += f[count];
     impurity_ = f[total_] - sum_all_;
+  }
+
+  void CountNumbers(const NodeRows& cell) {
+    number_all_ = 0;
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (const uint32_t row : Rows(cell)) {
+      const double number = rows_.numbers()[row];
+      number_all_ += drawn_[row] * number;
+      low = std::min(low, number);
+      high = std::max(high, number);
+    }
+    mixed_ = low < high;
   }
 
   void Shuffle() {
@@ -171,6 +200,7 @@ class HybridGrower {
     uint64_t left = 0;
     double sum_left = 0;
     double sum_right = 0;
+    double number_left = 0;
   };
   Sides Start() {
     left_.assign(left_.size(), 0);
@@ -184,7 +214,19 @@ class HybridGrower {
     sides.sum_left += f[before + count] - f[before];
     sides.sum_right += f[rest - count] - f[rest];
   }
+  void MoveRowLeft(uint32_t row, Sides& sides) {
+    MoveLeft(rows_.label(row), drawn_[row], sides);
+    if (!rows_.numbers().empty()) sides.number_left += drawn_[row] * rows_.numbers()[row];
+  }
+  // By how much the sum of squares falls.
+  double DecreaseOfSquares(const Sides& sides) const {
+    const auto all = static_cast<double>(total_), left = static_cast<double>(sides.left);
+    const double number_right = number_all_ - sides.number_left;
+    return sides.number_left * sides.number_left / left +
+           number_right * number_right / (all - left) - number_all_ * number_all_ / all;
+  }
   double Decrease(const Sides& sides) const {
+    if (!rows_.numbers().empty()) return DecreaseOfSquares(sides);
     const absl::Span<const double> f = rows_.x_log_x();
     return impurity_ - (f[sides.left] - sides.sum_left) -
            (f[total_ - sides.left] - sides.sum_right);
@@ -196,7 +238,7 @@ class HybridGrower {
     absl::optional<Cut> best;
     Sides sides = Start();
     for (size_t i = 0; i + 1 < rows.size(); ++i) {
-      MoveLeft(rows_.label(rows[i]), drawn_[rows[i]], sides);
+      MoveRowLeft(rows[i], sides);
       const uint32_t next = column.code[rows[i + 1]];
       if (column.code[rows[i]] == next || !LeavesEnough(sides.left)) continue;
       Keep({.feature = feature, .code = next, .merit = Decrease(sides)}, best);
@@ -208,13 +250,17 @@ class HybridGrower {
     const HybridRows::Column& column = rows_.columns()[feature];
     const size_t classes = all_.size();
     categories_.assign(column.codes * classes, 0);
+    numbers_of_category_.assign(column.codes, 0);
     for (const uint32_t row : Rows(cell)) {
       categories_[column.code[row] * classes + rows_.label(row)] += drawn_[row];
+      if (rows_.numbers().empty()) continue;
+      numbers_of_category_[column.code[row]] += drawn_[row] * rows_.numbers()[row];
     }
     absl::optional<Cut> best;
     for (uint32_t code = 0; code < column.codes; ++code) {
       Sides sides = Start();
       for (uint32_t k = 0; k < classes; ++k) MoveLeft(k, categories_[code * classes + k], sides);
+      sides.number_left = numbers_of_category_[code];
       if (!LeavesEnough(sides.left)) continue;
       Keep({.feature = feature, .code = code, .merit = Decrease(sides)}, best);
     }
@@ -355,19 +401,25 @@ class HybridGrower {
   std::deque<NodeRows> cells_;
   // Counts of the cell at hand.
   std::vector<uint64_t> all_, left_, categories_;
+  std::vector<double> numbers_of_category_;
   uint64_t total_ = 0;
   bool mixed_ = false;
   double sum_all_ = 0, impurity_ = 0;
+  double number_all_ = 0;
 };
 
 }  // namespace
 
 HybridRows::HybridRows(const Table& rows, bool use_labels)
     : rows_(rows),
-      classes_(use_labels ? rows.schema().num_classes() : 1),
+      classes_(use_labels && !rows.schema().target() ? rows.schema().num_classes() : 1),
       label_(rows.num_rows(), 0),
       x_log_x_(rows.num_rows() + 1, 0) {
-  if (use_labels) label_.assign(rows.labels().begin(), rows.labels().end());
+  if (use_labels && rows.schema().target()) {
+    numbers_ = StandardNumbers(rows);
+  } else if (use_labels) {
+    label_.assign(rows.labels().begin(), rows.labels().end());
+  }
   for (size_t x = 2; x < x_log_x_.size(); ++x) {
     x_log_x_[x] = static_cast<double>(x) * std::log2(static_cast<double>(x));
   }

@@ -1,7 +1,8 @@
 // Grows trees by the hybrid rule: the best cut by the labels while there is one, and after that by
 // the widest spread of the features, down to the size asked for.
 //
-// A cell whose labels are mixed is cut where the entropy falls most, over all features. Where no
+// A cell whose labels are mixed is cut where the entropy falls most, or, of numbers, the sum of
+// squares, over all features. Where no
 // cut lowers it (the cell is pure, or labels are not used), the feature with the widest spread of
 // public ranks within the cell is cut at the gap nearest its median. Ranks (mid-ranks over all
 // public rows, divided by their number) make features comparable without a scale. A category is a
@@ -48,13 +49,16 @@ class HybridRows {
     std::vector<uint32_t> order;  // numeric: rows by code
   };
 
-  // `rows` must outlive this. Without `use_labels` all rows are of one class.
+  // `rows` must outlive this. Without `use_labels` all rows are of one class; where numbers are to
+  // be predicted they are too, and the numbers say how mixed a cell is.
   HybridRows(const Table& rows, bool use_labels);
 
   const Schema& schema() const { return rows_.schema(); }
   size_t num_rows() const { return label_.size(); }
   uint32_t classes() const { return classes_; }
   uint32_t label(size_t row) const { return label_[row]; }
+  // With mean 0 and mean square 1 over all rows; empty where there are classes.
+  absl::Span<const double> numbers() const { return numbers_; }
   absl::Span<const Column> columns() const { return columns_; }
   // x log2 x for whole numbers up to num_rows().
   absl::Span<const double> x_log_x() const { return x_log_x_; }
@@ -63,6 +67,7 @@ class HybridRows {
   const Table& rows_;
   uint32_t classes_;
   std::vector<uint32_t> label_;
+  std::vector<double> numbers_;
   std::vector<Column> columns_;
   std::vector<double> x_log_x_;
 };

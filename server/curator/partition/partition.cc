@@ -33,6 +33,10 @@ absl::Status CheckOptions(const Table& public_rows, const PartitionOptions& opti
     return absl::InvalidArgumentError(
         "a limit on the leaves and a partition without labels are for the hybrid rule");
   }
+  if (public_rows.schema().target() && options.use_labels && options.rule != SplitRule::kHybrid) {
+    return absl::InvalidArgumentError(
+        "where a number is to be predicted, partitions are grown by the hybrid rule");
+  }
   if (options.min_leaf < 1) return absl::InvalidArgumentError("min_leaf must be at least 1");
   if (options.trees < 1 || options.trees > kMaxTrees) {
     return absl::InvalidArgumentError(absl::StrCat("trees must be from 1 to ", kMaxTrees));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/label_only/label_only.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 
@@ -83,6 +85,10 @@ std::string Neighbours(const Schema& schema) {
 std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
   std::vector<std::string> inputs = {"the schema: bounds, vocabularies and classes",
                                      PartitionSource(definition), "the number of reports"};
+  if (const std::optional<NumberRange>& range = definition.terms->rounding) {
+    inputs.push_back(absl::StrCat("the range that numbers are rounded within: ", range->low, " to ",
+                                  range->high));
+  }
   if (definition.terms->shows_values()) {
     inputs.push_back("what reports show in the clear: the values of the public features");
   }
@@ -164,6 +170,15 @@ absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& 
   return counts;
 }
 
+// Leaves of numbers are between the ends of the terms' range, and become those of the target's.
+absl::StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
+                                    std::vector<std::vector<LeafPrediction>> leaves,
+                                    Certificate certificate) {
+  if (terms.rounding.has_value()) PlaceInBounds(*terms.rounding, *terms.schema->target(), leaves);
+  return Model::Create(*terms.schema, std::move(forest), std::move(leaves), std::move(certificate),
+                       LeafKind::kAdditive);
+}
+
 // Estimates all trees of the forest together.
 absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
                                      const StudyProgress& progress, const Table& public_rows,
@@ -175,8 +190,7 @@ absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
-  return Model::Create(*definition.terms->schema, forest, std::move(fit.leaves),
-                       std::move(certificate), LeafKind::kAdditive);
+  return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
 }
 
 // All features are public: trees boosted on the reports' labels, beside the public rows' forest.
@@ -186,7 +200,7 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
                                          Certificate certificate, const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const Schema& schema = *definition.terms->schema;
-  AdditiveForest offset = NoOffset(schema.num_classes());
+  AdditiveForest offset = NoOffset(schema.num_outputs());
   if (options.evidence == Evidence::kBoth) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
                              CountsOfTrees(definition, progress, public_rows, cancel));
@@ -211,8 +225,8 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
     absl::StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
                     " reports, which is what memory holds");
   }
-  return Model::Create(schema, std::move(fit.model.forest), std::move(fit.model.leaves),
-                       std::move(certificate), LeafKind::kAdditive);
+  return AdditiveModel(*definition.terms, std::move(fit.model.forest),
+                       std::move(fit.model.leaves), std::move(certificate));
 }
 
 }  // namespace
@@ -260,6 +274,10 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
   uint64_t reports = 0;
   for (const SharedSums& sums : progress.sums) reports += sums->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state);
+  if (definition.terms->rounding.has_value() && options.kind != EstimatorKind::kSmooth) {
+    return absl::InvalidArgumentError(
+        "estimator: the study is of numbers, weighted and prune are for classes; take smooth");
+  }
   if (definition.terms->shows_values() && options.kind != EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError(
         "estimator: the study has public features, so its reports are not about all leaves; take "
@@ -293,7 +311,8 @@ absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study&
                      .tree_reports = sums.reports};
   for (const SharedSums& of_tree : progress.sums) result.reports += of_tree->reports;
   const Tree& tree = (*definition.forest)[request.tree];
-  const bool several = progress.sums.size() > 1;
+  // A number's end is drawn as a tree is: it adds as much to the variance.
+  const bool several = progress.sums.size() > 1 || definition.terms->rounding.has_value();
   const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
   const NoisyCounts counts =
       definition.terms->shows_values()

@@ -1,13 +1,17 @@
 #include "server/curator/studies/study_request.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/mechanism_choice.h"
 #include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_settings.h"
@@ -37,14 +41,30 @@ std::string HashRequest(const StudySpec& spec) {
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
       " ", spec.choose_size, " ", CanonicalText(spec.settings),
-      partition.from_schema ? " from_schema" : "");
+      partition.from_schema ? " from_schema" : "",
+      spec.rounding ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low,
+                                      spec.rounding->high)
+                    : "");
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
 
 namespace {
 
-absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec,
+// What devices round their numbers within, if there are any.
+absl::StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec) {
+  const std::optional<Target>& target = spec.public_rows->schema().target();
+  if (!target.has_value()) {
+    if (!spec.rounding.has_value()) return std::nullopt;
+    return absl::InvalidArgumentError("rounding: is for numbers; the schema has classes");
+  }
+  const NumberRange rounding = spec.rounding.value_or(
+      ChooseRounding(*spec.public_rows, spec.partition.use_labels));
+  COPPICE_RETURN_IF_ERROR(CheckRounding(rounding, *target));
+  return std::optional<NumberRange>(rounding);
+}
+
+absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const Table& public_rows,
                                                   const CancelCheck& cancel) {
   if (!spec.choose_size) return spec.partition;
   if (spec.partition.rule != SplitRule::kHybrid) {
@@ -53,7 +73,7 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec,
   }
   const double devices =
       spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
-  return ChooseForestSize(*spec.public_rows, spec.partition,
+  return ChooseForestSize(public_rows, spec.partition,
                           ExpectedInformation(devices, spec.epsilon), cancel);
 }
 
@@ -86,7 +106,7 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
   COPPICE_ASSIGN_OR_RETURN(
       const MechanismChoice choice,
       ChooseMechanism(spec.epsilon, schema.all_public() ? Forest{Tree::SingleLeaf()} : forest,
-                      schema.num_classes(), spec.max_payload_bytes));
+                      schema.num_outputs(), spec.max_payload_bytes));
   return MechanismDecision{
       .mechanism = choice.cost.kind,
       .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
@@ -97,9 +117,14 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
 absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
                                                     int64_t created_unix_seconds,
                                                     const CancelCheck& cancel) {
-  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest,
-                           GrowPartition(*spec.public_rows, partition, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<NumberRange> rounding, ResolveRounding(spec));
+  std::shared_ptr<const Table> rows = spec.public_rows;
+  if (rounding.has_value()) {
+    COPPICE_ASSIGN_OR_RETURN(Table cut, CutNumbers(*rows, *rounding));
+    rows = std::make_shared<const Table>(std::move(cut));
+  }
+  COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, *rows, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(*rows, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
                            DecideMechanism(spec, partition, forest));
@@ -109,7 +134,8 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
                     .trees = static_cast<uint32_t>(forest.size()),
                     .forest_root = packed.merkle.root,
                     .epsilon = spec.epsilon,
-                    .mechanism = decision.mechanism};
+                    .mechanism = decision.mechanism,
+                    .rounding = rounding};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                            DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));

@@ -22,9 +22,14 @@ absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Repo
       report.column() >= mechanism.columns()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
-  labels.rows.Append(*row, kUnlabelled);
+  const Schema& schema = *definition.terms->schema;
+  if (schema.target().has_value()) {
+    labels.rows.AppendTarget(*row, kMissingValue);
+  } else {
+    labels.rows.Append(*row, kUnlabelled);
+  }
   const std::vector<double> margins =
-      LabelMargins(mechanism, {.payload = report.payload(), .column = report.column()});
+      LabelMargins(schema, mechanism, {.payload = report.payload(), .column = report.column()});
   for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
   return absl::OkStatus();
 }
@@ -47,7 +52,7 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
   const StudyDefinition& definition = study.definition();
   const std::shared_ptr<const Schema>& schema = definition.terms->schema;
   StoredLabels labels = {.rows = Table(schema),
-                         .margins = RowColumns(MarginColumns(schema->num_classes()))};
+                         .margins = RowColumns(MarginColumns(schema->num_outputs()))};
   const uint64_t fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1);
   const uint64_t wanted = std::min(reports, fitting);
   labels.rows.Reserve(wanted);

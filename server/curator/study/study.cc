@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const StudyDefinitio
   }
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<MechanismsBySize> mechanisms,
                            MechanismsBySize::Create(terms.mechanism, terms.epsilon, most_leaves,
-                                                    terms.schema->num_classes()));
+                                                    terms.schema->num_outputs()));
   std::vector<ConsistentCounter> counters;
   for (const Tree& tree : *definition.forest) {
     counters.emplace_back(tree, terms.schema, mechanisms);

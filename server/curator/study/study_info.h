@@ -49,6 +49,8 @@ struct StudySpec {
   size_t max_payload_bytes = 0;            // if the mechanism is chosen; 0: no limit
   uint64_t expected_devices = 0;           // 0: unknown
   StudySettings settings{};
+  // Where a number is to be predicted; chosen if unset (number_labels.h).
+  std::optional<NumberRange> rounding{};
 };
 
 // A study as it is now.

@@ -14,6 +14,7 @@
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
+#include "server/curator/partition/number_labels.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
 #include "server/storage/store_record.h"
@@ -206,7 +207,11 @@ std::string EncodeRows(const Table& rows) {
     for (size_t feature = 0; feature < features; ++feature) {
       record.add_values(rows.value(row, feature));
     }
-    record.add_labels(rows.label(row));
+    if (rows.schema().target()) {
+      record.add_numbers(rows.target(row));
+    } else {
+      record.add_labels(rows.label(row));
+    }
   }
   return record.SerializeAsString();
 }
@@ -281,14 +286,33 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
   return std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
 }
 
+namespace {
+
+// Whether the label of a row is one.
+bool AppendLabelled(const v1::PublicRowsRecord& record, size_t row, RowView values, Table& table) {
+  const auto at = static_cast<int>(row);
+  if (const std::optional<Target>& target = table.schema().target()) {
+    const double number = record.numbers(at);
+    if (!(number >= target->min && number <= target->max)) return false;
+    table.AppendTarget(values, number);
+    return true;
+  }
+  if (record.labels(at) >= table.schema().num_classes()) return false;
+  table.Append(values, record.labels(at));
+  return true;
+}
+
+}  // namespace
+
 absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) {
   const std::string key = RowsKey(study.id());
   COPPICE_ASSIGN_OR_RETURN(const v1::PublicRowsRecord record,
                            storage::ReadRecord<v1::PublicRowsRecord>(store, key));
   const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   const size_t features = schema->num_features();
-  const size_t rows = static_cast<size_t>(record.labels_size());
   const StudyDefinition& definition = study.definition();
+  const std::optional<NumberRange>& rounding = definition.terms->rounding;
+  const auto rows = static_cast<size_t>(rounding ? record.numbers_size() : record.labels_size());
   if (rows != (definition.partition.from_schema ? kSchemaRows : definition.public_rows) ||
       static_cast<size_t>(record.values_size()) != rows * features) {
     return storage::CorruptRecord(key, "has the wrong number of values");
@@ -297,13 +321,12 @@ absl::StatusOr<Table> LoadRows(const storage::Store& store, const Study& study) 
   table.Reserve(rows);
   for (size_t row = 0; row < rows; ++row) {
     const RowView values(record.values().data() + row * features, features);
-    const uint32_t label = record.labels(static_cast<int>(row));
-    if (!schema->Validate(values).ok() || label >= schema->num_classes()) {
+    if (!schema->Validate(values).ok() || !AppendLabelled(record, row, values, table)) {
       return storage::CorruptRecord(key, absl::StrCat("has a bad row ", row));
     }
-    table.Append(values, label);
   }
-  return table;
+  if (!rounding.has_value()) return table;
+  return CutNumbers(table, *rounding);
 }
 
 absl::StatusOr<std::string> DecodeTombstone(absl::string_view id, absl::string_view bytes) {

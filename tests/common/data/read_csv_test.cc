@@ -359,7 +359,7 @@ TEST(ReadCsvTest, ATotalReaderTakesEveryRow) {
   EXPECT_TRUE(IsMissing(file.table.value(2, 0)));
   EXPECT_EQ(file.notes.unreadable, 2u);
   EXPECT_EQ(file.notes.unknown_labels, 2u);
-  EXPECT_THAT(file.notes.Summary(), HasSubstr("answered by a random class"));
+  EXPECT_THAT(file.notes.Summary(), HasSubstr("answered by a random one"));
 
   // Columns that are not there, or there twice.
   ASSERT_OK_AND_ASSIGN(const TableFile other, Read("shoe,age,age\n44,30,31\n", total));

@@ -1,0 +1,68 @@
+#include "server/curator/partition/number_labels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace coppice::curator {
+
+NumberRange ChooseRounding(const Table& public_rows, bool use_labels) {
+  const Target& target = *public_rows.schema().target();
+  const auto rows = static_cast<double>(public_rows.num_rows());
+  double mean = 0, squares = 0;
+  for (const double number : public_rows.targets()) mean += number / rows;
+  for (const double number : public_rows.targets()) {
+    squares += (number - mean) * (number - mean) / rows;
+  }
+  const double reach = kRangeDeviations / 2 * std::sqrt(squares);
+  const NumberRange range = {.low = mean - reach, .high = mean + reach};
+  const bool is_range = std::isfinite(range.width()) && range.low < range.high;
+  if (use_labels && is_range) return range;
+  return {.low = target.min, .high = target.max};
+}
+
+absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range) {
+  const Schema& schema = public_rows.schema();
+  if (!schema.target().has_value()) return public_rows;
+  COPPICE_ASSIGN_OR_RETURN(
+      Schema cut_schema,
+      Schema::CreateRegression(schema.features(), schema.label(),
+                               {.min = range.low, .max = range.high, .unit = schema.target()->unit}));
+  Table cut(std::make_shared<const Schema>(std::move(cut_schema)));
+  cut.Reserve(public_rows.num_rows());
+  Row row;
+  for (size_t i = 0; i < public_rows.num_rows(); ++i) {
+    public_rows.CopyRow(i, row);
+    cut.AppendTarget(row, std::clamp(public_rows.target(i), range.low, range.high));
+  }
+  return cut;
+}
+
+double PlaceOf(const Table& rows, size_t row) {
+  const Target& target = *rows.schema().target();
+  return NumberRange{.low = target.min, .high = target.max}.PlaceOf(rows.target(row));
+}
+
+double OutputShare(const Table& rows, size_t row, uint32_t output) {
+  if (!rows.schema().target().has_value()) return rows.label(row) == output ? 1 : 0;
+  const double place = PlaceOf(rows, row);
+  return output == 1 ? place : 1 - place;
+}
+
+void PlaceInBounds(const NumberRange& range, const Target& target,
+                   std::vector<std::vector<LeafPrediction>>& leaves) {
+  for (std::vector<LeafPrediction>& of_tree : leaves) {
+    for (LeafPrediction& leaf : of_tree) {
+      const double number = range.low + range.width() * leaf.probabilities[1];
+      const double place = (number - target.min) / target.span();
+      leaf.probabilities = {1 - place, place};
+      leaf.label = place > 0.5 ? 1 : 0;
+      leaf.standard_error *= range.width() / target.span();
+    }
+  }
+}
+
+}  // namespace coppice::curator
