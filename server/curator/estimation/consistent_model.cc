@@ -249,13 +249,6 @@ class Fitter {
   std::map<double, Blurred> blurred_;  // by the error of the masses
 };
 
-std::vector<double> WeightsOfFits(const std::vector<Hyperparameters>& grid,
-                                  const std::vector<Fitter::Fit>& fits) {
-  std::vector<Posterior> likelihoods(fits.size());
-  for (size_t g = 0; g < fits.size(); ++g) likelihoods[g].log_likelihood = fits[g].log_likelihood;
-  return GridWeights(grid, likelihoods);
-}
-
 }  // namespace
 
 absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
@@ -266,12 +259,14 @@ absl::StatusOr<ConsistentFit> FitConsistent(const SmoothBasis& basis,
   COPPICE_RETURN_IF_ERROR(cancel());
   const Fitter fitter(basis, information, use_labels);
   std::vector<Fitter::Fit> fits;
+  std::vector<double> likelihoods;
   for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
     COPPICE_ASSIGN_OR_RETURN(fits.emplace_back(), fitter.At(setting));
+    likelihoods.push_back(fits.back().log_likelihood);
   }
   ConsistentFit result;
-  result.weights = WeightsOfFits(grid, fits);
+  result.weights = GridWeights(basis, grid, likelihoods, use_labels);
   const auto rank = static_cast<Index>(basis.rank());
   MatrixXd mean = MatrixXd::Zero(rank, static_cast<Index>(basis.columns()));
   MatrixXd within = MatrixXd::Zero(rank, rank);

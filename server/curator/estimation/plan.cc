@@ -203,11 +203,12 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   const PrivateSide no_reports;
   const SmoothModel model(basis_, no_reports, /*use_labels=*/true);
   std::vector<Posterior> fits;
+  std::vector<double> likelihoods;
   for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    fits.push_back(model.Fit(setting));
+    likelihoods.push_back(fits.emplace_back(model.Fit(setting)).log_likelihood);
   }
-  const std::vector<double> weights = GridWeights(grid, fits);
+  const std::vector<double> weights = GridWeights(basis_, grid, likelihoods, /*use_labels=*/true);
   for (size_t draw = 0; draw < kDraws; ++draw) {
     COPPICE_RETURN_IF_ERROR(cancel());
     const size_t g = DrawIndex(weights, random);

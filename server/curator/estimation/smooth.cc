@@ -121,16 +121,18 @@ std::vector<WeightedValue> BeliefsOfBeta(const std::vector<Hyperparameters>& gri
   return beliefs;
 }
 
-absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const SmoothModel& model,
-                                    const CancelCheck& cancel) {
+absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide& reports,
+                                    bool use_labels, const CancelCheck& cancel) {
   constexpr double kNegligible = 1e-9;
+  const SmoothModel model(basis, reports, use_labels);
   const std::vector<Hyperparameters> grid = SmoothGrid(basis.has_numbers());
   std::vector<Posterior> fits;
+  std::vector<double> likelihoods;
   for (const Hyperparameters& setting : grid) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    fits.push_back(model.Fit(setting));
+    likelihoods.push_back(fits.emplace_back(model.Fit(setting)).log_likelihood);
   }
-  const std::vector<double> weights = GridWeights(grid, fits);
+  const std::vector<double> weights = GridWeights(basis, grid, likelihoods, use_labels);
   GridAverage result;
   result.beta = BeliefsOfBeta(grid, weights);
   for (size_t k = 0; k < basis.columns(); ++k) {
@@ -280,11 +282,10 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   if (evidence != Evidence::kPublic && !by_leaves) {
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
-  const SmoothModel model(basis, reports, evidence != Evidence::kReports);
-  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged,
-                           by_leaves
-                               ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
-                               : Average(basis, model, cancel));
+  COPPICE_ASSIGN_OR_RETURN(
+      GridAverage averaged,
+      by_leaves ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
+                : Average(basis, reports, evidence != Evidence::kReports, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace coppice::curator {
 namespace {
@@ -13,6 +16,29 @@ struct BetaPrior {
   double weight;
 };
 
+// What public labels say of a setting: the rest is about reports.
+using LabelSetting = std::tuple<double, double, double>;
+LabelSetting LabelSettingOf(const Hyperparameters& setting) {
+  return {setting.roughness, setting.local_drift, setting.label_noise};
+}
+
+// From logarithms to what adds up to 1.
+std::vector<double> Normalized(std::vector<double> logs) {
+  const double best = *std::max_element(logs.begin(), logs.end());
+  double total = 0;
+  for (double& weight : logs) total += weight = std::exp(weight - best);
+  for (double& weight : logs) weight /= total;
+  return logs;
+}
+
+void NormalizeIn(std::map<LabelSetting, double>& logs) {
+  std::vector<double> values;
+  for (const auto& [setting, value] : logs) values.push_back(value);
+  values = Normalized(std::move(values));
+  size_t next = 0;
+  for (auto& [setting, value] : logs) value = values[next++];
+}
+
 }  // namespace
 
 std::vector<Hyperparameters> SmoothGrid(bool numbers) {
@@ -21,7 +47,7 @@ std::vector<Hyperparameters> SmoothGrid(bool numbers) {
                                  BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
   const std::vector<double> roughnesses = numbers ? std::vector{0.03, 0.1, 0.3, 0.9}
                                                   : std::vector{0.1, 0.3};
-  const std::vector<double> label_noises = numbers ? std::vector{0.3, 0.6, 1.0}
+  const std::vector<double> label_noises = numbers ? std::vector{0.1, 0.3, 0.6, 1.0}
                                                    : std::vector{0.6, 1.0};
   std::vector<Hyperparameters> grid;
   for (const double roughness : roughnesses) {
@@ -120,15 +146,29 @@ double SmoothModel::ColumnLikelihood(const Hyperparameters& setting, const Poste
   return -total / 2;
 }
 
-std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
-                                absl::Span<const Posterior> fits) {
-  std::vector<double> weights(grid.size());
+std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
+                                absl::Span<const double> log_likelihoods, bool use_labels) {
+  std::vector<double> logs(grid.size());
+  for (size_t g = 0; g < grid.size(); ++g) logs[g] = log_likelihoods[g] + grid[g].log_prior;
+  const std::vector<double> all = Normalized(logs);
+  if (!basis.has_numbers() || !use_labels) return all;
+  const PrivateSide no_reports;
+  const SmoothModel of_labels(basis, no_reports, /*use_labels=*/true);
+  std::map<LabelSetting, double> by_labels, by_all;
   for (size_t g = 0; g < grid.size(); ++g) {
-    weights[g] = fits[g].log_likelihood + grid[g].log_prior;
+    Hyperparameters trusting = grid[g];
+    trusting.beta = 1;
+    by_labels.emplace(LabelSettingOf(grid[g]), of_labels.Fit(trusting).log_likelihood);
+    by_all[LabelSettingOf(grid[g])] += all[g];
   }
-  const double best = *std::max_element(weights.begin(), weights.end());
-  double total = 0;
-  for (double& weight : weights) total += weight = std::exp(weight - best);
+  NormalizeIn(by_labels);
+  std::vector<double> weights;
+  for (size_t g = 0; g < grid.size(); ++g) {
+    const LabelSetting setting = LabelSettingOf(grid[g]);
+    // Settings that all evidence rules out have nothing to share out.
+    weights.push_back(by_all[setting] > 0 ? by_labels[setting] * all[g] / by_all[setting] : 0);
+  }
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& weight : weights) weight /= total;
   return weights;
 }

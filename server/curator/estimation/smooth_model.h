@@ -68,9 +68,12 @@ class SmoothModel {
   std::vector<double> shape_;  // n lambda^2 / sum lambda^2: the prior's variance but for s^2
 };
 
-// How likely each setting is after the evidence; they add up to 1.
-std::vector<double> GridWeights(absl::Span<const Hyperparameters> grid,
-                                absl::Span<const Posterior> fits);
+// How likely each setting is after the evidence; they add up to 1. Of numbers public labels alone
+// decide, where they are used, how rough theta is and how noisy labels are: where leaves' masses are
+// guessed, reports look flatter than they are, and would flatten what public labels say. Reports
+// decide the rest.
+std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
+                                absl::Span<const double> log_likelihoods, bool use_labels);
 
 // The prior's variances but for s^2.
 std::vector<double> PriorShape(const SmoothBasis& basis);

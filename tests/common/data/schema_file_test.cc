@@ -67,15 +67,6 @@ TEST(SchemaFileTest, MoreFeaturesOrClassesThanThereMayBeAreRefused) {
               IsRefusedSchema("at most 4096 classes"));
 }
 
-TEST(SchemaFileTest, StudiesNeedClasses) {
-  const TempFile file(".json", R"({
-    "label": "rings", "target_min": 1, "target_max": 29,
-    "features": [{"name": "x", "type": "numeric", "min": 0, "max": 1}]})");
-  EXPECT_OK(ReadSchema(file.path()));
-  EXPECT_THAT(ReadClassSchema(file.path()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"classes\"")));
-}
-
 TEST(SchemaFileTest, RefusesWhatIsNoJsonObject) {
   EXPECT_THAT("", IsRefusedSchema("not valid JSON"));
   EXPECT_THAT("{\"label\": ", IsRefusedSchema("not valid JSON"));

@@ -60,7 +60,7 @@ LabelReports Respond(const Table& rows, uint64_t seed) {
     for (size_t k = 0; k < reports.margins.size(); ++k) {
       const size_t of_class = classes == 2 ? 1 : k;
       const double estimate = ((said == of_class ? 1 : 0) - lie) / (keep - lie);
-      reports.margins[k].push_back(MarginScale(classes) * (estimate - 1.0 / classes));
+      reports.margins[k].push_back(MarginScale(rows.schema()) * (estimate - 1.0 / classes));
     }
   }
   return reports;
@@ -96,6 +96,7 @@ TEST_P(LabelMarginsTest, AreUnbiased) {
   const uint32_t classes = GetParam() == MechanismKind::kSignedHadamard ? 2 : 4;
   const auto mechanism =
       *MakeLocalMechanism(GetParam(), *Budget::FromEpsilon(kEpsilon), {1, classes});
+  const Schema schema = Draw(1, classes, 1, Checkerboard).schema();
   OpenSslRandom random;
   std::set<std::string> payloads;
   for (int i = 0; i < 4000; ++i) {
@@ -107,13 +108,14 @@ TEST_P(LabelMarginsTest, AreUnbiased) {
     for (const std::string& payload : payloads) {
       const double p = *mechanism->OutputProbability({0, label}, 0, payload);
       total += p;
-      const std::vector<double> margins = LabelMargins(*mechanism, {.payload = payload});
+      const std::vector<double> margins =
+          LabelMargins(schema, *mechanism, {.payload = payload});
       for (size_t k = 0; k < mean.size(); ++k) mean[k] += p * margins[k];
     }
     ASSERT_NEAR(total, 1, 1e-9);
     for (size_t k = 0; k < mean.size(); ++k) {
       const double hit = (classes == 2 ? 1 : k) == label ? 1 : 0;
-      EXPECT_NEAR(mean[k], MarginScale(classes) * (hit - 1.0 / classes), 1e-9);
+      EXPECT_NEAR(mean[k], MarginScale(schema) * (hit - 1.0 / classes), 1e-9);
     }
   }
 }

@@ -1,0 +1,222 @@
+// Numbers in place of classes: ranges to round within, and what growers, estimators and plans make of
+// them.
+
+#include "server/curator/partition/number_labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/ldp/randomized_rounding.h"
+#include "server/curator/estimation/consistent_counts.h"
+#include "server/curator/estimation/plan.h"
+#include "server/curator/estimation/smooth.h"
+#include "server/curator/partition/find_leaves.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/from_schema.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/partition/public_random.h"
+#include "tests/support/schemas.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/status_matchers.h"
+
+namespace coppice::curator {
+namespace {
+
+using ::coppice::testing::Categorical;
+using ::coppice::testing::Numeric;
+using ::coppice::testing::SeededRandom;
+using ::coppice::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Schema> StepSchema(double max = 100) {
+  return std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "price", {.min = 0, .max = max}));
+}
+
+// 20 below x = 1/2 and 60 above, give or take 5.
+Table Steps(size_t count, uint64_t seed) {
+  Table table(StepSchema());
+  PublicRandom random(seed);
+  for (size_t i = 0; i < count; ++i) {
+    const Row row = {random.Unit(), random.Unit()};
+    table.AppendTarget(row, (row[0] < 0.5 ? 20 : 60) + 10 * (random.Unit() - 0.5));
+  }
+  return table;
+}
+
+double RmseOf(const Model& model, const Table& test) {
+  double squares = 0;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    squares += std::pow(model.Predict(test.row(i)).value - test.target(i), 2);
+  }
+  return std::sqrt(squares / static_cast<double>(test.num_rows()));
+}
+
+TEST(NumberLabelsTest, TheRangeIsTwoDeviationsAroundTheMeanOfPublicNumbers) {
+  Table rows(StepSchema());
+  for (const double number : {40.0, 60.0}) rows.AppendTarget({0, 0}, number);
+  EXPECT_EQ(ChooseRounding(rows, /*use_labels=*/true), (NumberRange{30, 70}));
+  EXPECT_EQ(ChooseRounding(rows, /*use_labels=*/false), (NumberRange{0, 100}));
+  Table same(StepSchema());
+  for (int i = 0; i < 3; ++i) same.AppendTarget({0, 0}, 40);
+  EXPECT_EQ(ChooseRounding(same, true), (NumberRange{0, 100})) << "no deviation to go by";
+}
+
+TEST(NumberLabelsTest, PublicNumbersAreCutToTheRange) {
+  Table rows(StepSchema());
+  for (const double number : {0.0, 40.0, 55.0, 100.0}) rows.AppendTarget({0, 0}, number);
+  ASSERT_OK_AND_ASSIGN(const Table cut, CutNumbers(rows, {.low = 30, .high = 70}));
+  EXPECT_THAT(cut.targets(), ElementsAre(30, 40, 55, 70));
+  EXPECT_EQ(OutputShare(cut, 1, 1), 0.25);
+  EXPECT_EQ(OutputShare(cut, 1, 0), 0.75);
+}
+
+TEST(NumberLabelsTest, LeavesOfTheRangeKeepTheirNumbersInTheBounds) {
+  std::vector<std::vector<LeafPrediction>> leaves = {
+      {{.probabilities = {0.5, 0.5}, .standard_error = 0.1}}};
+  PlaceInBounds({.low = 30, .high = 70}, {.min = 0, .max = 100}, leaves);
+  const Model model = *Model::Create(*StepSchema(), {Tree::SingleLeaf()}, leaves, {},
+                                     LeafKind::kAdditive);
+  const Prediction prediction = model.Predict(Row{0, 0});
+  EXPECT_NEAR(prediction.value, 50, 1e-12);
+  EXPECT_NEAR(prediction.value_error, 4, 1e-12) << "a tenth of the range of 40";
+}
+
+TEST(NumberLabelsTest, TreesAreCutWhereSquaresFallMost) {
+  const Table rows = Steps(200, 1);
+  ASSERT_OK_AND_ASSIGN(const Forest forest,
+                       GrowPartition(rows, {.rule = SplitRule::kHybrid, .max_depth = 1}));
+  EXPECT_EQ(forest[0].nodes()[0].feature, 0u);
+  EXPECT_NEAR(forest[0].nodes()[0].threshold, 0.5, 0.02);
+  EXPECT_THAT(GrowPartition(rows, {.rule = SplitRule::kCart}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("hybrid")));
+}
+
+TEST(NumberLabelsTest, CategoriesAreCutWhereSquaresFallMost) {
+  Table rows(std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Categorical("town", {"a", "b", "c"}), Numeric("x", 0, 1)}, "price", {.min = 0, .max = 9})));
+  PublicRandom random(1);
+  for (int i = 0; i < 60; ++i) {
+    rows.AppendTarget({static_cast<double>(i % 3), random.Unit()}, i % 3 == 1 ? 8 : 2);
+  }
+  ASSERT_OK_AND_ASSIGN(const Forest forest,
+                       GrowPartition(rows, {.rule = SplitRule::kHybrid, .max_depth = 1}));
+  const Node& root = forest[0].nodes()[0];
+  EXPECT_EQ(root.kind, SplitKind::kCategory);
+  EXPECT_EQ(root.threshold, 1);
+}
+
+TEST(NumberLabelsTest, EqualNumbersAreCutBySpread) {
+  Table rows(StepSchema());
+  PublicRandom random(1);
+  for (int i = 0; i < 40; ++i) rows.AppendTarget({random.Unit(), random.Unit()}, 5);
+  EXPECT_OK(GrowPartition(rows, {.rule = SplitRule::kHybrid, .max_depth = 3}));
+  EXPECT_OK(ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = 4}, 1000));
+}
+
+TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
+  ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
+  EXPECT_EQ(rows.target(0), 50);
+}
+
+// Devices' numbers, rounded and randomized, as counts of a forest.
+std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
+                                   const Table& public_rows, MechanismKind kind) {
+  SeededRandom noise(7);
+  std::vector<PrivateCounts> counts;
+  for (size_t t = 0; t < forest.size(); ++t) {
+    const auto mechanism =
+        *MakeLocalMechanism(kind, *Budget::Parse("1"), {forest[t].num_leaves(), 2});
+    TreeSums sums{.sums = std::vector<int64_t>(mechanism->sum_size())};
+    const std::vector<uint32_t> leaf_of = FindLeaves(forest[t], devices);
+    const Target& range = *public_rows.schema().target();
+    for (size_t i = t; i < devices.num_rows(); i += forest.size(), ++sums.reports) {
+      const double place = NumberRange{range.min, range.max}.PlaceOf(devices.target(i));
+      const uint32_t end = *RoundToAnEnd(place, noise);
+      EXPECT_OK(mechanism->RandomizeInto({leaf_of[i], end}, noise, absl::MakeSpan(sums.sums)));
+    }
+    counts.push_back(*CountReports(*mechanism, sums, CountPublicRows(forest[t], public_rows)));
+  }
+  return counts;
+}
+
+// 20,000 devices at epsilon 1, without a public number: the error of the steps' own noise is 2.9, of
+// the mean 20.
+TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
+  const NumberRange range = {.low = 0, .high = 100};
+  const Table public_rows = *CutNumbers(Steps(100, 1), range);
+  const Forest forest = *GrowPartition(
+      public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
+  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  for (const MechanismKind kind :
+       {MechanismKind::kSignedHadamard, MechanismKind::kOptimizedUnary, MechanismKind::kDirect}) {
+    const std::vector<PrivateCounts> counts =
+        Reports(forest, Steps(20'000, 2), public_rows, kind);
+    ASSERT_OK_AND_ASSIGN(SmoothFit fit,
+                         EstimateSmooth(basis, forest, counts, Evidence::kReports));
+    PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
+    ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(*StepSchema(), forest, fit.leaves, {},
+                                                          LeafKind::kAdditive));
+    EXPECT_LT(RmseOf(model, Steps(500, 3)), 8) << static_cast<int>(kind);
+  }
+}
+
+// Public numbers of the middle of the steps, which reports correct.
+TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
+  const Table given = Steps(100, 1);
+  const NumberRange range = ChooseRounding(given, true);
+  const Table public_rows = *CutNumbers(given, range);
+  const Forest forest = *GrowPartition(
+      public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
+  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  EXPECT_NEAR(basis.scale(), kRangeDeviations, 0.1);
+  const std::vector<PrivateCounts> counts =
+      Reports(forest, Steps(20'000, 2), public_rows, MechanismKind::kSignedHadamard);
+  ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kBoth));
+  PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
+  ASSERT_OK_AND_ASSIGN(
+      const Model model,
+      Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
+  EXPECT_LT(RmseOf(model, Steps(500, 3)), 4.5);
+}
+
+TEST(NumberLabelsTest, APlanForeseesErrorsInTheNumbersUnits) {
+  const Planner planner = *Planner::Create(Steps(60, 1), *Budget::Parse("1"),
+                                           {.partition = {.rule = SplitRule::kHybrid, .trees = 8},
+                                            .expected_devices = 10'000,
+                                            .seed = 1});
+  EXPECT_TRUE(planner.predicts_numbers());
+  const Interval level = planner.public_only();
+  EXPECT_GT(level.mean, 2.5);
+  EXPECT_LT(level.mean, 12);
+  EXPECT_LT(level.low, level.mean);
+  EXPECT_GT(level.high, level.mean);
+  const MechanismCost cost = *planner.Cost(*Budget::Parse("4"), std::nullopt, 0);
+  ASSERT_OK_AND_ASSIGN(const StudyForecast few, planner.Forecast(100, cost));
+  ASSERT_OK_AND_ASSIGN(const StudyForecast many, planner.Forecast(1'000'000, cost));
+  EXPECT_LE(many.rmse.mean, few.rmse.mean);
+  EXPECT_NEAR(many.rmse.mean, level.mean - many.gain.mean, 1e-9);
+  EXPECT_LE(many.gain.low, many.gain.mean);
+  EXPECT_GE(many.gain.high, many.gain.mean);
+  EXPECT_GT(few.influence, many.influence);
+  EXPECT_THAT(Advice({0.001}, planner.partition(), 10), HasSubstr("smaller by a hundredth"));
+  EXPECT_THAT(Advice({0.2}, planner.partition(), 10), HasSubstr("Reports help"));
+}
+
+TEST(NumberLabelsTest, RangesAreReadFromText) {
+  EXPECT_EQ(*ParseNumberRange("-2.5:3"), (NumberRange{-2.5, 3}));
+  for (const absl::string_view bad : {"", "1", "1:", ":1", "2:1", "1:1", "a:b", "0:inf", "1:2:3"}) {
+    EXPECT_THAT(ParseNumberRange(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LOW:HIGH")))
+        << bad;
+  }
+}
+
+}  // namespace
+}  // namespace coppice::curator
