@@ -9,16 +9,17 @@
 #   mechanism  the same studies by every mechanism
 #   guards     public labels that are flipped or random, few public rows, few devices
 #   labels     all features public, so that reports are randomized labels alone
+#   numbers    studies that predict a number: with all features private, and with all of them public (RMSE)
 #   million    a million devices on the synthetic pair, with and without public labels
 #   public     the same studies with some of their features public
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
-# Every table but the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
+# Every table but `numbers` and the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
 # calibration error (with its 95 % interval). MEASURES="accuracy auc" prints the first two alone.
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|million|public|plan [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|plan [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -111,6 +112,44 @@ labels_table() {
   echo "| study (devices, public rows) | public only | ε = 0.25 | 0.5 | 1 | 2 | 4 | reports only, 0.5 | 2 |"
   echo "|---|---|---|---|---|---|---|---|---|"
   for_studies labels_row "${STUDIES:-.}"
+}
+
+rmse() {
+  local digits=$1
+  shift
+  run "$@" | jq -r --argjson d "$digits" 'def f: . * pow(10; $d) | round / pow(10; $d);
+    "\(.rmse.mean | f) ± \(.standard_error | f)"'
+}
+
+numbers_row() {
+  local name=$1 digits=$2 epsilon
+  shift 2
+  echo -n "| $name | $(rmse "$digits" "$@" --epsilon 1 --evidence public) |"
+  for epsilon in 1 2 4; do echo -n " $(rmse "$digits" "$@" --epsilon "$epsilon") |"; done
+  for epsilon in 1 2 4; do
+    echo -n " $(rmse "$digits" "$@" --public-features all --epsilon "$epsilon") |"
+  done
+  echo
+}
+
+numbers_table() {
+  echo "| study (devices, public rows) | public only | private features, ε = 1 | 2 | 4 | all public, 1 | 2 | 4 |"
+  echo "|---|---|---|---|---|---|---|---|"
+  numbers_row "abalone (3142, 200)" 3 --data "$data/abalone/abalone.csv" --public-rows 200 --schema "$data/abalone/schema.json"
+  numbers_row "parkinsons (4500, 200)" 2 --data "$data/parkinsons/parkinsons.csv" --public-rows 200 --schema "$data/parkinsons/schema.json"
+  numbers_row "appliances (15588, 200)" 1 --data "$data/appliances/appliances.csv" --public-rows 200 --schema "$data/appliances/schema.json"
+  echo
+  echo "| sin 16x + noise (6000, 500 rows without numbers), MSE | ε = 2 | 4 | 8 |"
+  echo "|---|---|---|---|"
+  local range epsilon
+  for range in "-2.45:2.45" "-6:6"; do
+    echo -n "| rounded within $range |"
+    for epsilon in 2 4 8; do
+      echo -n " $(run --synthetic sine=16,private=6000,public=500 --public-labels none --rounding="$range" \
+        --epsilon "$epsilon" | jq -r '"\(.mse.mean * 1000 | round / 1000)"') |"
+    done
+    echo
+  done
 }
 
 # The better of the two rules on the test rows, as the paper chooses.
@@ -323,8 +362,8 @@ print_table() {
   esac
 }
 
-if [[ $table == plan ]]; then
-  plan_table
+if [[ $table == plan || $table == numbers ]]; then
+  "${table}_table"
   exit
 fi
 for measure in ${MEASURES:-accuracy auc log_loss calibration_error}; do

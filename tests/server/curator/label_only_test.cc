@@ -214,6 +214,34 @@ TEST(LabelOnlyTest, StandardErrorsAreThoseOfTheNoise) {
   EXPECT_LT(std::sqrt(said / scatter), 1.6);
 }
 
+// y between 0 and 1, above 1/2 by .3 on one colour of the board and below on the other.
+TEST(LabelOnlyTest, NumbersAreLearnedFromTheirRoundedEnds) {
+  Table rows(std::make_shared<const Schema>(*Schema::CreateRegression(
+      {Numeric("x", 0, 1), Numeric("y", 0, 1)}, "price", {.min = 0, .max = 1})));
+  PublicRandom random(1);
+  const auto draw = [&random](Table& table) {
+    const Row row = {random.Unit(), random.Unit()};
+    table.AppendTarget(row, (row[0] < 0.5) != (row[1] < 0.5) ? 0.8 : 0.2);
+  };
+  for (int i = 0; i < 8000; ++i) draw(rows);
+  const double b = (std::exp(kEpsilon) + 1) / (std::exp(kEpsilon) - 1);
+  LabelReports reports{.rows = &rows, .margins = RowColumns(1)};
+  for (size_t i = 0; i < rows.num_rows(); ++i) {
+    const double p = 0.5 + (rows.target(i) - 0.5) / b;  // of the upper end, rounded and randomized
+    reports.margins[0].push_back(MarginScale(rows.schema()) / 2 * (random.Unit() < p ? b : -b));
+  }
+  ASSERT_OK_AND_ASSIGN(const LabelOnlyFit fit, EstimateLabelOnly(NoOffset(2), reports));
+  EXPECT_GT(fit.alpha, 0.5);
+  Table test(rows.shared_schema());
+  for (int i = 0; i < 1000; ++i) draw(test);
+  const Model model = ModelOf(fit.model, rows.schema());
+  double squares = 0;
+  for (size_t i = 0; i < test.num_rows(); ++i) {
+    squares += std::pow(model.Predict(test.row(i)).value - test.target(i), 2) / 1000;
+  }
+  EXPECT_LT(std::sqrt(squares), 0.15);  // the mean errs by 0.3
+}
+
 TEST(LabelOnlyTest, WithoutReportsTheOffsetStands) {
   const Table rows = Draw(0, 2, 1, Checkerboard);
   const AdditiveForest offset = SplitAtHalf(rows.schema(), 0.3, 0.7);

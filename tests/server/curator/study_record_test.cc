@@ -220,6 +220,62 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("wrong number of values")));
 }
 
+// The fixture's places, with their x as the number.
+StudySpec NumberSpec(std::string id) {
+  const std::shared_ptr<const Table> given = PublicRows();
+  auto rows = std::make_shared<Table>(std::make_shared<const Schema>(*Schema::CreateRegression(
+      given->schema().features(), "price", {.min = 0, .max = 2})));
+  for (size_t i = 0; i < given->num_rows(); ++i) {
+    rows->AppendTarget(given->row(i), given->value(i, 0));
+  }
+  StudySpec spec = Spec(std::move(id), /*trees=*/2);
+  spec.public_rows = std::move(rows);
+  spec.partition.rule = SplitRule::kHybrid;
+  spec.mechanism = MechanismKind::kSignedHadamard;
+  return spec;
+}
+
+TEST_F(StudyRecordTest, NumbersOutliveTheProgramAndTheirDamageIsFound) {
+  ASSERT_OK_AND_ASSIGN(auto studies, OpenStudies(store_, models_));
+  StudySpec spec = NumberSpec("two");
+  spec.rounding = NumberRange{.low = 0.25, .high = 0.75};
+  ASSERT_OK_AND_ASSIGN(const StudyInfo study, studies->Create(spec));
+  EXPECT_EQ(study.terms->rounding, spec.rounding);
+  ASSERT_OK(studies->Create(spec)) << "the same request";
+  spec.rounding = NumberRange{.low = 0, .high = 1};
+  EXPECT_FALSE(studies->Create(spec).ok()) << "another range is another request";
+  studies.reset();
+  ASSERT_OK_AND_ASSIGN(studies, OpenStudies(store_, models_));
+  EXPECT_EQ((*studies->Get("two")).terms->rounding, (NumberRange{.low = 0.25, .high = 0.75}));
+  ASSERT_OK_AND_ASSIGN(const models::ModelInfo model,
+                       studies->BuildModel("two", "number", {.kind = EstimatorKind::kSmooth}));
+  EXPECT_TRUE(model.model->schema().target().has_value());
+  EXPECT_THAT(studies->BuildModel("two", "other", {.kind = EstimatorKind::kWeighted}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("take smooth")));
+
+  auto rows = Stored<v1::PublicRowsRecord>(RowsKey("two"));
+  rows.set_numbers(3, 2.5);
+  Put(RowsKey("two"), rows.SerializeAsString());
+  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad row 3")));
+  rows.mutable_numbers()->RemoveLast();
+  Put(RowsKey("two"), rows.SerializeAsString());
+  EXPECT_THAT(studies->BuildModel("two", "again", {.kind = EstimatorKind::kSmooth}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("wrong number of values")));
+}
+
+TEST_F(StudyRecordTest, ARangeIsForNumbersAndMeetsTheirBounds) {
+  ASSERT_OK_AND_ASSIGN(const auto studies, OpenStudies(store_, models_));
+  StudySpec classes = Spec("two");
+  classes.rounding = NumberRange{.low = 0, .high = 1};
+  EXPECT_THAT(studies->Create(classes),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rounding: is for numbers")));
+  StudySpec outside = NumberSpec("two");
+  outside.rounding = NumberRange{.low = 3, .high = 4};
+  EXPECT_THAT(studies->Create(outside),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("meet the target's bounds")));
+}
+
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
   Put("meta/format", "99");
   EXPECT_THAT(OpenStudies(store_, models_), StatusIs(absl::StatusCode::kFailedPrecondition,

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "server/service/handlers.h"
 #include "tests/server/service/service_fixture.h"
 #include "tests/support/raw_offer.h"
@@ -181,6 +183,23 @@ TEST_F(StudyServiceTest, CreateNeedsOneLabelARow) {
 TEST_F(StudyServiceTest, CreateRefusesALabelThatIsNoClass) {
   create_.set_public_labels(1, 2);
   ExpectRefused("public_labels[1]: must be below 2");
+}
+
+TEST_F(StudyServiceTest, CreateTakesNumbersInPlaceOfClassesAndNotBoth) {
+  create_.add_public_numbers(1);
+  ExpectRefused("public_numbers: must be empty: the schema has classes, so take public_labels");
+  create_.clear_public_numbers();
+  create_.mutable_schema()->clear_classes();
+  create_.mutable_schema()->mutable_target()->set_min(0);
+  create_.mutable_schema()->mutable_target()->set_max(9);
+  ExpectRefused("public_labels: must be empty: the schema has a target, so take public_numbers");
+  create_.clear_public_labels();
+  create_.add_public_numbers(1);
+  ExpectRefused("public_numbers: must be one a public row (2), are 1");
+  create_.add_public_numbers(9.5);
+  ExpectRefused("public_numbers[1]: must be from 0 to 9");
+  create_.set_public_numbers(1, std::nan(""));
+  ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
 
 TEST_F(StudyServiceTest, CreateNeedsASplitRule) {
