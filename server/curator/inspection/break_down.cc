@@ -85,11 +85,11 @@ std::vector<QuantityNoise> NoiseOfQuantities(const LocalMechanism& mechanism, ui
   return noise;
 }
 
-// The worst of one report's noise over mechanisms for every number of leaves up to all.
+// The worst of one report's noise over mechanisms for every number of leaves that there is.
 std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counter,
                                                  bool several_trees) {
   std::vector<QuantityNoise> worst;
-  for (size_t size = 1; size <= counter.leaves(); ++size) {
+  for (size_t size = 1; size <= counter.most_leaves_of_a_report(); ++size) {
     const auto noise = NoiseOfQuantities(counter.MechanismFor(size), 1, several_trees);
     worst.resize(noise.size());
     for (size_t i = 0; i < noise.size(); ++i) {
