@@ -7,6 +7,7 @@
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_record.h"
@@ -37,7 +38,10 @@ std::string HashRequest(const StudySpec& spec) {
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
       " ", spec.choose_size, " ", CanonicalText(spec.settings),
-      partition.from_schema ? " from_schema" : "");
+      partition.from_schema ? " from_schema" : "",
+      partition.by_feature.empty()
+          ? ""
+          : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature));
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -92,17 +96,29 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
       .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
 }
 
+// The forest as devices get it.
+absl::StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
+                                     const Schema& schema) {
+  if (partition.by_feature.empty()) return grown;
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, partition.by_feature));
+  return PutValuesInFront(grown, schema, feature);
+}
+
 }  // namespace
 
 absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
                                                     int64_t created_unix_seconds,
                                                     const CancelCheck& cancel) {
+  const Schema& schema = spec.public_rows->schema();
+  if (!spec.partition.by_feature.empty()) {
+    COPPICE_RETURN_IF_ERROR(FindByFeature(schema, spec.partition.by_feature).status());
+  }
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, cancel));
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest,
-                           GrowPartition(*spec.public_rows, partition, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const Forest grown, GrowPartition(*spec.public_rows, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
-                           DecideMechanism(spec, partition, forest));
+                           DecideMechanism(spec, partition, grown));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, OfferedForest(grown, partition, schema));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
@@ -111,10 +127,10 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
                     .epsilon = spec.epsilon,
                     .mechanism = decision.mechanism};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
-  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
-                           DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));
+  COPPICE_ASSIGN_OR_RETURN(
+      StudyDefinition definition,
+      DefinitionFromTerms(SerializeTerms(terms), std::move(packed), partition));
   definition.created_unix_seconds = created_unix_seconds;
-  definition.partition = partition;
   definition.choice = decision.reason;
   definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;
