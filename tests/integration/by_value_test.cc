@@ -139,8 +139,8 @@ TEST_F(ByValueTest, CountsAtTheTopOfATreeAreByValue) {
       {{no_gold, no_silver, "not (plan is missing)"}, 150}};
   for (const auto& [conditions, rows] : expected) {
     ASSERT_TRUE(by_conditions.contains(conditions)) << ::testing::PrintToString(conditions);
-    EXPECT_LE(by_conditions[conditions]["low"], rows);
-    EXPECT_GE(by_conditions[conditions]["high"], rows);
+    EXPECT_EQ(by_conditions[conditions]["low"], rows);
+    EXPECT_EQ(by_conditions[conditions]["high"], rows);
   }
 }
 

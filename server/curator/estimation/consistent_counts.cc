@@ -129,7 +129,7 @@ std::vector<double> ConsistentCounter::ReportsAbout(const TreeSums& sums) const 
   return reports;
 }
 
-uint64_t ConsistentCounter::CountReports(absl::Span<const int64_t> sums) const {
+std::vector<uint64_t> ConsistentCounter::ReportsAtNodes(absl::Span<const int64_t> sums) const {
   const absl::Span<const Node> nodes = tree_.nodes();
   std::vector<uint64_t> at_node(nodes.size());
   for (size_t at = nodes.size(); at-- > 0;) {
@@ -142,7 +142,7 @@ uint64_t ConsistentCounter::CountReports(absl::Span<const int64_t> sums) const {
     const bool is_public = schema_->features()[node.feature].is_public;
     at_node[at] = at_node[node.left] + (is_public ? at_node[node.right] : 0);
   }
-  return at_node[0];
+  return at_node;
 }
 
 TreeSums ConsistentCounter::OfAllCopies(const TreeSums& by_value) const {
@@ -155,7 +155,7 @@ TreeSums ConsistentCounter::OfAllCopies(const TreeSums& by_value) const {
 
 TreeSums ConsistentCounter::OfCopy(const TreeSums& by_value, uint32_t copy) const {
   const auto of_copy = absl::MakeConstSpan(by_value.sums).subspan(copy * sum_size(), sum_size());
-  return {.sums = {of_copy.begin(), of_copy.end()}, .reports = CountReports(of_copy)};
+  return {.sums = {of_copy.begin(), of_copy.end()}, .reports = ReportsAtNodes(of_copy)[0]};
 }
 
 LeafCounts ConsistentCounter::Estimate(const TreeSums& sums) const {

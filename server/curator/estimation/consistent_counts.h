@@ -87,9 +87,9 @@ class ConsistentCounter {
   std::vector<double> ReportsAbout(const TreeSums& sums) const;
   LeafCounts Estimate(const TreeSums& sums) const;
 
-  // How many reports sums are of, which the reports about each leaf tell: a report that comes to a
-  // split goes one way if its feature is public, and both ways if not.
-  uint64_t CountReports(absl::Span<const int64_t> sums) const;
+  // How many reports come to each node, which the reports about each leaf tell: at a split they go
+  // one way if its feature is public, and both ways if not. At the root all reports of the sums.
+  std::vector<uint64_t> ReportsAtNodes(absl::Span<const int64_t> sums) const;
 
   // For sums of this tree with a feature's values in front (partition/by_value.h): the sums that it
   // would have by itself, of all reports, and of those behind one value.

@@ -151,6 +151,18 @@ uint32_t CopyOf(const Schema& schema, const EncodedValue& value) {
   return code < values ? code : values + 1;
 }
 
+std::vector<uint32_t> NodesOfValues(const Tree& tree, uint32_t copies) {
+  std::vector<uint32_t> nodes;
+  uint32_t question = 0;
+  for (uint32_t copy = 0; copy + 1 < copies; ++copy) {
+    const Node& asked = tree.nodes()[question];
+    nodes.push_back(asked.left);
+    nodes.push_back(asked.right);
+    question = asked.right;
+  }
+  return nodes;
+}
+
 absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema,
                                         uint32_t feature) {
   Forest result;

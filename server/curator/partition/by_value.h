@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -57,6 +58,10 @@ inline uint32_t NumCopies(const Feature& feature) {
   return static_cast<uint32_t>(feature.values.size()) + 2;
 }
 uint32_t CopyOf(const Schema& schema, const EncodedValue& value);
+
+// The nodes of a tree with this many copies where the chain's answers lead: for each question the
+// copy on its left, then what stands on its right.
+std::vector<uint32_t> NodesOfValues(const Tree& tree, uint32_t copies);
 
 // `feature` must be one that FindByFeature() returned.
 absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema,

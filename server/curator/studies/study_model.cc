@@ -275,6 +275,27 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
                        std::move(certificate), LeafKind::kAdditive);
 }
 
+// Every tree of a study by a feature begins with its values, so that how many reports have which is
+// known of all of them.
+std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition,
+                                               const StudyProgress& progress, uint32_t tree) {
+  const Schema& schema = *definition.terms->schema;
+  const absl::StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
+  if (!feature.ok()) return {};  // it is by none
+  const uint32_t copies = NumCopies(schema.features()[*feature]);
+  std::vector<uint64_t> of_values(2 * (size_t{copies} - 1));
+  for (size_t t = 0; t < progress.sums.size(); ++t) {
+    const auto at_nodes = definition.counters[t].ReportsAtNodes(progress.sums[t]->sums);
+    const auto nodes = NodesOfValues((*definition.forest)[t], copies);
+    for (size_t i = 0; i < nodes.size(); ++i) of_values[i] += at_nodes[nodes[i]];
+  }
+  const Tree& asked = (*definition.forest)[tree];
+  std::vector<std::optional<uint64_t>> known(asked.nodes().size());
+  const auto nodes = NodesOfValues(asked, copies);
+  for (size_t i = 0; i < nodes.size(); ++i) known[nodes[i]] = of_values[i];
+  return known;
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
@@ -359,10 +380,11 @@ absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study&
   const Tree& tree = (*definition.forest)[request.tree];
   const bool several = progress.sums.size() > 1;
   const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
-  const NoisyCounts counts =
+  NoisyCounts counts =
       definition.terms->shows_values()
           ? CountWithNoise(definition.counters[request.tree], sums, result.reports, several)
           : CountWithNoise(*definition.mechanisms[request.tree], sums, result.reports, several);
+  counts.known_rows = KnownRows(definition, progress, request.tree);
   COPPICE_ASSIGN_OR_RETURN(
       result.break_down, BreakDownTree(tree, counts, of_rows, request.choice, request.confidence));
   return result;

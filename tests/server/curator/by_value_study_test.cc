@@ -213,10 +213,13 @@ TEST_P(ByValueStudyTest, CountsHaveTheValuesAtTheTop) {
   EXPECT_EQ(tree.nodes()[0].kind, SplitKind::kCategory);
   EXPECT_EQ(tree.nodes()[0].feature, 1u);
   EXPECT_EQ(counts.break_down.nodes[1].public_rows, 32u);
+  // Of all trees, and known: of the classes alone, or the margin, are there intervals.
   const NodeCounts& gold = counts.break_down.nodes[1];
-  if (!gold.rows.has_value()) return;  // margins alone
-  EXPECT_LE(gold.rows->low, 800);
-  EXPECT_GE(gold.rows->high, 800);
+  const NodeCounts& others = counts.break_down.nodes[2];
+  EXPECT_EQ(gold.rows->low, 800);
+  EXPECT_EQ(gold.rows->high, 800);
+  EXPECT_EQ(others.rows->estimate, 400);
+  EXPECT_EQ(counts.break_down.intervals, gold.margin.has_value() ? 3u : 6u);
 }
 
 TEST_P(ByValueStudyTest, OneIdIsOfOneValue) {

@@ -257,8 +257,17 @@ TEST_P(SumsByValueTest, OfOneCopyAreThoseOfTheReportsWithThatValue) {
 }
 
 TEST_P(SumsByValueTest, LeavesTellHowManyReportsThereAre) {
-  EXPECT_EQ(alone_.CountReports(sums_alone_.sums), 600u);
-  EXPECT_EQ(by_value_.CountReports(sums_by_value_.sums), 600u);
+  const std::vector<uint64_t> at_nodes = by_value_.ReportsAtNodes(sums_by_value_.sums);
+  const std::vector<uint32_t> nodes = NodesOfValues(longer_, kCopies);
+  ASSERT_EQ(nodes.size(), 2u * (kCopies - 1));
+  uint64_t left = 600;
+  for (uint32_t copy = 0; copy + 1 < kCopies; ++copy) {
+    EXPECT_EQ(at_nodes[nodes[2 * copy]], sums_of_copy_[copy].reports);
+    left -= sums_of_copy_[copy].reports;
+    EXPECT_EQ(at_nodes[nodes[2 * copy + 1]], left);
+  }
+  EXPECT_EQ(alone_.ReportsAtNodes(sums_alone_.sums)[0], 600u);
+  EXPECT_EQ(by_value_.ReportsAtNodes(sums_by_value_.sums)[0], 600u);
 }
 
 TEST_P(SumsByValueTest, NoReportIsAboutMoreLeavesThanTheTreeAloneAllows) {
