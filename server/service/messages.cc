@@ -34,6 +34,27 @@ absl::StatusOr<curator::Evidence> FromProto(v1::Evidence proto) {
   }
 }
 
+absl::StatusOr<curator::FeatureValue> FromProto(const v1::FeatureValue& proto) {
+  using Kind = curator::FeatureValue::Kind;
+  curator::FeatureValue value = {.feature = proto.feature()};
+  switch (proto.value_case()) {
+    case v1::FeatureValue::kCategory:
+      value.category = proto.category();
+      return value;
+    case v1::FeatureValue::kMissing:
+      value.kind = Kind::kMissing;
+      if (!proto.missing()) return FieldError("where.missing", "must be true, if it is set");
+      return value;
+    case v1::FeatureValue::kOther:
+      value.kind = Kind::kOther;
+      if (!proto.other()) return FieldError("where.other", "must be true, if it is set");
+      return value;
+    case v1::FeatureValue::VALUE_NOT_SET:
+      break;
+  }
+  return FieldError("where", "must have a category, other or missing");
+}
+
 absl::StatusOr<std::shared_ptr<const Table>> RowsFromSchemaOf(
     const v1::CreateStudyRequest& request, const std::shared_ptr<const Schema>& schema) {
   if (request.public_rows_size() != 0) {
@@ -248,6 +269,11 @@ absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& req
 }
 
 absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelRequest& request) {
+  std::optional<curator::FeatureValue> where;
+  if (request.has_where()) {
+    if (!request.has_smooth()) return FieldError("where", "is for the smooth estimator alone");
+    COPPICE_ASSIGN_OR_RETURN(where, FromProto(request.where()));
+  }
   switch (request.estimator_case()) {
     case v1::BuildModelRequest::kWeighted:
       // Written so that NaN fails too.
@@ -261,8 +287,8 @@ absl::StatusOr<curator::EstimatorOptions> EstimatorOf(const v1::BuildModelReques
     case v1::BuildModelRequest::kSmooth: {
       COPPICE_ASSIGN_OR_RETURN(const curator::Evidence evidence,
                                FromProto(request.smooth().evidence()));
-      return curator::EstimatorOptions{.kind = curator::EstimatorKind::kSmooth,
-                                       .evidence = evidence};
+      return curator::EstimatorOptions{
+          .kind = curator::EstimatorKind::kSmooth, .evidence = evidence, .where = std::move(where)};
     }
     case v1::BuildModelRequest::ESTIMATOR_NOT_SET:
       break;

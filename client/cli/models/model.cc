@@ -29,6 +29,7 @@ struct BuildFlags {
   std::string estimator;
   std::string lambda = "1";
   std::string evidence = "both";
+  std::string where, where_other;
 };
 
 const std::map<std::string, v1::Evidence> kEvidence = {{"both", v1::EVIDENCE_UNSPECIFIED},
@@ -46,6 +47,30 @@ std::string CheckLambda(const std::string& text) {
              : "wants a number from 0 (private reports only) to inf (public rows only)";
 }
 
+// "plan=gold"; "plan=" is of rows where it is missing.
+std::string CheckWhere(const std::string& text) {
+  const size_t name_bytes = text.find('=');
+  const bool fits = name_bytes != std::string::npos && name_bytes > 0;
+  return fits ? "" : "wants FEATURE=VALUE, or FEATURE= where the value is missing";
+}
+
+void SetWhere(const BuildFlags& flags, v1::BuildModelRequest& request) {
+  if (!flags.where_other.empty()) {
+    request.mutable_where()->set_feature(flags.where_other);
+    request.mutable_where()->set_other(true);
+  }
+  if (flags.where.empty()) return;
+  const size_t name_bytes = flags.where.find('=');
+  v1::FeatureValue& where = *request.mutable_where();
+  where.set_feature(flags.where.substr(0, name_bytes));
+  const std::string category = flags.where.substr(name_bytes + 1);
+  if (category.empty()) {
+    where.set_missing(true);
+  } else {
+    where.set_category(category);
+  }
+}
+
 absl::Status Build(const BuildFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   v1::BuildModelRequest request;
@@ -60,6 +85,7 @@ absl::Status Build(const BuildFlags& flags) {
     ParseLambda(flags.lambda, lambda);
     request.mutable_weighted()->set_lambda(lambda);
   }
+  SetWhere(flags, request);
   COPPICE_ASSIGN_OR_RETURN(const auto response, remote.Call<v1::BuildModelResponse>(request));
   PrintObject(DescribeModel(response.model()), flags.output.json);
   return absl::OkStatus();
@@ -87,11 +113,27 @@ void AddBuild(const Command& noun) {
                "public (what there is without reports)")
           .OneOf({"both", "reports", "public"})
           .ShowDefault();
+  const Flag where =
+      verb.Add("--where", flags->where,
+               "For smooth: of the reports with this value of a public feature alone, FEATURE= "
+               "where "
+               "it is missing; if the study is by that feature (study create --by), or all of its "
+               "features are public")
+          .Check(CheckWhere, "FEATURE=VALUE");
+  const Flag where_other =
+      verb.Add("--where-other", flags->where_other,
+               "The same, of the reports whose value of the feature is none of the known")
+          .Check(
+              [](const std::string& name) {
+                return name.empty() ? "wants the name of a feature" : "";
+              },
+              "FEATURE")
+          .Excludes(where);
   AddIdFlag(verb, "--model", flags->model, "Id of the new model (default: the curator's choice)",
             /*required=*/false);
   AddOutputFlags(verb, flags->output);
   AddServerFlags(verb, flags->server);
-  verb.CheckFlags([flags, estimator, lambda, evidence] {
+  verb.CheckFlags([flags, estimator, lambda, evidence, where, where_other] {
     if (!estimator.IsGiven()) flags->estimator = lambda.IsGiven() ? "weighted" : "smooth";
     const auto only_for = [&](const std::string& name, const Flag& flag) -> absl::Status {
       if (flags->estimator == name || !flag.IsGiven()) return absl::OkStatus();
@@ -99,7 +141,10 @@ void AddBuild(const Command& noun) {
           absl::StrCat(flag.name(), ": is for --estimator ", name, " only"));
     };
     COPPICE_RETURN_IF_ERROR(only_for("weighted", lambda));
-    return only_for("smooth", evidence);
+    for (const Flag& flag : {evidence, where, where_other}) {
+      COPPICE_RETURN_IF_ERROR(only_for("smooth", flag));
+    }
+    return absl::OkStatus();
   });
   SetAction(verb, flags, Build);
 }

@@ -33,6 +33,7 @@ struct CreateFlags {
   std::optional<v1::SplitRule> rule;
   v1::Criterion criterion = v1::CRITERION_GINI;
   std::optional<uint32_t> depth, min_leaf, trees;
+  std::string by_feature;
   uint64_t seed = 1;
 };
 
@@ -55,6 +56,7 @@ void SetPartition(const CreateFlags& flags, v1::PartitionOptions& options) {
   const uint32_t forest = flags.rows.without_labels() ? kForestTreesWithoutLabels : kForestTrees;
   options.set_trees(flags.trees.value_or(hybrid ? forest : 1));
   options.set_seed(flags.seed);
+  options.set_by_feature(flags.by_feature);
   options.set_choose_size(hybrid && !flags.depth && !flags.min_leaf);
 }
 
@@ -106,6 +108,12 @@ void AddPartitionFlags(const Command& verb, CreateFlags& flags) {
            "Trees, each on a bootstrap of the public rows if several; a device answers in "
            "one (default 1; 64 for hybrid, 256 without labels)")
       .InRange(1, 1024);
+  verb.Add("--by", flags.by_feature,
+           "A public categorical feature: each tree begins with its values, so that counts and "
+           "models by value can be had of the one study. Costs no privacy")
+      .Check(
+          [](const std::string& name) { return name.empty() ? "wants the name of a feature" : ""; },
+          "FEATURE");
   verb.Add("--seed", flags.seed, "Public randomness of the partition; no privacy rests on it")
       .ShowDefault();
 }

@@ -68,6 +68,7 @@ void AddTerms(const v1::Study& study, Json& json) {
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
+  if (!study.partition().by_feature().empty()) json["by"] = study.partition().by_feature();
   if (!study.choice().empty()) json["choice"] = study.choice();
   DescribeSettings(study.settings(), json);
 }

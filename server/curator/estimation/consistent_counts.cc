@@ -40,6 +40,20 @@ MarginMoments MomentsOf(const LocalMechanism& mechanism) {
   return {.elsewhere = elsewhere, .there = std::max(elsewhere + more + 1, 0.0)};
 }
 
+// The most leaves that a row's public values allow.
+size_t MostConsistentLeaves(const Tree& tree, const Schema& schema) {
+  const absl::Span<const Node> nodes = tree.nodes();
+  std::vector<size_t> most(nodes.size(), 1);
+  for (size_t at = nodes.size(); at-- > 0;) {
+    const Node& node = nodes[at];
+    if (node.kind == SplitKind::kLeaf) continue;
+    most[at] = schema.features()[node.feature].is_public
+                   ? std::max(most[node.left], most[node.right])
+                   : most[node.left] + most[node.right];
+  }
+  return most[0];
+}
+
 int64_t Rounded(double value, double unit) { return std::llround(value * unit); }
 int64_t RoundedUp(double value, double unit) {
   return static_cast<int64_t>(std::ceil(value * unit));
@@ -77,6 +91,7 @@ ConsistentCounter::ConsistentCounter(const Tree& tree, std::shared_ptr<const Sch
       schema_(std::move(schema)),
       mechanisms_(std::move(mechanisms)),
       leaves_(tree.num_leaves()),
+      most_leaves_(MostConsistentLeaves(tree, *schema_)),
       margins_only_(mechanisms_->For(1).margins_only()),
       stride_(kEstimates + (margins_only_ ? 1 : mechanisms_->classes())) {}
 
@@ -112,6 +127,35 @@ std::vector<double> ConsistentCounter::ReportsAbout(const TreeSums& sums) const 
     reports.push_back(static_cast<double>(sums.sums[leaf * stride_ + kReports]));
   }
   return reports;
+}
+
+std::vector<uint64_t> ConsistentCounter::ReportsAtNodes(absl::Span<const int64_t> sums) const {
+  const absl::Span<const Node> nodes = tree_.nodes();
+  std::vector<uint64_t> at_node(nodes.size());
+  for (size_t at = nodes.size(); at-- > 0;) {
+    const Node& node = nodes[at];
+    if (node.kind == SplitKind::kLeaf) {
+      const size_t leaf = tree_.first_leaf(static_cast<uint32_t>(at));
+      at_node[at] = static_cast<uint64_t>(sums[leaf * stride_ + kReports]);
+      continue;
+    }
+    const bool is_public = schema_->features()[node.feature].is_public;
+    at_node[at] = at_node[node.left] + (is_public ? at_node[node.right] : 0);
+  }
+  return at_node;
+}
+
+TreeSums ConsistentCounter::OfAllCopies(const TreeSums& by_value) const {
+  TreeSums all = {.sums = std::vector<int64_t>(sum_size()), .reports = by_value.reports};
+  for (size_t i = 0; i < by_value.sums.size(); ++i) {
+    all.sums[i % sum_size()] += by_value.sums[i];
+  }
+  return all;
+}
+
+TreeSums ConsistentCounter::OfCopy(const TreeSums& by_value, uint32_t copy) const {
+  const auto of_copy = absl::MakeConstSpan(by_value.sums).subspan(copy * sum_size(), sum_size());
+  return {.sums = {of_copy.begin(), of_copy.end()}, .reports = ReportsAtNodes(of_copy)[0]};
 }
 
 LeafCounts ConsistentCounter::Estimate(const TreeSums& sums) const {

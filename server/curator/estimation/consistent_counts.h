@@ -68,6 +68,8 @@ class ConsistentCounter {
 
   size_t leaves() const { return leaves_; }
   size_t sum_size() const { return leaves_ * stride_; }
+  // No report is about more leaves than this.
+  size_t most_leaves_of_a_report() const { return most_leaves_; }
 
   // What a report of a row with these public values is about; private values are not read.
   std::vector<uint32_t> LeavesOf(RowView row) const;
@@ -85,6 +87,15 @@ class ConsistentCounter {
   std::vector<double> ReportsAbout(const TreeSums& sums) const;
   LeafCounts Estimate(const TreeSums& sums) const;
 
+  // How many reports come to each node, which the reports about each leaf tell: at a split they go
+  // one way if its feature is public, and both ways if not. At the root all reports of the sums.
+  std::vector<uint64_t> ReportsAtNodes(absl::Span<const int64_t> sums) const;
+
+  // For sums of this tree with a feature's values in front (partition/by_value.h): the sums that it
+  // would have by itself, of all reports, and of those behind one value.
+  TreeSums OfAllCopies(const TreeSums& by_value) const;
+  TreeSums OfCopy(const TreeSums& by_value, uint32_t copy) const;
+
   // The public counts must be this tree's, of rows of this schema.
   absl::StatusOr<PrivateCounts> Counts(const TreeSums& sums,
                                        const PublicCounts& public_counts) const;
@@ -94,6 +105,7 @@ class ConsistentCounter {
   const std::shared_ptr<const Schema> schema_;
   const std::shared_ptr<MechanismsBySize> mechanisms_;
   const size_t leaves_;
+  const size_t most_leaves_;
   const bool margins_only_;
   // Of each leaf: reports, variance elsewhere, variance there, then one estimate a class, or the
   // margin alone.

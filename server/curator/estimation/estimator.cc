@@ -104,8 +104,9 @@ absl::string_view EvidenceName(Evidence evidence) {
 std::string EstimatorOptions::ToString() const {
   if (kind == EstimatorKind::kWeighted) return absl::StrCat("weighted lambda=", lambda);
   if (kind == EstimatorKind::kSmooth) {
-    if (evidence == Evidence::kBoth) return "smooth";
-    return absl::StrCat("smooth evidence=", EvidenceName(evidence));
+    const std::string of_value = where ? absl::StrCat(" where ", where->ToString()) : "";
+    if (evidence == Evidence::kBoth) return absl::StrCat("smooth", of_value);
+    return absl::StrCat("smooth evidence=", EvidenceName(evidence), of_value);
   }
   return min_depth == 1 ? "prune" : absl::StrCat("prune min_depth=", min_depth);
 }

@@ -25,6 +25,7 @@
 #include "common/ldp/local_mechanism.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
+#include "server/curator/partition/by_value.h"
 
 namespace coppice::curator {
 
@@ -90,8 +91,10 @@ struct EstimatorOptions {
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
   Evidence evidence = Evidence::kBoth;  // for kSmooth
+  // Of the reports with this public value alone, for kSmooth; of all reports if not set.
+  std::optional<FeatureValue> where = std::nullopt;
 
-  std::string ToString() const;  // "weighted lambda=1", "prune", "smooth"
+  std::string ToString() const;  // "weighted lambda=1", "prune", "smooth where plan = gold"
 };
 
 // Predictions for the leaves of one tree. A leaf with nothing to go by has equal probabilities, an

@@ -85,11 +85,11 @@ std::vector<QuantityNoise> NoiseOfQuantities(const LocalMechanism& mechanism, ui
   return noise;
 }
 
-// The worst of one report's noise over mechanisms for every number of leaves up to all.
+// The worst of one report's noise over mechanisms for every number of leaves that there is.
 std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counter,
                                                  bool several_trees) {
   std::vector<QuantityNoise> worst;
-  for (size_t size = 1; size <= counter.leaves(); ++size) {
+  for (size_t size = 1; size <= counter.most_leaves_of_a_report(); ++size) {
     const auto noise = NoiseOfQuantities(counter.MechanismFor(size), 1, several_trees);
     worst.resize(noise.size());
     for (size_t i = 0; i < noise.size(); ++i) {
@@ -202,11 +202,22 @@ absl::StatusOr<std::vector<uint32_t>> NodesOf(const Tree& tree, const NodeChoice
   return nodes;
 }
 
-// The number of rows at the root is known.
+std::optional<CountEstimate> KnownRows(const NoisyCounts& counts, uint32_t node) {
+  std::optional<uint64_t> known;
+  if (node < counts.known_rows.size()) known = counts.known_rows[node];
+  if (node == 0 && !counts.margins_only) known = counts.reports;
+  if (!known) return std::nullopt;
+  const auto rows = static_cast<double>(*known);
+  return CountEstimate{.estimate = rows, .low = rows, .high = rows};
+}
+
+// What is known needs none.
 absl::StatusOr<uint64_t> CountIntervals(const NoisyCounts& counts,
                                         const std::vector<uint32_t>& nodes) {
-  const uint64_t known = !counts.margins_only && nodes.front() == 0 ? 1 : 0;
-  const uint64_t intervals = nodes.size() * counts.noise.size() - known;
+  uint64_t intervals = nodes.size() * counts.noise.size();
+  for (const uint32_t node : nodes) {
+    if (!counts.margins_only && KnownRows(counts, node)) --intervals;
+  }
   if (intervals <= kMaxIntervals) return intervals;
   return absl::InvalidArgumentError(
       absl::StrCat("depth: these are ", intervals, " intervals, more than ", kMaxIntervals,
@@ -224,13 +235,12 @@ NodeCounts CountNode(const Tree& tree, uint32_t node, const NoisyCounts& counts,
                      absl::Span<const QuantityTable> tables) {
   NodeCounts result;
   result.node = node;
+  result.rows = KnownRows(counts, node);
   if (counts.margins_only) {
     result.margin = tables[0].At(tree, node);
     return result;
   }
-  const auto all = static_cast<double>(counts.reports);
-  result.rows = node == 0 ? CountEstimate{.estimate = all, .low = all, .high = all}
-                          : tables[0].At(tree, node);
+  if (!result.rows) result.rows = tables[0].At(tree, node);
   for (const QuantityTable& of_class : tables.subspan(1)) {
     result.classes.push_back(of_class.At(tree, node));
   }

@@ -55,6 +55,8 @@ struct NoisyCounts {
   std::vector<QuantityNoise> noise;
   uint64_t tree_reports = 0;
   uint64_t reports = 0;  // of all trees
+  // By node, how many of all rows are there, if that is public; empty: at the root alone.
+  std::vector<std::optional<uint64_t>> known_rows{};
 };
 
 // `reports` are those of all trees; the tree's own are all if there is no other tree. The sums must
@@ -82,7 +84,7 @@ struct CountEstimate {
 struct NodeCounts {
   uint32_t node = 0;
   uint64_t public_rows = 0;
-  std::optional<CountEstimate> rows;   // at the root the number of reports, which is known
+  std::optional<CountEstimate> rows;   // without an error where they are known, as at the root
   std::vector<CountEstimate> classes;  // one a class
   std::optional<CountEstimate> margin;
 };

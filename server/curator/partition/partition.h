@@ -36,6 +36,7 @@
 #define COPPICE_SERVER_CURATOR_PARTITION_PARTITION_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -72,6 +73,9 @@ struct PartitionOptions {
   // and by the hybrid rule or an edge rule, which then cuts the declared ranges. A cell has no rows
   // to count, so that min_leaf is of the hybrid rule alone.
   bool from_schema = false;
+  // A study's trees begin with the values of this public feature; empty: of none. The growers do
+  // not look at it: by_value.h puts the values in front of what they have grown.
+  std::string by_feature{};
 
   friend bool operator==(const PartitionOptions&, const PartitionOptions&) = default;
 };

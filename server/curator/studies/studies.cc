@@ -386,7 +386,7 @@ class StoredStudies final : public Studies {
                            .source = MakeName(kStudies, study.id()),
                            .created_unix_seconds = clock_(),
                            .model = std::make_shared<const Model>(std::move(model))};
-    if (life.state == StudyState::kOpen) {
+    if (life.state == StudyState::kOpen || options.where) {
       COPPICE_RETURN_IF_ERROR(models_.Save(store_, info));
       return info;
     }
@@ -403,7 +403,7 @@ class StoredStudies final : public Studies {
                                                              const Table& rows) {
     if (const auto known = bases_.find(study.id()); known != bases_.end()) return known->second;
     COPPICE_ASSIGN_OR_RETURN(SmoothBasis made,
-                             SmoothBasis::Create(*study.definition().forest, rows));
+                             SmoothBasis::Create(*study.definition().model_forest, rows));
     if (bases_.size() >= kMaxBases) bases_.erase(bases_.begin());
     const auto basis = std::make_shared<const SmoothBasis>(std::move(made));
     bases_[study.id()] = basis;

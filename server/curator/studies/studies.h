@@ -137,8 +137,9 @@ class Studies {
                       ReportBatch reports, SubmitDone done) = 0;
 
   // Builds a model, which is post-processing and may be repeated, also while the study is open. The
-  // first model of a sealed study is its final one; the model and that fact are stored in one step.
-  // FailedPrecondition below the study's minimum of reports. Builds nothing if `cancel` stops it.
+  // first model of all reports of a sealed study is its final one; the model and that fact are
+  // stored in one step. FailedPrecondition below the study's minimum of reports, of those with the
+  // value that `options` may name. Builds nothing if `cancel` stops it.
   virtual absl::StatusOr<models::ModelInfo> BuildModel(absl::string_view study,
                                                        absl::string_view model_id,
                                                        const EstimatorOptions& options,

@@ -18,6 +18,7 @@
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/inspection/break_down.h"
 #include "server/curator/label_only/label_only.h"
+#include "server/curator/partition/by_value.h"
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
@@ -45,13 +46,46 @@ absl::Status CheckNotRetired(const Study& study, absl::string_view what) {
       study.definition().settings.retention_days, " days after sealing; its models are there"));
 }
 
-absl::Status CheckEnoughReports(const StudyInfo& info, absl::string_view what) {
-  const uint64_t reports = info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)];
+// `kind` of reports: "accepted reports", ...
+absl::Status CheckEnoughReports(const StudyInfo& info, uint64_t reports, absl::string_view kind,
+                                absl::string_view what) {
   if (reports >= info.settings.min_reports) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the study ", info.id, " has ", reports, " accepted reports, and gives no ", what, " below ",
+      "the study ", info.id, " has ", reports, " ", kind, ", and gives no ", what, " below ",
       info.settings.min_reports, " (min_reports): ",
       info.state == StudyState::kOpen ? "wait for more" : "it is sealed, so there will be none"));
+}
+
+absl::Status CheckEnoughReports(const StudyInfo& info, absl::string_view what) {
+  return CheckEnoughReports(info, info.outcomes[static_cast<size_t>(ReportOutcome::kAccepted)],
+                            "accepted reports", what);
+}
+
+absl::Status CheckEnoughReportsWhere(const StudyInfo& info, const EstimatorOptions& options,
+                                     uint64_t reports) {
+  if (!options.where) return absl::OkStatus();
+  return CheckEnoughReports(
+      info, reports, absl::StrCat("accepted reports where ", options.where->ToString()), "model");
+}
+
+// Whether the study can tell which reports have the value that `options` say.
+absl::Status CheckTellsWhere(const Study& study, const EstimatorOptions& options) {
+  if (!options.where) return absl::OkStatus();
+  const StudyDefinition& definition = study.definition();
+  const Schema& schema = *definition.terms->schema;
+  COPPICE_RETURN_IF_ERROR(EncodeValue(schema, *options.where).status());
+  const std::string& by_feature = definition.partition.by_feature;
+  if (!KeepsLabels(definition) && by_feature != options.where->feature) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "where: the study ", study.id(), " does not tell its reports apart by ",
+        options.where->feature, ", it is by ", by_feature.empty() ? "no feature" : by_feature,
+        ": create a study with partition.by_feature (study create --by) of a public feature"));
+  }
+  if (options.evidence == Evidence::kPublic) {
+    return absl::InvalidArgumentError(
+        "where: says of which reports, and public labels alone are of none: take another evidence");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckTree(const Study& study, uint32_t tree) {
@@ -153,19 +187,19 @@ absl::StatusOr<Model> EstimateTrees(const StudyDefinition& definition,
                        std::move(certificate));
 }
 
+// `sums` are those of the model forest.
 absl::StatusOr<std::vector<PrivateCounts>> CountsOfTrees(const StudyDefinition& definition,
-                                                         const StudyProgress& progress,
+                                                         const std::vector<SharedSums>& sums,
                                                          const Table& public_rows,
                                                          const CancelCheck& cancel) {
   std::vector<PrivateCounts> counts;
-  for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
+  for (size_t t = 0; t < sums.size(); ++t) {
     COPPICE_RETURN_IF_ERROR(cancel());
-    const PublicCounts of_rows = CountPublicRows((*definition.forest)[t], public_rows);
-    const TreeSums& sums = *progress.sums[t];
+    const PublicCounts of_rows = CountPublicRows((*definition.model_forest)[t], public_rows);
     COPPICE_ASSIGN_OR_RETURN(counts.emplace_back(),
                              definition.terms->shows_values()
-                                 ? definition.counters[t].Counts(sums, of_rows)
-                                 : CountReports(*definition.mechanisms[t], sums, of_rows));
+                                 ? ModelCounter(definition, t).Counts(*sums[t], of_rows)
+                                 : CountReports(*definition.mechanisms[t], *sums[t], of_rows));
   }
   return counts;
 }
@@ -181,36 +215,61 @@ absl::StatusOr<Model> AdditiveModel(const Terms& terms, Forest forest,
 
 // Estimates all trees of the forest together.
 absl::StatusOr<Model> EstimateForest(const StudyDefinition& definition,
-                                     const StudyProgress& progress, const Table& public_rows,
+                                     const std::vector<SharedSums>& sums, const Table& public_rows,
                                      const SmoothBasis& basis, const EstimatorOptions& options,
                                      Certificate certificate, const CancelCheck& cancel) {
   COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
-                           CountsOfTrees(definition, progress, public_rows, cancel));
-  const Forest& forest = *definition.forest;
+                           CountsOfTrees(definition, sums, public_rows, cancel));
+  const Forest& forest = *definition.model_forest;
   COPPICE_ASSIGN_OR_RETURN(SmoothFit fit,
                            EstimateSmooth(basis, forest, counts, options.evidence, cancel));
   if (options.evidence == Evidence::kBoth) certificate.diagnosis = fit.diagnosis.InWords();
   return AdditiveModel(*definition.terms, forest, std::move(fit.leaves), std::move(certificate));
 }
 
+absl::StatusOr<std::optional<EncodedValue>> WhereOf(const Schema& schema,
+                                                    const EstimatorOptions& options) {
+  if (!options.where) return std::nullopt;
+  return EncodeValue(schema, *options.where);
+}
+
+// By tree, of all reports or, where the study is by a feature, of those with one value of it.
+absl::StatusOr<std::vector<SharedSums>> SumsFor(const StudyDefinition& definition,
+                                                const StudyProgress& progress,
+                                                const EstimatorOptions& options) {
+  COPPICE_ASSIGN_OR_RETURN(std::optional<EncodedValue> where,
+                           WhereOf(*definition.terms->schema, options));
+  if (KeepsLabels(definition)) where.reset();  // which chooses among the reports themselves
+  std::vector<SharedSums> sums;
+  for (size_t t = 0; t < progress.sums.size(); ++t) {
+    sums.push_back(ModelSums(definition, t, progress.sums[t], where));
+  }
+  return sums;
+}
+
 // All features are public: trees boosted on the reports' labels, beside the public rows' forest.
 absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Study& study,
-                                         const StudyProgress& progress, const Table& public_rows,
-                                         const SmoothBasis& basis, const EstimatorOptions& options,
-                                         Certificate certificate, const CancelCheck& cancel) {
+                                         const std::vector<SharedSums>& sums,
+                                         const Table& public_rows, const SmoothBasis& basis,
+                                         const EstimatorOptions& options, Certificate certificate,
+                                         const CancelCheck& cancel) {
   const StudyDefinition& definition = study.definition();
   const Schema& schema = *definition.terms->schema;
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<EncodedValue> where, WhereOf(schema, options));
+  COPPICE_ASSIGN_OR_RETURN(const StoredLabels labels,
+                           LoadLabels(store, study, certificate.reports, where));
+  COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, labels.found));
+  if (where) certificate.reports = labels.found;
   AdditiveForest offset = NoOffset(schema.num_outputs());
   if (options.evidence == Evidence::kBoth) {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<PrivateCounts> counts,
-                             CountsOfTrees(definition, progress, public_rows, cancel));
-    COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public, EstimateSmooth(basis, *definition.forest, counts,
-                                                                 Evidence::kPublic, cancel));
-    offset = {.forest = *definition.forest, .leaves = std::move(of_public.leaves)};
+                             CountsOfTrees(definition, sums, public_rows, cancel));
+    const Forest& forest = *definition.model_forest;
+    COPPICE_ASSIGN_OR_RETURN(SmoothFit of_public,
+                             EstimateSmooth(basis, forest, counts, Evidence::kPublic, cancel));
+    offset = {.forest = forest, .leaves = std::move(of_public.leaves)};
   }
   const size_t offset_trees = offset.forest.size();
-  COPPICE_ASSIGN_OR_RETURN(const StoredLabels labels,
-                           LoadLabels(store, study, certificate.reports));
   const LabelReports reports = {.rows = &labels.rows, .margins = labels.margins};
   COPPICE_ASSIGN_OR_RETURN(LabelOnlyFit fit, EstimateLabelOnly(std::move(offset), reports, cancel));
   if (fit.model.forest.size() > kMaxTrees) {
@@ -229,9 +288,31 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
                        std::move(fit.model.leaves), std::move(certificate));
 }
 
+// Every tree of a study by a feature begins with its values, so that how many reports have which is
+// known of all of them.
+std::vector<std::optional<uint64_t>> KnownRows(const StudyDefinition& definition,
+                                               const StudyProgress& progress, uint32_t tree) {
+  const Schema& schema = *definition.terms->schema;
+  const absl::StatusOr<uint32_t> feature = FindByFeature(schema, definition.partition.by_feature);
+  if (!feature.ok()) return {};  // it is by none
+  const uint32_t copies = NumCopies(schema.features()[*feature]);
+  std::vector<uint64_t> of_values(2 * (size_t{copies} - 1));
+  for (size_t t = 0; t < progress.sums.size(); ++t) {
+    const auto at_nodes = definition.counters[t].ReportsAtNodes(progress.sums[t]->sums);
+    const auto nodes = NodesOfValues((*definition.forest)[t], copies);
+    for (size_t i = 0; i < nodes.size(); ++i) of_values[i] += at_nodes[nodes[i]];
+  }
+  const Tree& asked = (*definition.forest)[tree];
+  std::vector<std::optional<uint64_t>> known(asked.nodes().size());
+  const auto nodes = NodesOfValues(asked, copies);
+  for (size_t i = 0; i < nodes.size(); ++i) known[nodes[i]] = of_values[i];
+  return known;
+}
+
 }  // namespace
 
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked) {
+  COPPICE_RETURN_IF_ERROR(CheckTellsWhere(study, asked));
   if (study.definition().partition.use_labels) return asked;
   if (UsesPublicLabels(asked)) {
     return absl::InvalidArgumentError(
@@ -271,8 +352,10 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
   // Asked first: what was sealed by then takes no report after it.
   const StudyState state = study.Info().state;
   const StudyProgress progress = study.Progress();
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<SharedSums> sums,
+                           SumsFor(definition, progress, options));
   uint64_t reports = 0;
-  for (const SharedSums& sums : progress.sums) reports += sums->reports;
+  for (const SharedSums& of_tree : sums) reports += of_tree->reports;
   Certificate certificate = MakeCertificate(definition, options, reports, state);
   if (definition.terms->rounding.has_value() && options.kind != EstimatorKind::kSmooth) {
     return absl::InvalidArgumentError(
@@ -284,12 +367,13 @@ absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& st
         "smooth");
   }
   if (KeepsLabels(definition) && options.evidence != Evidence::kPublic) {
-    return EstimateFromLabels(store, study, progress, public_rows, *basis, options,
+    return EstimateFromLabels(store, study, sums, public_rows, *basis, options,
                               std::move(certificate), cancel);
   }
+  COPPICE_RETURN_IF_ERROR(CheckEnoughReportsWhere(study.Info(), options, reports));
   if (options.kind == EstimatorKind::kSmooth) {
-    return EstimateForest(definition, progress, public_rows, *basis, options,
-                          std::move(certificate), cancel);
+    return EstimateForest(definition, sums, public_rows, *basis, options, std::move(certificate),
+                          cancel);
   }
   return EstimateTrees(definition, progress, public_rows, options, std::move(certificate), cancel);
 }
@@ -314,10 +398,11 @@ absl::StatusOr<StudyCounts> CountStudy(const storage::Store& store, const Study&
   // A number's end is drawn as a tree is: it adds as much to the variance.
   const bool several = progress.sums.size() > 1 || definition.terms->rounding.has_value();
   const PublicCounts of_rows = CountPublicRows(tree, *public_rows);
-  const NoisyCounts counts =
+  NoisyCounts counts =
       definition.terms->shows_values()
           ? CountWithNoise(definition.counters[request.tree], sums, result.reports, several)
           : CountWithNoise(*definition.mechanisms[request.tree], sums, result.reports, several);
+  counts.known_rows = KnownRows(definition, progress, request.tree);
   COPPICE_ASSIGN_OR_RETURN(
       result.break_down, BreakDownTree(tree, counts, of_rows, request.choice, request.confidence));
   return result;

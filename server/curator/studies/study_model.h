@@ -18,7 +18,8 @@
 namespace coppice::curator {
 
 // Returns the options that `asked` comes to. A study that ignores its public labels is estimated
-// from its reports alone; InvalidArgument for an estimator that cannot be.
+// from its reports alone; InvalidArgument for an estimator that cannot be, and for a value that the
+// schema does not have. FailedPrecondition if the study does not tell its reports apart by value.
 absl::StatusOr<EstimatorOptions> OptionsFor(const Study& study, EstimatorOptions asked);
 
 // FailedPrecondition if the study gives no model now, because its sums were deleted or it has too
@@ -34,8 +35,10 @@ absl::StatusOr<models::ModelInfo> SameModel(const models::ModelInfo& existing,
                                             const EstimatorOptions& options);
 
 // Estimates `study` from its current sums, with the certificate that says what the model cost and
-// assumed. Only kSmooth needs `basis`, that of the study's forest and public rows. Asks `cancel`
-// before each tree, and in between. Where all features are public, `store` holds the reports.
+// assumed. Only kSmooth needs `basis`, that of the study's model forest and public rows. Asks
+// `cancel` before each tree, and in between. Where all features are public, `store` holds the
+// reports. FailedPrecondition if fewer than the study's minimum of reports have the value that
+// `options` say.
 absl::StatusOr<Model> EstimateModel(const storage::Store& store, const Study& study,
                                     const Table& public_rows, const SmoothBasis* basis,
                                     const EstimatorOptions& options, const CancelCheck& cancel);

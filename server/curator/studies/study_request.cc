@@ -10,6 +10,7 @@
 #include "common/study/sha256.h"
 #include "common/wire/convert.h"
 #include "server/curator/estimation/mechanism_choice.h"
+#include "server/curator/partition/by_value.h"
 #include "server/curator/partition/forest_size.h"
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/partition/partition.h"
@@ -44,7 +45,10 @@ std::string HashRequest(const StudySpec& spec) {
       partition.from_schema ? " from_schema" : "",
       spec.rounding ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low,
                                       spec.rounding->high)
-                    : "");
+                    : "",
+      partition.by_feature.empty()
+          ? ""
+          : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature));
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -112,11 +116,23 @@ absl::StatusOr<MechanismDecision> DecideMechanism(const StudySpec& spec,
       .reason = size.empty() ? choice.why : absl::StrCat(choice.why, "; ", size)};
 }
 
+// The forest as devices get it.
+absl::StatusOr<Forest> OfferedForest(const Forest& grown, const PartitionOptions& partition,
+                                     const Schema& schema) {
+  if (partition.by_feature.empty()) return grown;
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, partition.by_feature));
+  return PutValuesInFront(grown, schema, feature);
+}
+
 }  // namespace
 
 absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const std::string& id,
                                                     int64_t created_unix_seconds,
                                                     const CancelCheck& cancel) {
+  const Schema& schema = spec.public_rows->schema();
+  if (!spec.partition.by_feature.empty()) {
+    COPPICE_RETURN_IF_ERROR(FindByFeature(schema, spec.partition.by_feature).status());
+  }
   COPPICE_ASSIGN_OR_RETURN(const std::optional<NumberRange> rounding, ResolveRounding(spec));
   std::shared_ptr<const Table> rows = spec.public_rows;
   if (rounding.has_value()) {
@@ -124,10 +140,11 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
     rows = std::make_shared<const Table>(std::move(cut));
   }
   COPPICE_ASSIGN_OR_RETURN(const PartitionOptions partition, ResolvePartition(spec, *rows, cancel));
-  COPPICE_ASSIGN_OR_RETURN(const Forest forest, GrowPartition(*rows, partition, cancel));
+  COPPICE_ASSIGN_OR_RETURN(const Forest grown, GrowPartition(*rows, partition, cancel));
   COPPICE_RETURN_IF_ERROR(cancel());
   COPPICE_ASSIGN_OR_RETURN(const MechanismDecision decision,
-                           DecideMechanism(spec, partition, forest));
+                           DecideMechanism(spec, partition, grown));
+  COPPICE_ASSIGN_OR_RETURN(const Forest forest, OfferedForest(grown, partition, schema));
   PackedForest packed = PackForest(forest);
   const Terms terms{.study = id,
                     .schema = spec.public_rows->shared_schema(),
@@ -137,10 +154,10 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
                     .mechanism = decision.mechanism,
                     .rounding = rounding};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
-  COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
-                           DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));
+  COPPICE_ASSIGN_OR_RETURN(
+      StudyDefinition definition,
+      DefinitionFromTerms(SerializeTerms(terms), std::move(packed), partition));
   definition.created_unix_seconds = created_unix_seconds;
-  definition.partition = partition;
   definition.choice = decision.reason;
   definition.public_rows = partition.from_schema ? 0 : spec.public_rows->num_rows();
   definition.settings = spec.settings;

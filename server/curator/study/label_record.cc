@@ -13,8 +13,15 @@
 namespace coppice::curator {
 namespace {
 
+struct Wanted {
+  const StudyDefinition& definition;
+  const std::optional<EncodedValue>& where;
+  uint64_t fitting = 0;  // reports
+};
+
 absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Report& report,
-                       const StudyDefinition& definition, StoredLabels& labels) {
+                       const Wanted& wanted, bool fits, StoredLabels& labels) {
+  const StudyDefinition& definition = wanted.definition;
   const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
   const absl::StatusOr<Row> row = DecodePublicValues(
       *definition.terms->schema, definition.forest->front(), report.public_values());
@@ -22,7 +29,10 @@ absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Repo
       report.column() >= mechanism.columns()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
-  const Schema& schema = *definition.terms->schema;
+  if (wanted.where && !wanted.where->Holds(*row)) return absl::OkStatus();
+  ++labels.found;
+  if (!fits) return absl::OkStatus();
+  const Schema& schema = labels.rows.schema();
   if (schema.target().has_value()) {
     labels.rows.AppendTarget(*row, kMissingValue);
   } else {
@@ -48,27 +58,33 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports) {
 }
 
 absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
-                                        uint64_t reports) {
-  const StudyDefinition& definition = study.definition();
-  const std::shared_ptr<const Schema>& schema = definition.terms->schema;
+                                        uint64_t reports,
+                                        const std::optional<EncodedValue>& where) {
+  const std::shared_ptr<const Schema>& schema = study.definition().terms->schema;
   StoredLabels labels = {.rows = Table(schema),
                          .margins = RowColumns(MarginColumns(schema->num_outputs()))};
-  const uint64_t fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1);
-  const uint64_t wanted = std::min(reports, fitting);
-  labels.rows.Reserve(wanted);
+  const Wanted wanted = {
+      .definition = study.definition(),
+      .where = where,
+      .fitting = std::max<uint64_t>(kMaxLabelValues / schema->num_features(), 1)};
+  // Those with one value are counted to the last, even if they do not fit.
+  const uint64_t looked_at = where ? reports : std::min(reports, wanted.fitting);
+  if (!where) labels.rows.Reserve(looked_at);
+  uint64_t seen = 0;
   const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
     // What was counted since, or does not fit, is not looked at.
-    if (labels.rows.num_rows() >= wanted) return absl::OkStatus();
+    if (seen >= looked_at) return absl::OkStatus();
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
+    const bool fits = labels.rows.num_rows() < wanted.fitting;
     for (const v1::LabelReportsRecord::Report& report : record.reports()) {
-      COPPICE_RETURN_IF_ERROR(AddStored(key, report, definition, labels));
+      COPPICE_RETURN_IF_ERROR(AddStored(key, report, wanted, fits, labels));
     }
+    seen += static_cast<uint64_t>(record.reports_size());
     return absl::OkStatus();
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study.id()), add));
-  const uint64_t found = labels.rows.num_rows();
-  if (found == reports || (wanted < reports && found >= wanted)) return labels;
+  if (seen == reports || (looked_at < reports && seen >= looked_at)) return labels;
   return storage::CorruptRecord(LabelsPrefix(study.id()),
                                 "does not have one label a counted report");
 }

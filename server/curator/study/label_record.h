@@ -11,6 +11,7 @@
 #define COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,7 @@
 #include "absl/types/span.h"
 #include "common/data/table.h"
 #include "server/curator/label_only/label_only.h"
+#include "server/curator/partition/by_value.h"
 #include "server/curator/study/study.h"
 #include "server/storage/store.h"
 
@@ -38,15 +40,18 @@ std::string EncodeLabels(absl::Span<const LabelReport> reports);
 struct StoredLabels {
   Table rows;  // without labels
   RowColumns margins;
+  uint64_t found = 0;  // with `where`: all that have the value, whether they fit or not
 };
 
 // Values of features that are held in memory at once, 12 bytes each: more reports than fit are left
 // out, the last ones first.
 inline constexpr uint64_t kMaxLabelValues = uint64_t{1} << 27;
 
-// The first `reports` that the study counted, or as many of them as fit; whole groups of reports.
+// Of the first `reports` that the study counted those with the value `where`, or all; as many of
+// them as fit, whole groups of reports.
 absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
-                                        uint64_t reports);
+                                        uint64_t reports,
+                                        const std::optional<EncodedValue>& where = std::nullopt);
 
 }  // namespace coppice::curator
 

@@ -63,6 +63,7 @@ v1::PartitionOptions ToProto(const PartitionOptions& options) {
   proto.set_max_leaves(options.max_leaves);
   proto.set_ignore_labels(!options.use_labels);
   proto.set_from_schema(options.from_schema);
+  proto.set_by_feature(options.by_feature);
   return proto;
 }
 
@@ -77,7 +78,8 @@ absl::StatusOr<PartitionOptions> FromProto(const v1::PartitionOptions& proto) {
                           .seed = proto.seed(),
                           .max_leaves = proto.max_leaves(),
                           .use_labels = !proto.ignore_labels(),
-                          .from_schema = proto.from_schema()};
+                          .from_schema = proto.from_schema(),
+                          .by_feature = proto.by_feature()};
 }
 
 }  // namespace coppice::curator

@@ -12,20 +12,43 @@
 namespace coppice::curator {
 namespace {
 
-absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const StudyDefinition& definition) {
-  const Terms& terms = *definition.terms;
+absl::StatusOr<std::vector<ConsistentCounter>> MakeCounters(const Terms& terms,
+                                                            const Forest& forest) {
   uint32_t most_leaves = 1;
-  for (const Tree& tree : *definition.forest) {
+  for (const Tree& tree : forest) {
     most_leaves = std::max(most_leaves, tree.num_leaves());
   }
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<MechanismsBySize> mechanisms,
                            MechanismsBySize::Create(terms.mechanism, terms.epsilon, most_leaves,
                                                     terms.schema->num_outputs()));
   std::vector<ConsistentCounter> counters;
-  for (const Tree& tree : *definition.forest) {
+  for (const Tree& tree : forest) {
     counters.emplace_back(tree, terms.schema, mechanisms);
   }
   return counters;
+}
+
+absl::Status AddModelForest(StudyDefinition& definition) {
+  const std::string& by_feature = definition.partition.by_feature;
+  definition.model_forest = definition.forest;
+  if (by_feature.empty()) return absl::OkStatus();
+  const Schema& schema = *definition.terms->schema;
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t feature, FindByFeature(schema, by_feature));
+  COPPICE_ASSIGN_OR_RETURN(Forest behind, TakeValuesFromFront(*definition.forest, schema, feature));
+  definition.model_forest = std::make_shared<const Forest>(std::move(behind));
+  COPPICE_ASSIGN_OR_RETURN(definition.counters_behind_values,
+                           MakeCounters(*definition.terms, *definition.model_forest));
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumberOfSums(const StudyDefinition& definition) {
+  uint64_t sums = 0;
+  for (size_t t = 0; t < definition.mechanisms.size(); ++t) sums += SumSize(definition, t);
+  if (sums <= kMaxSums) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the partition needs ", sums, " sums, the curator keeps at most ", kMaxSums,
+      ": lower max_depth or trees",
+      definition.partition.by_feature.empty() ? "" : ", or take a by_feature with fewer values"));
 }
 
 }  // namespace
@@ -35,8 +58,10 @@ size_t SumSize(const StudyDefinition& definition, size_t tree) {
   return definition.mechanisms[tree]->sum_size();
 }
 
-absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed) {
+absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
+                                                    PartitionOptions partition) {
   StudyDefinition definition;
+  definition.partition = std::move(partition);
   COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(terms_bytes));
   definition.terms = std::make_shared<const Terms>(std::move(terms));
   definition.fingerprint = FingerprintOf(terms_bytes);
@@ -47,16 +72,26 @@ absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, Pac
   COPPICE_ASSIGN_OR_RETURN(definition.mechanisms,
                            MakeMechanisms(*definition.terms, *definition.forest));
   if (definition.terms->shows_values()) {
-    COPPICE_ASSIGN_OR_RETURN(definition.counters, MakeCounters(definition));
+    COPPICE_ASSIGN_OR_RETURN(definition.counters,
+                             MakeCounters(*definition.terms, *definition.forest));
   }
-  uint64_t sums = 0;
-  for (size_t t = 0; t < definition.mechanisms.size(); ++t) sums += SumSize(definition, t);
-  if (sums > kMaxSums) {
-    return absl::InvalidArgumentError(absl::StrCat("the partition needs ", sums,
-                                                   " sums, the curator keeps at most ", kMaxSums,
-                                                   ": lower max_depth or trees"));
-  }
+  COPPICE_RETURN_IF_ERROR(CheckNumberOfSums(definition));
+  COPPICE_RETURN_IF_ERROR(AddModelForest(definition));
   return definition;
+}
+
+const ConsistentCounter& ModelCounter(const StudyDefinition& definition, size_t tree) {
+  return definition.counters_behind_values.empty() ? definition.counters[tree]
+                                                   : definition.counters_behind_values[tree];
+}
+
+SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const SharedSums& sums,
+                     const std::optional<EncodedValue>& where) {
+  if (definition.counters_behind_values.empty()) return sums;
+  const ConsistentCounter& counter = definition.counters_behind_values[tree];
+  return std::make_shared<const TreeSums>(
+      where ? counter.OfCopy(*sums, CopyOf(*definition.terms->schema, *where))
+            : counter.OfAllCopies(*sums));
 }
 
 StudyProgress NoProgress(const StudyDefinition& definition) {
@@ -157,12 +192,14 @@ StudyInfo Study::Info() const {
 
 std::vector<Alarm> Study::AlarmsOf(const StudyProgress& progress) const {
   if (progress.counts.of(ReportOutcome::kAccepted) < definition_.settings.min_reports) return {};
+  std::vector<SharedSums> sums;
   std::vector<TreeReports> trees;
   for (size_t tree = 0; tree < progress.sums.size(); ++tree) {
+    sums.push_back(ModelSums(definition_, tree, progress.sums[tree]));
     trees.push_back(
         {.mechanism = definition_.mechanisms[tree].get(),
-         .sums = progress.sums[tree].get(),
-         .counter = definition_.counters.empty() ? nullptr : &definition_.counters[tree]});
+         .sums = sums.back().get(),
+         .counter = definition_.counters.empty() ? nullptr : &ModelCounter(definition_, tree)});
   }
   return ComputeAlarms(trees);
 }

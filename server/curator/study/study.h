@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/keys/spent_tickets.h"
+#include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/study/study_info.h"
 #include "server/curator/study/study_life.h"
@@ -35,8 +37,12 @@ struct StudyDefinition {
   Fingerprint fingerprint{};
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;  // one per tree
   std::vector<ConsistentCounter> counters{};  // one per tree where features are public, else none
-  int64_t created_unix_seconds = 0;
   PartitionOptions partition;
+  // What models are estimated on: the forest or, where it is by a feature, what stands behind the
+  // values (partition/by_value.h), with counters of its own.
+  std::shared_ptr<const Forest> model_forest;
+  std::vector<ConsistentCounter> counters_behind_values{};
+  int64_t created_unix_seconds = 0;
   std::string choice;  // see StudyInfo
   uint64_t public_rows = 0;
   StudySettings settings{};
@@ -44,11 +50,13 @@ struct StudyDefinition {
   std::string request_hash;  // SHA-256 of what the request asked for
 };
 
-// Makes the definition that follows from the terms' bytes and the forest; the caller fills in the
-// rest. InvalidArgument if the terms are not valid or need more than kMaxSums sums; DataLoss if the
-// forest is not the one that the terms stand for.
+// Makes the definition that follows from the terms' bytes, the forest and how it was made; the
+// caller fills in the rest. InvalidArgument if the terms are not valid or need more than kMaxSums
+// sums, or if the trees do not begin with the values that `partition` says; DataLoss if the forest
+// is not the one that the terms stand for.
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
-absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed);
+absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
+                                                    PartitionOptions partition);
 
 // How many sums a tree of the study has.
 size_t SumSize(const StudyDefinition& definition, size_t tree);
@@ -66,6 +74,12 @@ struct Counts {
   Counts operator+(const Counts& more) const;
 };
 using SharedSums = std::shared_ptr<const TreeSums>;
+
+// The counter of one tree of the model forest, where features are public; and what the tree's sums
+// are by it, of all reports or of those with one value of the feature that the study is by.
+const ConsistentCounter& ModelCounter(const StudyDefinition& definition, size_t tree);
+SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const SharedSums& sums,
+                     const std::optional<EncodedValue>& where = std::nullopt);
 
 struct StudyProgress {
   StudyLife life;

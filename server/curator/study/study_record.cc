@@ -29,15 +29,14 @@ static_assert(static_cast<int>(StudyState::kBuilt) == v1::STUDY_STATE_BUILT);
 
 absl::StatusOr<StudyDefinition> DecodeDefinition(absl::string_view id, v1::StudyRecord& record) {
   const std::string key = StudyKey(id);
+  const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
+  if (!partition.ok()) return storage::CorruptRecord(key, "has an unknown split rule or criterion");
   absl::StatusOr<StudyDefinition> definition =
       DefinitionFromTerms(std::move(*record.mutable_terms()),
-                          PackTrees({record.trees().begin(), record.trees().end()}));
+                          PackTrees({record.trees().begin(), record.trees().end()}), *partition);
   if (!definition.ok()) return storage::CorruptRecord(key, definition.status().message());
   if (definition->terms->study != id)
     return storage::CorruptRecord(key, "has the terms of another study");
-  const absl::StatusOr<PartitionOptions> partition = FromProto(record.partition());
-  if (!partition.ok()) return storage::CorruptRecord(key, "has an unknown split rule or criterion");
-  definition->partition = *partition;
   definition->created_unix_seconds = record.created_unix_seconds();
   definition->public_rows = record.public_rows();
   definition->request_id = record.request_id();

@@ -44,6 +44,14 @@ TEST(DescribeTest, NewStudyStartsWithWhatScriptsRead) {
             R"("partition":"hybrid, depth 7, at least 2 public rows a leaf","min_reports":0})");
 }
 
+TEST(DescribeTest, StudySaysByWhichFeatureItIsIfByAny) {
+  v1::Study study = SampleStudy();
+  EXPECT_FALSE(DescribeStudy(study).contains("by"));
+  study.mutable_partition()->set_by_feature("plan");
+  EXPECT_EQ(DescribeStudy(study)["by"], "plan");
+  EXPECT_EQ(DescribeNewStudy(study)["by"], "plan");
+}
+
 TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
   v1::Study study = SampleStudy();
   study.mutable_settings()->set_min_reports(100);

@@ -8,14 +8,15 @@ namespace {
 using ::coppice::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr PartitionOptions kOptions{.rule = SplitRule::kHybrid,
-                                    .criterion = Criterion::kEntropy,
-                                    .max_depth = 3,
-                                    .min_leaf = 4,
-                                    .trees = 5,
-                                    .seed = 6,
-                                    .max_leaves = 7,
-                                    .use_labels = false};
+const PartitionOptions kOptions{.rule = SplitRule::kHybrid,
+                                .criterion = Criterion::kEntropy,
+                                .max_depth = 3,
+                                .min_leaf = 4,
+                                .trees = 5,
+                                .seed = 6,
+                                .max_leaves = 7,
+                                .use_labels = false,
+                                .by_feature = "plan"};
 
 TEST(PartitionMessageTest, NothingIsLostOnTheWay) {
   ASSERT_OK_AND_ASSIGN(const PartitionOptions back, FromProto(ToProto(kOptions)));
@@ -25,6 +26,8 @@ TEST(PartitionMessageTest, NothingIsLostOnTheWay) {
   EXPECT_EQ(back.seed, 6u);
   EXPECT_EQ(back.max_leaves, 7u);
   EXPECT_FALSE(back.use_labels);
+  EXPECT_EQ(back.by_feature, "plan");
+  EXPECT_EQ(back, kOptions);
 }
 
 TEST(PartitionMessageTest, EveryRuleAndCriterionHasANameOnTheWire) {

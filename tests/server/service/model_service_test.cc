@@ -68,6 +68,30 @@ TEST_F(ModelServiceTest, BuildNeedsAnEstimator) {
               GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("weighted, prune or smooth")));
 }
 
+TEST_F(ModelServiceTest, BuildPassesOnOfWhichValueItIs) {
+  build_.mutable_smooth();
+  build_.mutable_where()->set_feature("plan");
+  build_.mutable_where()->set_category("gold");
+  ASSERT_THAT(Build(), IsGrpcOk());
+  EXPECT_EQ(studies_.built_with().ToString(), "smooth where plan = gold");
+}
+
+TEST_F(ModelServiceTest, BuildRefusesAValueThatIsNone) {
+  const auto expect_error = [&](const std::string& field) {
+    grpc::ClientContext context;
+    EXPECT_THAT(stub_->BuildModel(&context, build_, &built_),
+                GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr(field)));
+  };
+  build_.mutable_where()->set_feature("plan");
+  expect_error("where: is for the smooth estimator");
+  build_.mutable_smooth();
+  expect_error("where: must have a category, other or missing");
+  build_.mutable_where()->set_other(false);
+  expect_error("where.other");
+  build_.mutable_where()->set_missing(false);
+  expect_error("where.missing");
+}
+
 TEST_F(ModelServiceTest, BuildRefusesAnIdThatIsNone) {
   build_.set_model_id("M/1");
   EXPECT_THAT(Build(), GrpcStatusIs(grpc::INVALID_ARGUMENT, HasSubstr("model_id")));
