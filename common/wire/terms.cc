@@ -30,6 +30,7 @@ v1::Terms ToProto(const Terms& terms) {
   proto.mutable_forest_root()->assign(terms.forest_root.begin(), terms.forest_root.end());
   proto.set_epsilon_nanos(terms.epsilon.nanos());
   proto.set_mechanism(ToProto(terms.mechanism));
+  proto.set_joined_by(terms.joined_by);
   return proto;
 }
 
@@ -46,7 +47,8 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
               .schema = std::make_shared<const Schema>(std::move(schema)),
               .trees = proto.trees(),
               .epsilon = *epsilon,
-              .mechanism = mechanism};
+              .mechanism = mechanism,
+              .joined_by = proto.joined_by()};
   std::copy(proto.forest_root().begin(), proto.forest_root().end(), terms.forest_root.begin());
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   return terms;
