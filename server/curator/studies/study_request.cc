@@ -37,7 +37,8 @@ std::string HashRequest(const StudySpec& spec) {
       CriterionName(partition.criterion), " ", partition.max_depth, " ", partition.min_leaf, " ",
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
       " ", spec.choose_size, " ", CanonicalText(spec.settings),
-      partition.from_schema ? " from_schema" : "");
+      partition.from_schema ? " from_schema" : "", spec.joined_by.empty() ? "" : " joined_by ",
+      spec.joined_by);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -109,7 +110,8 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
                     .trees = static_cast<uint32_t>(forest.size()),
                     .forest_root = packed.merkle.root,
                     .epsilon = spec.epsilon,
-                    .mechanism = decision.mechanism};
+                    .mechanism = decision.mechanism,
+                    .joined_by = spec.joined_by};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(StudyDefinition definition,
                            DefinitionFromTerms(SerializeTerms(terms), std::move(packed)));

@@ -2,23 +2,41 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/study/public_values.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/study/join_rows.h"
 #include "server/storage/store_record.h"
 
 namespace coppice::curator {
 namespace {
 
-absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Report& report,
+// The features that a report is about; nothing if it is about none.
+absl::StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
+                                              const StudyDefinition& definition,
+                                              absl::string_view public_values) {
+  if (!definition.terms->joined_by.empty()) {
+    const std::optional<JoinId> id = JoinIdFromBytes(public_values);
+    if (!id.has_value()) return std::optional<Row>();
+    return FindJoinRow(store, definition, *id);
+  }
+  absl::StatusOr<Row> row =
+      DecodePublicValues(*definition.terms->schema, definition.forest->front(), public_values);
+  if (!row.ok()) return std::optional<Row>();
+  return std::make_optional(*std::move(row));
+}
+
+absl::Status AddStored(const storage::Store& store, absl::string_view key,
+                       const v1::LabelReportsRecord::Report& report,
                        const StudyDefinition& definition, StoredLabels& labels) {
   const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
-  const absl::StatusOr<Row> row = DecodePublicValues(
-      *definition.terms->schema, definition.forest->front(), report.public_values());
-  if (!row.ok() || !mechanism.Check(report.payload()).ok() ||
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                           FeaturesOf(store, definition, report.public_values()));
+  if (!row.has_value() || !mechanism.Check(report.payload()).ok() ||
       report.column() >= mechanism.columns()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
@@ -57,7 +75,7 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
     COPPICE_ASSIGN_OR_RETURN(const auto record,
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
     for (const v1::LabelReportsRecord::Report& report : record.reports()) {
-      COPPICE_RETURN_IF_ERROR(AddStored(key, report, definition, labels));
+      COPPICE_RETURN_IF_ERROR(AddStored(store, key, report, definition, labels));
     }
     return absl::OkStatus();
   };
