@@ -56,7 +56,7 @@ size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
   size_t size = 0;
   while (size < std::min(batch, entries.size())) {
     const PrivateReport& report = entries[size].report;
-    bytes += report.payload.size() + kReportOverhead;
+    bytes += report.payload.size() + report.public_values.size() + kReportOverhead;
     if (size > 0 && (bytes > kMaxCallBytes || !SameCall(report, entries[0].report))) break;
     ++size;
   }
@@ -124,7 +124,9 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
     invitations.push_back({SubjectOf(file, rows[i]), tickets[i]});
   }
   const auto read = [&](size_t i) {
-    return LabelledRow{file.table.row(rows[i]), file.table.label(rows[i])};
+    return LabelledRow{.row = file.table.row(rows[i]),
+                       .label = file.table.label(rows[i]),
+                       .id = file.ids.empty() ? "" : file.ids[rows[i]]};
   };
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(
