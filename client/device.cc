@@ -9,6 +9,22 @@
 
 namespace coppice {
 
+namespace {
+
+// What of a device's text a study asks for. Where it is joined by an id: the id and the label, and
+// no feature.
+LabelledRow EncodeFor(const Terms& terms, const TextRow& text) {
+  const Schema& schema = *terms.schema;
+  if (terms.joined_by.empty()) return schema.EncodeTotally(text);
+  TextRow asked;
+  if (const auto label = text.find(schema.label()); label != text.end()) asked.insert(*label);
+  LabelledRow row = schema.EncodeTotally(asked);
+  if (const auto id = text.find(terms.joined_by); id != text.end()) row.id = id->second;
+  return row;
+}
+
+}  // namespace
+
 absl::StatusOr<Offer> Device::Fetch(absl::string_view study,
                                     absl::string_view submission_token) const {
   COPPICE_ASSIGN_OR_RETURN(Offer offer, curator_.FetchOffer(study, submission_token));
@@ -35,9 +51,7 @@ absl::Status Device::Answer(absl::string_view study, ReadText read, PrivateRando
   COPPICE_ASSIGN_OR_RETURN(
       const Privatizer privatizer,
       Privatizer::Create(std::move(offer.terms), offer.fingerprint, std::move(offer.trees)));
-  const auto read_encoded = [&](size_t) {
-    return privatizer.terms().schema->EncodeTotally(read());
-  };
+  const auto read_encoded = [&](size_t) { return EncodeFor(privatizer.terms(), read()); };
   return Responder(policy_, journal_)
       .Respond(privatizer, {{subject_, offer.tickets[0]}}, read_encoded, random)
       .status();

@@ -23,10 +23,13 @@ namespace coppice {
 // Guarantee  The order is fetch, read, always answer. Opting out, the history and a full queue are
 //            looked at before an offer is fetched; the policy decides on the offer's terms; only
 //            then is the row read, and from there on there is an answer whatever it holds
-//            (responder.h). So declining to answer leaks nothing of the row.
+//            (responder.h). So declining to answer leaks nothing of the row. Where a study is
+//            joined by an id, a row whose id is missing or too long is not answered, which tells
+//            of the id alone; it may be answered later, with an id.
 //            An answer goes to the curator that asked, known by its key, and to nobody else.
 // Errors     FailedPrecondition: opted out, the offer is declined, the study was answered for
-//            another curator, or nobody vouches for this one. ResourceExhausted: the queue is full.
+//            another curator, or nobody vouches for this one. InvalidArgument: the row has no id
+//            that the study could be joined by. ResourceExhausted: the queue is full.
 //            DataLoss: a link that breaks its contract. Otherwise those of the link, the journal
 //            and the random source.
 // Threads    safe to share; Answer() calls must not overlap.

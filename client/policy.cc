@@ -2,9 +2,45 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 
 namespace coppice {
+namespace {
+
+bool HaveSameBounds(const std::optional<Target>& one, const std::optional<Target>& other) {
+  if (!one.has_value() || !other.has_value()) return one.has_value() == other.has_value();
+  return one->min == other->min && one->max == other->max;
+}
+
+// In a joined study a device has a label and no features.
+absl::Status CheckLabelAgrees(const Schema& study, const Schema& own) {
+  if (study.label() == own.label() && study.classes() == own.classes() &&
+      HaveSameBounds(study.target(), own.target())) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "label \"", Printable(study.label()), "\", its bounds or its classes (",
+      Printable(ListOf(study.classes())), ") are not those of this device's own schema, \"",
+      Printable(own.label()), "\" (", Printable(ListOf(own.classes())), ")"));
+}
+
+absl::Status CheckAgrees(const Terms& terms, const Schema& own) {
+  if (!terms.joined_by.empty()) return CheckLabelAgrees(*terms.schema, own);
+  return terms.schema->CheckAgreesWith(own);
+}
+
+// What a report shows in the clear.
+std::vector<std::string> ShownNames(const Terms& terms) {
+  if (!terms.joined_by.empty()) return {terms.joined_by};
+  std::vector<std::string> names;
+  for (const uint32_t feature : terms.schema->public_features()) {
+    names.push_back(terms.schema->features()[feature].name);
+  }
+  return names;
+}
+
+}  // namespace
 
 absl::Status Policy::AllowsFetch(uint64_t waiting) const {
   if (opted_out) {
@@ -21,7 +57,7 @@ absl::Status Policy::AllowsFetch(uint64_t waiting) const {
 
 absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spent) const {
   if (own_schema != nullptr) {
-    if (const absl::Status agrees = terms.schema->CheckAgreesWith(*own_schema); !agrees.ok()) {
+    if (const absl::Status agrees = CheckAgrees(terms, *own_schema); !agrees.ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat("study ", terms.study, " is declined: ", agrees.message()));
     }
@@ -31,11 +67,11 @@ absl::Status Policy::Allows(const Terms& terms, const std::optional<Budget>& spe
 }
 
 absl::Status Policy::AllowsShowing(const Terms& terms) const {
-  for (const uint32_t feature : terms.schema->public_features()) {
-    const std::string& name = terms.schema->features()[feature].name;
+  for (const std::string& name : ShownNames(terms)) {
     if (absl::c_linear_search(shows, name)) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("study ", terms.study, " is declined: it would have feature \"", name,
+        absl::StrCat("study ", terms.study, " is declined: it would have ",
+                     terms.joined_by.empty() ? "feature" : "the id", " \"", name,
                      "\" sent in the clear, which this device does not agree to show "
                      "(Policy::shows; --show at the terminal)"));
   }

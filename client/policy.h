@@ -36,10 +36,12 @@ struct Policy {
   std::optional<Budget> max_total_epsilon = {};  // for all reports of a subject together, if set
   bool opted_out = false;                        // no offer is fetched
   std::optional<uint64_t> max_waiting = {};      // answers that wait for delivery, if set
-  // What the rows look like by the device's own declaration. If set, studies must agree with it.
+  // What the rows look like by the device's own declaration. If set, studies must agree with it; in
+  // a study that is joined by an id, whose features a device does not have, by the label alone.
   std::shared_ptr<const Schema> own_schema = nullptr;
-  // Names of the features that may be sent in the clear. A study in which any other is public is
-  // declined.
+  // Names of what may be sent in the clear. A study that asks for anything else is declined: its
+  // public features or, where it is joined by an id, the id alone. To list an id is to agree that
+  // the curator joins to the report, by that id, the features that it holds of its owner already.
   std::vector<std::string> shows = {};
 
   // Whether an offer may be fetched while `waiting` answers wait for delivery.

@@ -41,6 +41,14 @@ absl::Status Privatizer::CheckTree(const TicketDraw& draw) const {
                                                     ", which is not here; fetch the offer again"));
 }
 
+absl::Status Privatizer::CheckRowId(const LabelledRow& row) const {
+  const absl::Status status = CheckJoinId(row.id);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "study ", terms_.study, " asks for the id \"", terms_.joined_by,
+      "\" of the row, and has no answer without: ", status.message(), "; nothing is sent"));
+}
+
 absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRandom& random) const {
   const uint32_t classes = terms_.schema->num_outputs();
   if (terms_.rounding.has_value() && std::isfinite(row.number)) {
@@ -49,6 +57,15 @@ absl::StatusOr<uint32_t> Privatizer::LabelOf(const LabelledRow& row, PrivateRand
   if (!terms_.rounding.has_value() && row.label < classes) return row.label;
   COPPICE_ASSIGN_OR_RETURN(const uint64_t drawn, random.UniformBelow(classes));
   return static_cast<uint32_t>(drawn);
+}
+
+absl::StatusOr<std::string> Privatizer::RandomizeLabel(const LabelledRow& row,
+                                                       const TicketDraw& draw,
+                                                       PrivateRandom& random) const {
+  COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms_, /*leaves=*/1));
+  COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
+  return mechanism->Randomize({.leaf = 0, .label = label}, draw.Column(mechanism->columns()),
+                              random);
 }
 
 absl::StatusOr<std::string> Privatizer::RandomizeConsistent(const Tree& tree, const Row& row,
@@ -66,13 +83,20 @@ absl::StatusOr<PrivateReport> Privatizer::Privatize(const LabelledRow& row, cons
                                                     PrivateRandom& random) const {
   const TicketDraw draw = DrawOf(ticket);
   COPPICE_RETURN_IF_ERROR(CheckTree(draw));
+  PrivateReport report = {
+      .study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket, .payload = {}};
+  if (!terms_.joined_by.empty()) {
+    // Before the label is looked at: whether there is an answer may depend on the id alone.
+    COPPICE_RETURN_IF_ERROR(CheckRowId(row));
+    COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeLabel(row, draw, random));
+    report.public_values = row.id;
+    return report;
+  }
   const uint32_t number = draw.Tree(terms_.trees);
   const Tree& tree = trees_.at(number);
   const Schema& schema = *terms_.schema;
   const Row fitted = schema.Validate(row.row).ok() ? row.row : schema.Fit(row.row);
   COPPICE_ASSIGN_OR_RETURN(const uint32_t label, LabelOf(row, random));
-  PrivateReport report = {
-      .study = terms_.study, .fingerprint = fingerprint_, .ticket = ticket, .payload = {}};
   if (terms_.shows_values()) {
     COPPICE_ASSIGN_OR_RETURN(report.payload,
                              RandomizeConsistent(tree, fitted, label, draw, random));

@@ -36,16 +36,20 @@ struct PrivateReport {
 // given: a device has the one that its ticket fixes.
 //
 // Where features are public, the payload is about the leaves that their values allow, and the
-// values travel beside it in the clear.
+// values travel beside it in the clear. Where a study is joined by an id, the payload is about the
+// label alone, and the id travels in the clear in place of the features, which are not looked at.
 //
 // Guarantee  Each Privatize() call is epsilon-LDP for the terms' epsilon (neighbours: any value of
 //            the row for any other, rows that do not fit the schema included; where features are
 //            public, any value of the private ones and the label: which leaves the payload is
-//            about, and so its mechanism and column, follow from the ticket and the public values).
+//            about, and so its mechanism and column, follow from the ticket and the public values;
+//            where a study is joined by an id, any label of that id).
 //            Calls add up, so a row must be privatized once: use Device, or Responder, which keep a
 //            journal.
 // Errors     Create(): InvalidArgument. Privatize(): FailedPrecondition if the ticket's tree is not
-//            here (nothing is drawn then), Unavailable if the random source fails.
+//            here, InvalidArgument if the study is joined by an id and the row has none that a
+//            report can show, which its id alone decides (nothing is drawn then); Unavailable if
+//            the random source fails.
 // Threads    immutable after Create(); safe to share when each thread has its own PrivateRandom.
 class Privatizer {
  public:
@@ -67,7 +71,11 @@ class Privatizer {
              std::vector<std::unique_ptr<LocalMechanism>> mechanisms);
 
   absl::Status CheckTree(const TicketDraw& draw) const;
+  absl::Status CheckRowId(const LabelledRow& row) const;
   absl::StatusOr<uint32_t> LabelOf(const LabelledRow& row, PrivateRandom& random) const;
+  // The payload about the label, where the study is joined by an id.
+  absl::StatusOr<std::string> RandomizeLabel(const LabelledRow& row, const TicketDraw& draw,
+                                             PrivateRandom& random) const;
   // The payload about the leaves that a row's public values allow.
   absl::StatusOr<std::string> RandomizeConsistent(const Tree& tree, const Row& row, uint32_t label,
                                                   const TicketDraw& draw,

@@ -93,4 +93,10 @@ absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
   return row;
 }
 
+absl::Status CheckJoinId(absl::string_view id) {
+  if (!id.empty() && id.size() <= kMaxJoinIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("an id must have 1 to ", kMaxJoinIdBytes, " bytes, has ", id.size()));
+}
+
 }  // namespace coppice

@@ -6,10 +6,12 @@
 #ifndef COPPICE_COMMON_STUDY_PUBLIC_VALUES_H_
 #define COPPICE_COMMON_STUDY_PUBLIC_VALUES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/schema/schema.h"
@@ -38,6 +40,11 @@ std::string EncodePublicValues(const Schema& schema, const Tree& tree, RowView r
 // EncodePublicValues() returns for some row.
 absl::StatusOr<Row> DecodePublicValues(const Schema& schema, const Tree& tree,
                                        absl::string_view bytes);
+
+// In a study that is joined by an id (Terms::joined_by) a report shows the id in place of values:
+// 1 to kMaxJoinIdBytes bytes. InvalidArgument, which does not quote it, if `id` is no such id.
+inline constexpr size_t kMaxJoinIdBytes = 64;
+absl::Status CheckJoinId(absl::string_view id);
 
 }  // namespace coppice
 

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
 #include "common/base/status_macros.h"
 #include "common/study/sha256.h"
 
@@ -14,6 +15,7 @@ namespace coppice {
 namespace {
 
 constexpr size_t kMaxIdLength = 63;
+constexpr size_t kMaxJoinedByBytes = 64;
 
 absl::Status ValidateEpsilon(const Budget& epsilon) {
   if (epsilon.nanos() < kMinEpsilonNanos || epsilon.nanos() > kMaxStudyEpsilonNanos) {
@@ -32,6 +34,31 @@ absl::Status ValidateRounding(const Terms& terms) {
                            : "rounding: is for numbers; this schema has classes");
   }
   return target.has_value() ? CheckRounding(*terms.rounding, *target) : absl::OkStatus();
+}
+
+// Whether a name can stand for ids: not confused with what else a study names, and fit to be shown.
+absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
+  if (name.size() > kMaxJoinedByBytes || Printable(name) != name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "joined_by: must have at most ", kMaxJoinedByBytes, " bytes without control characters"));
+  }
+  if (name == schema.label()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("joined_by: \"", name, "\" is the label, which a report hides"));
+  }
+  for (const Feature& feature : schema.features()) {
+    if (feature.name == name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("joined_by: \"", name, "\" is a feature; take the name of an id"));
+    }
+    if (!feature.is_public) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("joined_by: needs a schema whose features are all public (\"public\": "
+                       "true), for the curator has them; \"",
+                       Printable(feature.name), "\" is private"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -55,6 +82,9 @@ absl::Status ValidateTerms(const Terms& terms) {
   COPPICE_RETURN_IF_ERROR(ValidateRounding(terms));
   if (!absl::c_linear_search(AllMechanismKinds(), terms.mechanism)) {
     return absl::InvalidArgumentError("mechanism: is none that this version knows");
+  }
+  if (!terms.joined_by.empty()) {
+    COPPICE_RETURN_IF_ERROR(ValidateJoinedBy(terms.joined_by, *terms.schema));
   }
   if (terms.shows_values()) {
     COPPICE_ASSIGN_OR_RETURN(const auto mechanism, MakeMechanism(terms, 1));

@@ -42,6 +42,7 @@ v1::Terms ToProto(const Terms& terms) {
   proto.set_epsilon_nanos(terms.epsilon.nanos());
   proto.set_mechanism(ToProto(terms.mechanism));
   if (terms.rounding.has_value()) *proto.mutable_rounding() = ToProto(*terms.rounding);
+  proto.set_joined_by(terms.joined_by);
   return proto;
 }
 
@@ -58,7 +59,8 @@ absl::StatusOr<Terms> FromProto(const v1::Terms& proto) {
               .schema = std::make_shared<const Schema>(std::move(schema)),
               .trees = proto.trees(),
               .epsilon = *epsilon,
-              .mechanism = mechanism};
+              .mechanism = mechanism,
+              .joined_by = proto.joined_by()};
   if (proto.has_rounding()) terms.rounding = FromProto(proto.rounding());
   std::copy(proto.forest_root().begin(), proto.forest_root().end(), terms.forest_root.begin());
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));

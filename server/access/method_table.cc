@@ -58,6 +58,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.ModelService/StreamPredictions",        kAnalysts,  kPool,     kStream,  kReads,   kPublic},
     {"/coppice.v1.ReportService/StreamReports",           kDevices,   kInline,   kStream,  kReads,   kPublic},
     {"/coppice.v1.ReportService/SubmitReports",           kDevices,   kInline,   kOffer,   kReads,   kPublic},
+    {"/coppice.v1.StudyService/AddJoinRows",              kAdmins,    kPool,     kMinute,  kChanges, kPublic},
     {"/coppice.v1.StudyService/CreateStudy",              kAdmins,    kBuilds,   kBuild,   kChanges, kPublic},
     {"/coppice.v1.StudyService/DeleteStudy",              kAdmins,    kPool,     kMinute,  kChanges, kPublic},
     {"/coppice.v1.StudyService/GetCounts",                kAnalysts,  kPool,     kMinute,  kReads,   kPublic},

@@ -16,6 +16,7 @@
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/studies/models_with_lost_reports.h"
 #include "server/curator/studies/reconcile.h"
+#include "server/curator/study/join_rows.h"
 #include "server/curator/study/study_record.h"
 #include "server/maintenance/restore.h"
 #include "server/models/endpoint_record.h"
@@ -91,6 +92,7 @@ absl::StatusOr<curator::StudyReports> CheckStudy(const storage::Store& store, ab
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::Study> study,
                            curator::LoadStudy(store, id, bytes));
   if (!study->Life().retired) COPPICE_RETURN_IF_ERROR(curator::LoadRows(store, *study).status());
+  COPPICE_RETURN_IF_ERROR(curator::CheckStoredJoinRows(store, *study));
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> tombstone,
                            store.Get(curator::TombstoneKey(id)));
   if (tombstone.has_value()) {
@@ -126,7 +128,7 @@ SoundStudies CheckStudies(const storage::Store& store, const ProgressCallback& p
              .id = id});
       });
   // What a study leaves behind when its own record is lost.
-  for (const std::string kind : {"count/", "rows/", "sums/"}) {
+  for (const std::string kind : {"count/", "rows/", "sums/", "join/"}) {
     VisitRecords(store, kind, findings, [&](absl::string_view key, absl::string_view) {
       const std::string id = IdInKey(key);
       if (!ids.insert(id).second) return;
@@ -235,9 +237,9 @@ void CheckModels(const storage::Store& store, const SoundStudies& studies,
 void CheckKinds(const storage::Store& store, const ProgressCallback& progress, Findings& findings) {
   progress("all keys");
   static const auto* const known = new std::set<std::string, std::less<>>{
-      "chunk",      "count",  "dataset", "endpoint", "gone",     "hold",  "job",
-      "labels",     "ledger", "meta",    "model",    "outlived", "probe", "rows",
-      "quarantine", "sums",   "spent",   "study",    "trained"};
+      "chunk", "count",      "dataset", "endpoint", "gone",  "hold",     "job",
+      "join",  "labels",     "ledger",  "meta",     "model", "outlived", "probe",
+      "rows",  "quarantine", "sums",    "spent",    "study", "trained"};
   std::map<std::string, uint64_t> unknown;
   uint64_t aside = 0;
   VisitRecords(store, "", findings, [&](absl::string_view key, absl::string_view) {

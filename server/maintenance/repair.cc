@@ -83,9 +83,7 @@ std::string RequestOf(const storage::Store& store, const std::string& study) {
 
 absl::Status QuarantineStudy(const storage::Store& store, const std::string& study, int64_t now,
                              storage::StoreBatch& batch) {
-  for (const std::string& prefix :
-       {curator::StudyKey(study), curator::CountsKey(study), curator::RowsKey(study),
-        curator::SumsPrefix(study), curator::SpentPrefix(study), curator::LabelsPrefix(study)}) {
+  for (const std::string& prefix : curator::PrefixesToDelete(study)) {
     COPPICE_RETURN_IF_ERROR(Quarantine(store, prefix, "", batch));
   }
   COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> gone,

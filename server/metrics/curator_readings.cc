@@ -13,10 +13,10 @@ namespace {
 constexpr double kPerNano = 1e-9;
 constexpr double kPerAtto = 1e-18;
 
-// The order of the numbers.
-constexpr std::array<const char*, 9> kOutcomes = {
-    "",           "accepted",    "duplicate", "unknown_study", "sealed", "stale_fingerprint",
-    "bad_ticket", "bad_payload", "expired"};
+// The order of the numbers; null for one that is not used.
+constexpr std::array<const char*, 11> kOutcomes = {
+    nullptr,      "accepted",    "duplicate", "unknown_study", "sealed",    "stale_fingerprint",
+    "bad_ticket", "bad_payload", "expired",   nullptr,         "unknown_id"};
 static_assert(kOutcomes.size() == curator::kNumReportOutcomes);
 
 constexpr std::array<const char*, 4> kStudyStates = {"", "open", "sealed", "built"};
@@ -28,7 +28,8 @@ constexpr int64_t kDay = 86400;  // in seconds
 using Outcomes = std::array<uint64_t, curator::kNumReportOutcomes>;
 
 void AddLines(const std::string& study, const Outcomes& outcomes, std::vector<Reading>& lines) {
-  for (size_t i = 1; i < outcomes.size(); ++i) {
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (kOutcomes[i] == nullptr) continue;
     lines.push_back({.labels = {{"study", study}, {"outcome", kOutcomes[i]}},
                      .value = static_cast<double>(outcomes[i])});
   }

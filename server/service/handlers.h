@@ -46,6 +46,8 @@ class StudyHandlers {
 
   absl::Status CreateStudy(const Caller& caller, const v1::CreateStudyRequest& request,
                            v1::CreateStudyResponse* response, const CancelCheck& cancel);
+  absl::Status AddJoinRows(const Caller& caller, const v1::AddJoinRowsRequest& request,
+                           v1::AddJoinRowsResponse* response);
   absl::Status PreviewStudy(const Caller& caller, const v1::PreviewStudyRequest& request,
                             v1::PreviewStudyResponse* response, const CancelCheck& cancel) const;
   absl::Status GetStudy(const Caller& caller, const v1::GetStudyRequest& request,

@@ -154,6 +154,7 @@ static_assert(SameOutcome(curator::ReportOutcome::kStaleFingerprint,
 static_assert(SameOutcome(curator::ReportOutcome::kBadTicket, v1::REPORT_OUTCOME_BAD_TICKET));
 static_assert(SameOutcome(curator::ReportOutcome::kBadPayload, v1::REPORT_OUTCOME_BAD_PAYLOAD));
 static_assert(SameOutcome(curator::ReportOutcome::kStudyExpired, v1::REPORT_OUTCOME_STUDY_EXPIRED));
+static_assert(SameOutcome(curator::ReportOutcome::kUnknownId, v1::REPORT_OUTCOME_UNKNOWN_ID));
 
 // So are those of the states.
 static_assert(static_cast<int>(curator::StudyState::kOpen) == v1::STUDY_STATE_OPEN);
@@ -197,6 +198,7 @@ v1::Study SummaryOf(const curator::StudyInfo& info) {
   proto.set_received(info.received);
   proto.set_failed(info.failed);
   proto.set_in_sums(info.in_sums);
+  proto.set_join_rows(info.join_rows);
   return proto;
 }
 
@@ -240,7 +242,8 @@ absl::StatusOr<curator::StudySpec> FromProto(const v1::CreateStudyRequest& reque
                             .max_payload_bytes = request.choose_mechanism().max_payload_bytes(),
                             .expected_devices = request.expected_devices(),
                             .settings = settings,
-                            .rounding = RoundingOf(request)};
+                            .rounding = RoundingOf(request),
+                            .joined_by = request.joined_by()};
 }
 
 absl::StatusOr<curator::StudySpec> PreviewSpec(const v1::CreateStudyRequest& request,

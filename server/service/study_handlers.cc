@@ -135,6 +135,7 @@ void AddKeys(const curator::CuratorKeys& keys, v1::GetCuratorKeysResponse& respo
 
 void StudyHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &StudyHandlers::CreateStudy);
+  registry.Add(*this, &StudyHandlers::AddJoinRows);
   registry.Add(*this, &StudyHandlers::PreviewStudy);
   registry.Add(*this, &StudyHandlers::GetStudy);
   registry.Add(*this, &StudyHandlers::GetCounts);
@@ -153,6 +154,20 @@ absl::Status StudyHandlers::CreateStudy(const Caller& /*caller*/,
   COPPICE_ASSIGN_OR_RETURN(const curator::StudySpec spec, FromProto(request));
   COPPICE_ASSIGN_OR_RETURN(const curator::StudyInfo info, studies_.Create(spec, cancel));
   *response->mutable_study() = ToProto(info);
+  return absl::OkStatus();
+}
+
+absl::Status StudyHandlers::AddJoinRows(const Caller& /*caller*/,
+                                        const v1::AddJoinRowsRequest& request,
+                                        v1::AddJoinRowsResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kStudies, request.name()));
+  std::vector<curator::JoinRow> rows;
+  rows.reserve(request.rows_size());
+  for (const v1::JoinRow& row : request.rows()) {
+    rows.push_back({.id = row.id(), .row = {row.row().values().begin(), row.row().values().end()}});
+  }
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t count, studies_.AddJoinRows(id, rows));
+  response->set_rows(count);
   return absl::OkStatus();
 }
 

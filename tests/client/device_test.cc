@@ -131,6 +131,25 @@ TEST_F(DeviceTest, NoRowMakesItFallSilent) {
   }
 }
 
+TEST_F(DeviceTest, ShowsItsIdWhereAStudyIsJoinedByItAndAnswersNotWithoutOne) {
+  curator_.terms.schema = std::make_shared<const Schema>(curator_.terms.schema->WithAllPublic());
+  curator_.terms.joined_by = "customer";
+  const TextRow anna = {{"customer", "anna"}, {"x", "3"}, {"y", "yes"}};
+  EXPECT_THAT(Answer(anna),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"customer\"")));
+  EXPECT_THAT(events_, ElementsAre("fetch"));
+  policy_.shows = {"customer"};
+  for (const TextRow& row : {TextRow{{"x", "3"}, {"y", "yes"}}, TextRow{{"customer", ""}},
+                             TextRow{{"customer", std::string(65, 'a')}, {"y", "no"}}}) {
+    EXPECT_THAT(Answer(row), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the id")));
+    EXPECT_FALSE(HasAnswered());
+  }
+  ASSERT_OK(Answer(anna));
+  ASSERT_OK(Deliver());
+  ASSERT_EQ(curator_.taken.size(), 1u);
+  EXPECT_EQ(curator_.taken[0].public_values, "anna");
+}
+
 TEST_F(DeviceTest, OptingOutComesBeforeTheFetch) {
   policy_.opted_out = true;
   EXPECT_THAT(Answer({}), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("opted out")));

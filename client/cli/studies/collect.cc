@@ -20,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/data/read_table.h"
 #include "common/data/schema_file.h"
+#include "common/study/public_values.h"
 
 namespace coppice::cli {
 namespace {
@@ -174,6 +175,34 @@ absl::StatusOr<SchemaFile> CheckOwnRows(const SimulateFlags& flags) {
   return own;
 }
 
+// The column that says whose row it is. Where a study is joined by an id, that is the id.
+absl::StatusOr<std::string> IdColumnOf(const SimulateFlags& flags, const Terms& terms) {
+  const std::string& asked = flags.id_column;
+  if (terms.joined_by.empty()) {
+    if (asked.empty() && !flags.journal_file.empty()) {
+      Note(
+          "devices are told apart by their row's number; if the journal outlives this order of "
+          "rows, name the column that says whose row it is with --id-column");
+    }
+    return asked;
+  }
+  if (asked.empty() || asked == terms.joined_by) return terms.joined_by;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--id-column: the study is joined by \"", terms.joined_by,
+                   "\", which says whose row it is; leave the flag out, or name that column"));
+}
+
+// Before any row is answered: by the ids alone, which are sent in the clear.
+absl::Status CheckIds(const Terms& terms, const TableFile& file) {
+  if (terms.joined_by.empty()) return absl::OkStatus();
+  for (size_t row = 0; row < file.ids.size(); ++row) {
+    const absl::Status status = CheckJoinId(file.ids[row]);
+    if (status.ok()) continue;
+    return absl::Status(status.code(), absl::StrCat("row ", row + 1, ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
 // Without a journal that is named nothing else would stop rows from answering twice.
 absl::Status CheckFirstTime(const SimulateFlags& flags, const Journal& journal,
                             const std::string& journal_file) {
@@ -201,10 +230,6 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
   std::string journal_file = flags.journal_file;
   if (journal_file.empty()) {
     COPPICE_ASSIGN_OR_RETURN(journal_file, MakeTemporaryJournal());
-  } else if (flags.id_column.empty()) {
-    Note(
-        "devices are told apart by their row's number; if the journal outlives this order of rows, "
-        "name the column that says whose row it is with --id-column");
   }
   COPPICE_ASSIGN_OR_RETURN(const auto journal, Journal::Open(journal_file));
   Trust trust(offer_policy, *journal);
@@ -212,12 +237,14 @@ absl::Status SimulateRows(const SimulateFlags& flags) {
   const Policy policy{
       .max_epsilon = EpsilonOf(flags.max_epsilon), .own_schema = own.schema, .shows = flags.shows};
   COPPICE_RETURN_IF_ERROR(policy.Allows(privatizer.terms(), /*spent=*/{}));  // before any row
+  COPPICE_ASSIGN_OR_RETURN(const std::string id_column, IdColumnOf(flags, privatizer.terms()));
   std::optional<ReadingNote> reading(flags.data_file);
   COPPICE_ASSIGN_OR_RETURN(
       const TableFile file,
       ReadTable(flags.data_file, privatizer.terms().schema,
-                {.total = true, .id_column = flags.id_column, .format = own.format}));
+                {.total = true, .id_column = id_column, .format = own.format}));
   reading.reset();
+  COPPICE_RETURN_IF_ERROR(CheckIds(privatizer.terms(), file));
   const std::string notes = file.notes.Summary();
   if (!notes.empty()) Note(notes);
   COPPICE_ASSIGN_OR_RETURN(
@@ -306,8 +333,10 @@ void AddSimulate(const Command& noun) {
            "as CSV")
       .Takes("FILE")
       .Required();
-  verb.Add("--id-column", flags->id_column,
-           "Column that says whose row it is, for the journal (default: the row's number)");
+  verb.Add(
+      "--id-column", flags->id_column,
+      "Column that says whose row it is, for the journal (default: the row's number; in a study "
+      "that is joined by an id, that column, which must be there and is sent)");
   const Flag own_schema =
       verb.Add("--schema", flags->schema_file,
                "The devices' own declared schema: a study that does not agree with it is "
@@ -331,8 +360,8 @@ void AddSimulate(const Command& noun) {
                  "Largest epsilon of one report that the devices agree to")
       .ShowDefault();
   verb.Add("--show", flags->shows,
-           "Features that the devices agree to send in the clear; a study that asks for any other "
-           "is declined")
+           "Features, or the id that a study is joined by, that the devices agree to send in the "
+           "clear; a study that asks for any other is declined")
       .SplitAt(',')
       .Takes("FEATURE,...");
   verb.Add("--curator-key", flags->curator_key,

@@ -7,10 +7,11 @@
 
 namespace coppice::cli {
 
-// coppice study: create, preview, tokens, list, key, show, counts, seal,
+// coppice study: create, preview, join, tokens, list, key, show, counts, seal,
 // delete.
 void AddStudyCommands(CommandLine& line);
 void AddStudyPreview(const Command& study);
+void AddStudyJoin(const Command& study);
 void AddStudyCounts(const Command& study);
 
 // coppice collect: simulate, resume, history.

@@ -56,7 +56,7 @@ size_t CallSize(absl::Span<const JournalEntry> entries, size_t batch) {
   size_t size = 0;
   while (size < std::min(batch, entries.size())) {
     const PrivateReport& report = entries[size].report;
-    bytes += report.payload.size() + kReportOverhead;
+    bytes += report.payload.size() + report.public_values.size() + kReportOverhead;
     if (size > 0 && (bytes > kMaxCallBytes || !SameCall(report, entries[0].report))) break;
     ++size;
   }
@@ -125,10 +125,13 @@ absl::Status Gateway::AnswerBatch(const Privatizer& privatizer, const Policy& po
   }
   const auto read = [&](size_t i) {
     const Table& table = file.table;
+    LabelledRow row{.row = table.row(rows[i]), .id = file.ids.empty() ? "" : file.ids[rows[i]]};
     if (table.schema().target()) {
-      return LabelledRow{.row = table.row(rows[i]), .number = table.target(rows[i])};
+      row.number = table.target(rows[i]);
+    } else {
+      row.label = table.label(rows[i]);
     }
-    return LabelledRow{.row = table.row(rows[i]), .label = table.label(rows[i])};
+    return row;
   };
   OpenSslRandom random;
   COPPICE_ASSIGN_OR_RETURN(

@@ -53,6 +53,8 @@ std::vector<Json> DescribeAnswers(absl::Span<const JournalEntry> entries) {
                     {"fingerprint", ToHex(report.fingerprint)},
                     {"ticket", absl::BytesToHexString(report.ticket.ToBytes())},
                     {"payload", absl::BytesToHexString(report.payload)}});
+    if (report.public_values.empty()) continue;
+    rows.back()["public_values"] = absl::BytesToHexString(report.public_values);
   }
   return rows;
 }

@@ -25,7 +25,7 @@ struct CreateFlags {
   ServerFlags server;
   OutputFlags output;
   PublicRowsFlags rows;
-  std::string study, epsilon;
+  std::string study, epsilon, joined_by;
   v1::Mechanism mechanism = v1::MECHANISM_UNSPECIFIED;  // auto
   uint32_t max_payload = 0;
   uint64_t devices = 0;
@@ -74,6 +74,7 @@ absl::StatusOr<v1::CreateStudyRequest> CreateRequest(const CreateFlags& flags) {
   }
   request.set_expected_devices(flags.devices);
   *request.mutable_settings() = flags.settings;
+  request.set_joined_by(flags.joined_by);
   return request;
 }
 
@@ -138,6 +139,10 @@ void AddCreate(const Command& noun) {
            "For auto: most bytes that a report's payload may have (default: no limit)");
   verb.Add("--devices", flags->devices,
            "About how many devices will answer; sizes a partition without labels");
+  verb.Add("--joined-by", flags->joined_by,
+           "Name of the id that devices show in place of their features, which the curator has "
+           "already: all must be public in the schema, and `coppice study join` brings them")
+      .Takes("NAME");
   AddSettingsFlags(verb, flags->settings);
   AddPartitionFlags(verb, *flags);
   AddIdFlag(verb, "--study", flags->study, "Id of the new study (default: the curator's choice)",
@@ -308,6 +313,7 @@ void AddStudyCommands(CommandLine& line) {
       line.AddGroup("study", "Studies: what is asked of devices, and at what cost");
   AddCreate(noun);
   AddStudyPreview(noun);
+  AddStudyJoin(noun);
   AddTokens(noun);
   AddListStudies(noun);
   AddKey(noun);

@@ -65,6 +65,10 @@ void AddTerms(const v1::Study& study, Json& json) {
     const v1::NumberRange& range = study.terms().rounding();
     json["rounding"] = {range.low(), range.high()};
   }
+  if (!study.terms().joined_by().empty()) {
+    json["joined_by"] = study.terms().joined_by();
+    json["join_rows"] = study.join_rows();
+  }
   json["trees"] = study.terms().trees();
   json["public_rows"] = study.public_rows();
   json["partition"] = PartitionText(study.partition());
@@ -148,6 +152,10 @@ Json DescribeStudyWithAlarms(const v1::Study& study) {
 
 Json DescribeStudyForPeople(const v1::Study& study) {
   Json json = DescribeStudy(study);
+  if (json.contains("joined_by")) {
+    json["joined_by"] = absl::StrCat(study.terms().joined_by(), ": ", study.join_rows(), " rows");
+    json.erase("join_rows");
+  }
   for (const v1::Alarm& alarm : study.alarms()) {
     if (alarm.raised()) json[absl::StrCat("ALARM ", alarm.name())] = alarm.text();
   }

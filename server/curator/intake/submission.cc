@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/ldp/payload/contribution.h"
 #include "common/study/public_values.h"
 #include "common/study/ticket.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/study/join_rows.h"
 #include "server/curator/study/label_record.h"
 #include "server/curator/study/study_record.h"
 
@@ -77,6 +79,49 @@ std::optional<Submission::Candidate> ReadReport(const StudyDefinition& definitio
   return candidate;
 }
 
+// The same for a study that is joined by ids, whose features the store has. `candidate` counts only
+// if the outcome is kAccepted.
+absl::StatusOr<ReportOutcome> ReadJoinedReport(const StudyDefinition& definition,
+                                               const storage::Store& store,
+                                               const ReportBatch& reports, uint32_t i,
+                                               const TicketDraw& draw,
+                                               Submission::Candidate& candidate) {
+  const uint32_t tree = draw.Tree(static_cast<uint32_t>(definition.mechanisms.size()));
+  const ConsistentCounter& counter = definition.counters[tree];
+  const LocalMechanism& mechanism = counter.MechanismFor(1);
+  const absl::string_view id = reports.public_values(i);
+  if (!CheckJoinId(id).ok() || !mechanism.Check(reports.payload(i)).ok()) {
+    return ReportOutcome::kBadPayload;
+  }
+  candidate = {.report = i, .tree = tree, .column = draw.Column(mechanism.columns())};
+  candidate.id = JoinIdOf(definition.terms->study, id);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                           FindJoinRow(store, definition, candidate.id));
+  if (!row.has_value()) return ReportOutcome::kUnknownId;
+  candidate.leaves = counter.LeavesOf(*row);
+  return ReportOutcome::kAccepted;
+}
+
+// The outcome of report `i`, whose ticket is good, so far; sets `candidate` if it is kAccepted.
+absl::StatusOr<ReportOutcome> JudgeReport(const StudyDefinition& definition,
+                                          const storage::Store& store, const ReportBatch& reports,
+                                          uint32_t i, const TicketDraw& draw,
+                                          Submission::Candidate& candidate) {
+  if (!definition.terms->joined_by.empty()) {
+    return ReadJoinedReport(definition, store, reports, i, draw, candidate);
+  }
+  std::optional<Submission::Candidate> read = ReadReport(definition, reports, i, draw);
+  if (!read.has_value()) return ReportOutcome::kBadPayload;
+  candidate = *std::move(read);
+  return ReportOutcome::kAccepted;
+}
+
+Submission RefusedWith(absl::Status status) {
+  Submission refused;
+  refused.refused = std::move(status);
+  return refused;
+}
+
 }  // namespace
 
 size_t Submission::Bytes() const {
@@ -88,7 +133,7 @@ size_t Submission::Bytes() const {
 
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
-                        int64_t now_unix_seconds) {
+                        const storage::Store& store, int64_t now_unix_seconds) {
   Submission batch;
   batch.outcomes.assign(reports.size(),
                         JudgeBatch(study.get(), fingerprint_bytes, now_unix_seconds));
@@ -99,11 +144,7 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
   const std::vector<Ticket> tickets = TicketsOf(batch.reports);
   const absl::StatusOr<std::vector<std::optional<TicketSerial>>> issued =
       authority.Recognize(tickets, batch.study->definition().fingerprint);
-  if (!issued.ok()) {
-    Submission refused;
-    refused.refused = issued.status();
-    return refused;
-  }
+  if (!issued.ok()) return RefusedWith(issued.status());
   const StudyDefinition& definition = batch.study->definition();
   const bool drawn = DrawsMatter(definition);
   batch.candidates.reserve(batch.reports.size());
@@ -114,13 +155,14 @@ Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerpr
       continue;
     }
     const TicketDraw draw = drawn ? DrawOf(tickets[i]) : TicketDraw();
-    std::optional<Submission::Candidate> candidate = ReadReport(definition, batch.reports, i, draw);
-    if (!candidate.has_value()) {
-      batch.outcomes[i] = ReportOutcome::kBadPayload;
-      continue;
-    }
-    candidate->ticket = *serial;
-    batch.candidates.push_back(*std::move(candidate));
+    Submission::Candidate candidate;
+    const absl::StatusOr<ReportOutcome> outcome =
+        JudgeReport(definition, store, batch.reports, i, draw, candidate);
+    if (!outcome.ok()) return RefusedWith(outcome.status());
+    batch.outcomes[i] = *outcome;
+    if (*outcome != ReportOutcome::kAccepted) continue;
+    candidate.ticket = *serial;
+    batch.candidates.push_back(std::move(candidate));
   }
   return batch;
 }
@@ -138,6 +180,7 @@ struct Tally {
   std::vector<Tree> trees;
   std::vector<TicketSerial> spent;  // already in the study's set
   std::vector<LabelReport> labels;  // of those tickets, where all features are public
+  std::vector<JoinId> answered;  // of those tickets, where the study is joined by ids; in its set
   Counts counts;
   bool expires = false;  // the study is open and its time is over: the group seals it
 };
@@ -185,13 +228,23 @@ class Group {
 
   static ReportOutcome Count(const Submission& batch, const Submission::Candidate& candidate,
                              Tally& tally) {
+    const bool joined = !batch.study->definition().terms->joined_by.empty();
+    if (joined && batch.study->answered_ids().contains(candidate.id)) {
+      return ReportOutcome::kDuplicate;
+    }
     if (!batch.study->spent().Insert(candidate.ticket)) return ReportOutcome::kDuplicate;
     tally.spent.push_back(candidate.ticket);
+    if (joined) {
+      batch.study->answered_ids().insert(candidate.id);
+      tally.answered.push_back(candidate.id);
+    }
     const Contribution contribution = {.payload = batch.reports.payload(candidate.report),
                                        .column = candidate.column};
     tally.trees[candidate.tree].reports.push_back(contribution);
     if (KeepsLabels(batch.study->definition())) {
-      tally.labels.push_back({.public_values = batch.reports.public_values(candidate.report),
+      tally.labels.push_back({.public_values = joined
+                                                   ? AsBytes(candidate.id)
+                                                   : batch.reports.public_values(candidate.report),
                               .payload = contribution.payload,
                               .column = contribution.column});
     }
@@ -269,6 +322,7 @@ class Group {
   void TakeBack() {
     for (auto& [study, tally] : tallies_) {
       for (const TicketSerial ticket : tally.spent) study->spent().Erase(ticket);
+      for (const JoinId& id : tally.answered) study->answered_ids().erase(id);
       study->store_is_behind = true;
       study->Publish({}, {.failed = tally.counts.answered});
     }

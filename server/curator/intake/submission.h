@@ -29,6 +29,7 @@ struct Submission {
     uint32_t column = 0;  // of the tree's mechanism, drawn likewise
     TicketSerial ticket = 0;
     std::vector<uint32_t> leaves{};  // that its public values allow, where features are public
+    JoinId id{};                     // that it shows, where the study is joined by ids
   };
 
   std::shared_ptr<Study> study;  // null: there is no study of that name
@@ -43,18 +44,24 @@ struct Submission {
 };
 
 // Makes every check that needs no more than the study's terms and the time, payloads included.
+// Where the study is joined by ids, each report with a good ticket is one look-up in `store`, on
+// this thread and not on the committer's, which all studies share: the features may be more than
+// memory holds.
 //
+// Errors   what the store or the system's cryptography returns, in Submission::refused.
 // Threads  safe to call from several at once.
 Submission JudgeReports(std::shared_ptr<Study> study, absl::string_view fingerprint_bytes,
                         ReportBatch reports, const TicketAuthority& authority,
-                        int64_t now_unix_seconds);
+                        const storage::Store& store, int64_t now_unix_seconds);
 
 // Counts a group of submissions in one atomic batch of the store, and settles the outcome of every
 // report; uses up the candidates.
 //
 // Guarantee  A ticket is counted at most once: it must be new to the store and to the group, and it
-//            is stored with the sums. Memory changes only after the store said OK. A report that
-//            came too late seals its study in the same batch.
+//            is stored with the sums. So is an id, where the study is joined by ids: the first
+//            report counts, every other is a duplicate whatever its ticket. Memory changes only
+//            after the store said OK. A report that came too late seals its study in the same
+//            batch.
 // Errors     What the store returns; then nothing was counted, of any submission.
 // Threads    one group at a time.
 absl::Status CommitGroup(absl::Span<Submission> group, storage::Store& store);

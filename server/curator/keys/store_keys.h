@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/curator/keys/join_id.h"
 
 namespace coppice::curator {
 
@@ -48,9 +50,26 @@ inline std::string LabelsKey(absl::string_view study, uint64_t accepted_before) 
   return absl::StrCat(LabelsPrefix(study), absl::Dec(accepted_before, absl::kZeroPad16));
 }
 
+// The features of an id, and how many ids there are, where features are joined by ids. No id is
+// written as "count".
+inline std::string JoinPrefix(absl::string_view study) { return absl::StrCat("join/", study, "/"); }
+inline std::string JoinKey(absl::string_view study, const JoinId& id) {
+  return absl::StrCat(JoinPrefix(study), absl::BytesToHexString(AsBytes(id)));
+}
+inline std::string JoinCountKey(absl::string_view study) {
+  return absl::StrCat(JoinPrefix(study), "count");
+}
+
 // What a study loses when its retention is over: no model can be built without it.
 inline std::vector<std::string> PrefixesToRetire(absl::string_view study) {
-  return {RowsKey(study), SumsPrefix(study), SpentPrefix(study), LabelsPrefix(study)};
+  return {RowsKey(study), SumsPrefix(study), SpentPrefix(study), LabelsPrefix(study),
+          JoinPrefix(study)};
+}
+// All that there is of it.
+inline std::vector<std::string> PrefixesToDelete(absl::string_view study) {
+  std::vector<std::string> prefixes = PrefixesToRetire(study);
+  prefixes.insert(prefixes.end(), {StudyKey(study), CountsKey(study)});
+  return prefixes;
 }
 
 }  // namespace coppice::curator

@@ -22,6 +22,7 @@
 #include "server/curator/studies/reconcile.h"
 #include "server/curator/studies/study_model.h"
 #include "server/curator/studies/study_request.h"
+#include "server/curator/study/join_rows.h"
 #include "server/curator/study/study_life.h"
 #include "server/curator/study/study_record.h"
 #include "server/curator/study/study_settings.h"
@@ -31,19 +32,6 @@
 
 namespace coppice::curator {
 namespace {
-
-// Everything in a manifest is fixed when the study is made, so it is the first of its sequence.
-Manifest ManifestOf(const StudyDefinition& definition) {
-  return {.study = definition.terms->study,
-          .fingerprint = definition.fingerprint,
-          .epsilon = definition.terms->epsilon,
-          .mechanism = definition.terms->mechanism,
-          .expires_unix_seconds = definition.settings.expires_unix_seconds,
-          .min_reports = definition.settings.min_reports,
-          .sequence = 1,
-          .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds),
-          .public_features = definition.terms->num_public_features()};
-}
 
 class StoredStudies final : public Studies {
  public:
@@ -119,6 +107,20 @@ class StoredStudies final : public Studies {
     return intake_.RunOnCommitter([&] { return Erase(*study); });
   }
 
+  absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
+                                       absl::Span<const JoinRow> rows) override {
+    COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
+    COPPICE_RETURN_IF_ERROR(CheckJoinRows(study->definition(), rows));
+    COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
+    // Read here, so that reports wait for the writing alone.
+    const MutexLock lock(join_mutex_);
+    storage::StoreBatch batch;
+    COPPICE_ASSIGN_OR_RETURN(const uint64_t count, PutJoinRows(store_, *study, rows, batch));
+    COPPICE_RETURN_IF_ERROR(
+        intake_.RunOnCommitter([&] { return StoreJoinRows(*study, batch, count); }));
+    return count;
+  }
+
   absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
                                   absl::Span<const std::string> submission_tokens) override {
     if (count < 1 || count > kMaxTicketsPerOffer) {
@@ -127,14 +129,8 @@ class StoredStudies final : public Studies {
     }
     COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Study> study, catalog_.Get(id));
     COPPICE_RETURN_IF_ERROR(SealIfOver(*study));
-    if (study->AdmissionOutcome() != ReportOutcome::kAccepted) {
-      const bool expired = study->AdmissionOutcome() == ReportOutcome::kStudyExpired;
-      return absl::FailedPreconditionError(
-          absl::StrCat("the study ", id, expired ? " is sealed, its time is over" : " is sealed",
-                       ": it takes no more reports"));
-    }
+    COPPICE_RETURN_IF_ERROR(study->CheckGivesTickets(count, submission_tokens.size()));
     const StudyDefinition& definition = study->definition();
-    COPPICE_RETURN_IF_ERROR(CheckTokenCount(definition, count, submission_tokens.size()));
     COPPICE_ASSIGN_OR_RETURN(std::vector<Ticket> tickets,
                              definition.settings.require_submission_token
                                  ? authority_.IssueFor(definition.fingerprint, submission_tokens)
@@ -171,8 +167,8 @@ class StoredStudies final : public Studies {
       batch.refused = absl::ResourceExhaustedError(
           absl::StrCat("more than ", reports_per_second_, " reports of this study in a second"));
     } else {
-      batch =
-          JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_, now);
+      batch = JudgeReports(std::move(study), fingerprint_bytes, std::move(reports), authority_,
+                           store_, now);
     }
     batch.done = std::move(done);
     intake_.Submit(std::move(batch));
@@ -240,17 +236,6 @@ class StoredStudies final : public Studies {
     };
   }
 
-  static absl::Status CheckTokenCount(const StudyDefinition& definition, size_t tickets,
-                                      size_t tokens) {
-    const size_t wanted = definition.settings.require_submission_token ? tickets : 0;
-    if (tokens == wanted) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("submission_tokens: the study ", definition.terms->study,
-                     wanted == 0 ? " asks for none, leave them out"
-                                 : absl::StrCat(" asks for one a ticket, so for ", wanted),
-                     "; there are ", tokens));
-  }
-
   // Seals a study whose time is over durably before anyone hears of it, so that setting the clock
   // back cannot reopen it.
   absl::Status SealIfOver(Study& study) {
@@ -268,6 +253,17 @@ class StoredStudies final : public Studies {
       batch.Put(StudyKey(study.id()), EncodeStudy(study.definition(), next));
     if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.Advance(next);
+    return absl::OkStatus();
+  }
+
+  // Runs on the committer.
+  absl::Status StoreJoinRows(Study& study, const storage::StoreBatch& batch, uint64_t count) {
+    if (study.AdmissionOutcome() != ReportOutcome::kAccepted) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the study ", study.id(), " is sealed or deleted: no id is added to it"));
+    }
+    if (!batch.puts().empty()) COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    study.SetJoinRows(count);
     return absl::OkStatus();
   }
 
@@ -347,11 +343,9 @@ class StoredStudies final : public Studies {
   absl::Status Erase(Study& study) {
     const std::string& id = study.id();
     storage::StoreBatch batch;
-    for (const std::string& prefix :
-         {StudyKey(id), CountsKey(id), RowsKey(id), SumsPrefix(id), SpentPrefix(id),
-          LabelsPrefix(id), models::StudyModelsPrefix(id), OutlivedPrefix(id)}) {
-      batch.DeletePrefix(prefix);
-    }
+    for (const std::string& prefix : PrefixesToDelete(id)) batch.DeletePrefix(prefix);
+    batch.DeletePrefix(models::StudyModelsPrefix(id));
+    batch.DeletePrefix(OutlivedPrefix(id));
     batch.Put(TombstoneKey(id), EncodeTombstone(study.definition().request_id, clock_()));
     COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
     study.MarkDeleted();
@@ -426,6 +420,8 @@ class StoredStudies final : public Studies {
   // Held across Create(), Seal(), Delete() and BuildModel(), so that a name is taken, and what
   // belongs to a study comes and goes, in one step. The committer never takes it.
   Mutex change_mutex_;
+  // Held across AddJoinRows(), so that what it found in the store is still so when it writes.
+  Mutex join_mutex_;
   std::atomic<uint64_t> of_no_study_{0};
   Intake intake_;  // last: its thread ends before what it uses
 };

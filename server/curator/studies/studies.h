@@ -56,10 +56,13 @@ struct StudyCounts {
 //
 // A study goes one way: open (takes reports), sealed (takes none), built (its final model, which
 // was built after sealing, exists). It seals itself when its time is over, and stays sealed if the
-// clock is set back afterwards. If it has a retention, its sums, public rows and spent tickets are
-// deleted this many days after sealing; its models stay, and so does its state, which keeps a
-// report from counting twice. Deleting a study removes everything, also its spent tickets and
-// models, and its id is never used again.
+// clock is set back afterwards. If it has a retention, its sums, public rows, joined rows and spent
+// tickets are deleted this many days after sealing; its models stay, and so does its state, which
+// keeps a report from counting twice. Deleting a study removes everything, also its spent tickets
+// and models, and its id is never used again.
+//
+// A study that is joined by ids takes the features of each id from the operator, and a label from
+// its device; it counts one report an id.
 //
 // received = accepted + duplicate + rejected by reason + failed + under way. Received is counted
 // where reports are taken in, the others where they are answered. Accepted and duplicate are stored
@@ -97,6 +100,14 @@ class Studies {
   // FailedPrecondition while an endpoint serves a model of the study (models.h).
   virtual absl::Status Delete(absl::string_view id) = 0;
 
+  // Adds the features of ids to an open study that is joined by them (StudySpec::joined_by), all of
+  // the call or none, and returns how many ids it has. An id that is there with the same features
+  // is not added again, so that a call may be repeated. FailedPrecondition once the study is
+  // sealed, and if it is joined by nothing; InvalidArgument as CheckJoinRows(), and for an id that
+  // has other features already (join_rows.h).
+  virtual absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
+                                               absl::Span<const JoinRow> rows) = 0;
+
   // What devices need: the terms and the trees as bytes, and tickets.
   struct Offer {
     std::shared_ptr<const std::string> terms_bytes;
@@ -108,9 +119,9 @@ class Studies {
   static constexpr uint32_t kMaxTicketsPerOffer = 1000;
   // Issues `count` fresh tickets, 1 to kMaxTicketsPerOffer. If the study requires submission
   // tokens, the tickets are those of the tokens, one each and always the same (ticket_authority.h).
-  // FailedPrecondition once the study is sealed, which this does if its time is over.
-  // InvalidArgument unless there are `count` tokens, or none if the study requires none; else as
-  // IssueFor().
+  // FailedPrecondition once the study is sealed, which this does if its time is over, and before
+  // the first AddJoinRows() of a study that is joined by ids. InvalidArgument unless there are
+  // `count` tokens, or none if the study requires none; else as IssueFor().
   virtual absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
                                           absl::Span<const std::string> submission_tokens) = 0;
   absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count) {

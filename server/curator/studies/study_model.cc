@@ -107,9 +107,15 @@ std::string PublicFeatureNames(const Schema& schema) {
   });
 }
 
-std::string Neighbours(const Schema& schema) {
+std::string Neighbours(const Terms& terms) {
+  const Schema& schema = *terms.schema;
   if (schema.public_features().empty())
     return "any value of one device's row for any other (local)";
+  if (!terms.joined_by.empty()) {
+    return absl::StrCat("any label of one device for any other, its ", terms.joined_by,
+                        " and the features that the curator joins by it as they are: ",
+                        PublicFeatureNames(schema), " (local)");
+  }
   return absl::StrCat(
       schema.all_public() ? "any label of one device for any other"
                           : "any label and private features of one device for any others",
@@ -124,7 +130,11 @@ std::vector<std::string> PublicInputs(const StudyDefinition& definition) {
                                   range->high));
   }
   if (definition.terms->shows_values()) {
-    inputs.push_back("what reports show in the clear: the values of the public features");
+    inputs.push_back(definition.terms->joined_by.empty()
+                         ? "what reports show in the clear: the values of the public features"
+                         : absl::StrCat("what reports show in the clear, the id ",
+                                        definition.terms->joined_by,
+                                        ", and the features that the curator had of it"));
   }
   return inputs;
 }
@@ -152,7 +162,7 @@ Certificate MakeCertificate(const StudyDefinition& definition, const EstimatorOp
                         .times = 1,
                         .part = ""}},
           .mechanism = mechanism,
-          .neighbouring = Neighbours(*definition.terms->schema),
+          .neighbouring = Neighbours(*definition.terms),
           .public_inputs = PublicInputs(definition),
           .estimator = options.ToString(),
           .reports = reports,

@@ -48,7 +48,8 @@ std::string HashRequest(const StudySpec& spec) {
                     : "",
       partition.by_feature.empty()
           ? ""
-          : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature));
+          : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature),
+      spec.joined_by.empty() ? "" : " joined_by ", spec.joined_by);
   const Sha256Digest digest = Sha256({schema, rows, rest});
   return std::string(digest.begin(), digest.end());
 }
@@ -152,7 +153,8 @@ absl::StatusOr<StudyDefinition> MakeStudyDefinition(const StudySpec& spec, const
                     .forest_root = packed.merkle.root,
                     .epsilon = spec.epsilon,
                     .mechanism = decision.mechanism,
-                    .rounding = rounding};
+                    .rounding = rounding,
+                    .joined_by = spec.joined_by};
   COPPICE_RETURN_IF_ERROR(ValidateTerms(terms));
   COPPICE_ASSIGN_OR_RETURN(
       StudyDefinition definition,

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/study/public_values.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
+#include "server/curator/study/join_rows.h"
 #include "server/storage/store_record.h"
 
 namespace coppice::curator {
@@ -19,13 +21,29 @@ struct Wanted {
   uint64_t fitting = 0;  // reports
 };
 
-absl::Status AddStored(absl::string_view key, const v1::LabelReportsRecord::Report& report,
-                       const Wanted& wanted, bool fits, StoredLabels& labels) {
+// The features that a report is about; nothing if it is about none.
+absl::StatusOr<std::optional<Row>> FeaturesOf(const storage::Store& store,
+                                              const StudyDefinition& definition,
+                                              absl::string_view public_values) {
+  if (!definition.terms->joined_by.empty()) {
+    const std::optional<JoinId> id = JoinIdFromBytes(public_values);
+    if (!id.has_value()) return std::optional<Row>();
+    return FindJoinRow(store, definition, *id);
+  }
+  absl::StatusOr<Row> row =
+      DecodePublicValues(*definition.terms->schema, definition.forest->front(), public_values);
+  if (!row.ok()) return std::optional<Row>();
+  return std::make_optional(*std::move(row));
+}
+
+absl::Status AddStored(const storage::Store& store, absl::string_view key,
+                       const v1::LabelReportsRecord::Report& report, const Wanted& wanted,
+                       bool fits, StoredLabels& labels) {
   const StudyDefinition& definition = wanted.definition;
   const LocalMechanism& mechanism = definition.counters.front().MechanismFor(1);
-  const absl::StatusOr<Row> row = DecodePublicValues(
-      *definition.terms->schema, definition.forest->front(), report.public_values());
-  if (!row.ok() || !mechanism.Check(report.payload()).ok() ||
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<Row> row,
+                           FeaturesOf(store, definition, report.public_values()));
+  if (!row.has_value() || !mechanism.Check(report.payload()).ok() ||
       report.column() >= mechanism.columns()) {
     return storage::CorruptRecord(key, "holds a report that was never accepted");
   }
@@ -78,7 +96,7 @@ absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study
                              storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
     const bool fits = labels.rows.num_rows() < wanted.fitting;
     for (const v1::LabelReportsRecord::Report& report : record.reports()) {
-      COPPICE_RETURN_IF_ERROR(AddStored(key, report, wanted, fits, labels));
+      COPPICE_RETURN_IF_ERROR(AddStored(store, key, report, wanted, fits, labels));
     }
     seen += static_cast<uint64_t>(record.reports_size());
     return absl::OkStatus();

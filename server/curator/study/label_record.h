@@ -4,7 +4,8 @@
 //
 // Guarantee  a record is written in the batch that counts its reports, and deleted with the study's
 //            sums.
-// Errors     LoadLabels(): DataLoss for records that do not hold the counted reports.
+// Errors     LoadLabels(): DataLoss for records that do not hold the counted reports, or whose ids
+//            the study has no features of.
 // Threads    safe to share.
 
 #ifndef COPPICE_SERVER_CURATOR_STUDY_LABEL_RECORD_H_
@@ -30,6 +31,7 @@ inline bool KeepsLabels(const StudyDefinition& definition) {
 }
 
 struct LabelReport {
+  // As the report showed them or, in a study that is joined by ids, the JoinId of its id.
   absl::string_view public_values;
   absl::string_view payload;
   uint32_t column = 0;

@@ -94,6 +94,18 @@ SharedSums ModelSums(const StudyDefinition& definition, size_t tree, const Share
             : counter.OfAllCopies(*sums));
 }
 
+Manifest ManifestOf(const StudyDefinition& definition) {
+  return {.study = definition.terms->study,
+          .fingerprint = definition.fingerprint,
+          .epsilon = definition.terms->epsilon,
+          .mechanism = definition.terms->mechanism,
+          .expires_unix_seconds = definition.settings.expires_unix_seconds,
+          .min_reports = definition.settings.min_reports,
+          .sequence = 1,
+          .issued_unix_seconds = std::max<int64_t>(0, definition.created_unix_seconds),
+          .public_features = definition.terms->num_public_features()};
+}
+
 StudyProgress NoProgress(const StudyDefinition& definition) {
   StudyProgress progress;
   for (size_t t = 0; t < definition.mechanisms.size(); ++t) {
@@ -126,6 +138,28 @@ ReportOutcome Study::AdmissionOutcome() const {
   if (progress_.deleted) return ReportOutcome::kUnknownStudy;
   if (progress_.life.state == StudyState::kOpen) return ReportOutcome::kAccepted;
   return progress_.life.expired ? ReportOutcome::kStudyExpired : ReportOutcome::kStudySealed;
+}
+
+absl::Status Study::CheckGivesTickets(size_t tickets, size_t tokens) const {
+  const ReportOutcome admission = AdmissionOutcome();
+  if (admission != ReportOutcome::kAccepted) {
+    const bool expired = admission == ReportOutcome::kStudyExpired;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study ", id(), expired ? " is sealed, its time is over" : " is sealed",
+                     ": it takes no more reports"));
+  }
+  if (!definition_.terms->joined_by.empty() && join_rows() == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the study ", id(), " has no features of any ", definition_.terms->joined_by,
+                     " yet, so it would refuse every report: `coppice study join` adds them"));
+  }
+  const size_t wanted = definition_.settings.require_submission_token ? tickets : 0;
+  if (tokens == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("submission_tokens: the study ", id(),
+                   wanted == 0 ? " asks for none, leave them out"
+                               : absl::StrCat(" asks for one a ticket, so for ", wanted),
+                   "; there are ", tokens));
 }
 
 bool Study::IsOver(int64_t now_unix_seconds) const {
@@ -175,6 +209,7 @@ StudyInfo Study::Info() const {
                  .terms = definition_.terms,
                  .forest = definition_.forest};
   info.settings = definition_.settings;
+  info.join_rows = join_rows();
   const MutexLock lock(mutex_);
   const StudyLife& life = progress_.life;
   info.state = life.state;
@@ -231,8 +266,13 @@ void Study::Advance(StudyLife life) {
   const MutexLock lock(mutex_);
   if (life.state < progress_.life.state) return;
   progress_.life = std::move(life);
-  if (progress_.life.state != StudyState::kOpen) spent_ = SpentTickets();
-  if (progress_.life.retired) progress_.sums.clear();
+  if (progress_.life.state != StudyState::kOpen) {
+    spent_ = SpentTickets();
+    answered_ids_ = {};
+  }
+  if (!progress_.life.retired) return;
+  progress_.sums.clear();
+  SetJoinRows(0);
 }
 
 void Study::MarkDeleted() {

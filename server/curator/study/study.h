@@ -12,14 +12,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
 #include "common/ldp/local_mechanism.h"
+#include "common/study/manifest.h"
 #include "common/study/terms.h"
 #include "common/wire/packed_forest.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/inspection/alarms.h"
+#include "server/curator/keys/join_id.h"
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/partition/by_value.h"
 #include "server/curator/partition/partition.h"
@@ -57,6 +61,10 @@ struct StudyDefinition {
 inline constexpr uint64_t kMaxSums = uint64_t{1} << 26;
 absl::StatusOr<StudyDefinition> DefinitionFromTerms(std::string terms_bytes, PackedForest packed,
                                                     PartitionOptions partition);
+
+// What devices are told of the study under the curator's signature, but for the key. Everything in
+// it is fixed when the study is made, so it is the first of its sequence.
+Manifest ManifestOf(const StudyDefinition& definition);
 
 // How many sums a tree of the study has.
 size_t SumSize(const StudyDefinition& definition, size_t tree);
@@ -130,6 +138,11 @@ class Study {
   // at the clock: a study that IsOver() must be sealed durably before anyone hears that it is, so
   // that setting the clock back cannot reopen it.
   ReportOutcome AdmissionOutcome() const;
+  // FailedPrecondition once the study is sealed, and before it has features of any id where it is
+  // joined by ids: its devices would spend their epsilon on reports that it refuses.
+  // InvalidArgument unless there is one submission token a ticket where it asks for them, and none
+  // where it does not.
+  absl::Status CheckGivesTickets(size_t tickets, size_t tokens) const;
   // Whether the time that the study was given is over.
   bool IsOver(int64_t now_unix_seconds) const;
   // Whether its retention is over, and what was retained is still there.
@@ -154,13 +167,20 @@ class Study {
 
   // Replaces the sums of each tree where `sums` is not null, and adds to the counts.
   void Publish(std::vector<SharedSums> sums, const Counts& counts);
-  // Goes on to the next life once that is stored. A sealed study drops its spent tickets, a retired
-  // one its sums.
+  // Goes on to the next life once that is stored. A sealed study drops its spent tickets and
+  // answered ids, a retired one its sums and the number of joined rows.
   void Advance(StudyLife life);
   void MarkDeleted();
 
-  // The next three belong to the committer alone. The tickets counted so far:
+  // How many ids it has features of, where it is joined by them.
+  uint64_t join_rows() const { return join_rows_.load(std::memory_order_relaxed); }
+  void SetJoinRows(uint64_t rows) { join_rows_.store(rows, std::memory_order_relaxed); }
+
+  // The next four belong to the committer alone. The tickets counted so far:
   SpentTickets& spent() { return spent_; }
+  // The ids counted so far, where it is joined by them: 17 bytes each, in a table at least 7/16
+  // full. A sealed study has none.
+  absl::flat_hash_set<JoinId>& answered_ids() { return answered_ids_; }
   // A group could not be stored, and the store may hold some of its effects that memory does not:
   // the next group must write everything about this study again.
   bool store_is_behind = false;
@@ -178,7 +198,9 @@ class Study {
   uint64_t looked_at_reports_ = 0;
   bool looked_at_end_ = false;
   std::atomic<uint64_t> received_;
+  std::atomic<uint64_t> join_rows_{0};
   SpentTickets spent_;
+  absl::flat_hash_set<JoinId> answered_ids_;
 };
 
 }  // namespace coppice::curator

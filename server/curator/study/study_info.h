@@ -32,8 +32,9 @@ enum class ReportOutcome : uint8_t {
   kBadTicket = 6,         // its ticket was not issued by this curator for these terms
   kBadPayload = 7,        // wrong length, or values that no honest device sends
   kStudyExpired = 8,      // the study was sealed because its time was over
+  kUnknownId = 10,        // the curator has no features for the id that it shows
 };
-inline constexpr size_t kNumReportOutcomes = 9;  // index by the number; 0 is unused
+inline constexpr size_t kNumReportOutcomes = 11;  // index by the number; 0 and 9 are unused
 
 enum class StudyState : uint8_t { kOpen = 1, kSealed = 2, kBuilt = 3 };
 
@@ -51,7 +52,15 @@ struct StudySpec {
   StudySettings settings{};
   // Where a number is to be predicted; chosen if unset (number_labels.h).
   std::optional<NumberRange> rounding{};
+  std::string joined_by{};  // as in the terms
 };
+
+// The features of one id, for a study that is joined by ids.
+struct JoinRow {
+  std::string id;  // 1 to kMaxJoinIdBytes bytes
+  Row row;
+};
+inline constexpr size_t kMaxJoinRowsPerCall = 4096;
 
 // A study as it is now.
 struct StudyInfo {
@@ -76,6 +85,7 @@ struct StudyInfo {
   bool expired = false;             // sealed because its time was over
   std::string final_model{};        // its id; empty unless built
   bool retired = false;             // its sums, public rows and spent tickets are deleted
+  uint64_t join_rows = 0;           // how many ids it has features of, where it is joined by them
 };
 
 // Called once, with one outcome per report in the order of the batch. After an error the caller

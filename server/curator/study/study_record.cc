@@ -14,6 +14,7 @@
 #include "server/curator/keys/spent_tickets.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/curator/partition/from_schema.h"
+#include "server/curator/study/join_rows.h"
 #include "server/curator/partition/number_labels.h"
 #include "server/curator/study/partition_message.h"
 #include "server/curator/study/study_settings.h"
@@ -93,9 +94,11 @@ absl::Status LoadSums(const storage::Store& store, absl::string_view id,
   });
 }
 
+// 9 is a number that no version uses any more.
 bool IsRejection(int outcome) {
-  return outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY &&
-         outcome < static_cast<int>(kNumReportOutcomes);
+  return (outcome >= v1::REPORT_OUTCOME_UNKNOWN_STUDY &&
+          outcome <= v1::REPORT_OUTCOME_STUDY_EXPIRED) ||
+         outcome == v1::REPORT_OUTCOME_UNKNOWN_ID;
 }
 
 absl::StatusOr<Counts> CountsOf(absl::string_view key, const v1::CountsRecord& record) {
@@ -175,6 +178,18 @@ absl::StatusOr<SpentTickets> LoadSpentTickets(const storage::Store& store, absl:
   };
   COPPICE_RETURN_IF_ERROR(store.Scan(SpentPrefix(id), add));
   return spent;
+}
+
+// How many rows the study joins and, while it is open, which ids were counted.
+absl::Status LoadJoined(const storage::Store& store, Study& study) {
+  COPPICE_ASSIGN_OR_RETURN(const uint64_t rows, LoadJoinCount(store, study.id()));
+  study.SetJoinRows(rows);
+  if (study.Life().state != StudyState::kOpen) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(study.answered_ids(), LoadAnsweredIds(store, study.id()));
+  if (study.answered_ids().size() == study.CountsSoFar().of(ReportOutcome::kAccepted)) {
+    return absl::OkStatus();
+  }
+  return storage::CorruptRecord(LabelsPrefix(study.id()), "does not have one id a counted report");
 }
 
 }  // namespace
@@ -282,7 +297,12 @@ absl::StatusOr<std::shared_ptr<Study>> LoadStudy(const storage::Store& store, ab
       return storage::CorruptRecord(SpentPrefix(id), "does not have one ticket a counted report");
     }
   }
-  return std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
+  auto study =
+      std::make_shared<Study>(std::move(definition), std::move(progress), std::move(spent));
+  if (!study->definition().terms->joined_by.empty()) {
+    COPPICE_RETURN_IF_ERROR(LoadJoined(store, *study));
+  }
+  return study;
 }
 
 namespace {

@@ -73,6 +73,17 @@ TEST(DescribeTest, StudySaysWhatItAdmitsAndHowFarItHasCome) {
   EXPECT_EQ(json["final_model"], "last");
 }
 
+TEST(DescribeTest, AJoinedStudySaysByWhatAndHowManyRowsItHas) {
+  v1::Study study = SampleStudy();
+  EXPECT_FALSE(DescribeStudy(study).contains("joined_by"));
+  EXPECT_FALSE(DescribeStudyForPeople(study).contains("joined_by"));
+  study.mutable_terms()->set_joined_by("customer");
+  study.set_join_rows(42);
+  EXPECT_EQ(DescribeStudy(study)["joined_by"], "customer");
+  EXPECT_EQ(DescribeStudy(study)["join_rows"], 42);
+  EXPECT_EQ(DescribeStudyForPeople(study)["joined_by"], "customer: 42 rows");
+}
+
 TEST(DescribeTest, TimesAreReadWithTheirOffset) {
   EXPECT_EQ(ParseTimeText("1970-01-03T00:00:00Z"), 2 * 86400);
   EXPECT_EQ(ParseTimeText("1970-01-03T02:00:00+02:00"), 2 * 86400);

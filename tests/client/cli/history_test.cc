@@ -25,6 +25,13 @@ TEST(HistoryTest, OneObjectAStudy) {
   EXPECT_EQ(rows[1]["epsilon"], 0.5);
 }
 
+TEST(HistoryTest, AnAnswerSaysWhatItShowedInTheClear) {
+  JournalEntry entry = Entry("1", "a", 2, true);
+  EXPECT_FALSE(DescribeAnswers({entry})[0].contains("public_values"));
+  entry.report.public_values = "id";
+  EXPECT_EQ(DescribeAnswers({entry})[0]["public_values"], "6964");
+}
+
 TEST(HistoryTest, SpendingIsThatOfTheBusiestSubject) {
   const Json json = DescribeSpending(
       {Entry("1", "a", 2, true), Entry("2", "a", 2, true), Entry("1", "b", 0.5, true)});

@@ -83,6 +83,20 @@ TEST(TermsTest, AMechanismOfNoKnownKindIsRefused) {
   EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("mechanism")));
 }
 
+TEST(TermsTest, AnIdJoinsPublicFeaturesOnlyAndHasANameOfItsOwn) {
+  Terms terms = MakeTerms();
+  terms.mechanism = MechanismKind::kDirect;
+  terms.joined_by = "customer";
+  EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("\"x\" is private")));
+  terms.schema = std::make_shared<const Schema>(MakeSchema()->WithAllPublic());
+  EXPECT_OK(ValidateTerms(terms));
+  for (const std::string& name : {std::string("x"), std::string("y"), std::string(65, 'a'),
+                                  std::string("a\nb"), std::string("\xff")}) {
+    terms.joined_by = name;
+    EXPECT_THAT(ValidateTerms(terms), StatusIs(kInvalid, HasSubstr("joined_by"))) << name;
+  }
+}
+
 TEST(ValidateTreeTest, ATreeForAnotherSchemaIsRefused) {
   Terms terms = MakeTerms();
   EXPECT_OK(ValidateTree(terms, MakeStump()));

@@ -95,6 +95,26 @@ TEST(RoundTripTest, EveryMechanismKeepsItsStableNumber) {
   }
 }
 
+// Terms without an id have the bytes that they had before there were ids.
+TEST(RoundTripTest, TermsSayWhatIdTheyAreJoinedBy) {
+  Terms terms = MakeTerms();
+  terms.schema = std::make_shared<const Schema>(terms.schema->WithAllPublic());
+  terms.mechanism = MechanismKind::kDirect;
+  const std::string before = SerializeTerms(terms);
+  terms.joined_by = "customer";
+  const std::string bytes = SerializeTerms(terms);
+  EXPECT_EQ(bytes, before +
+                       "\x42\x08"
+                       "customer");
+  ASSERT_OK_AND_ASSIGN(const Terms read, ParseTerms(bytes));
+  EXPECT_EQ(read.joined_by, "customer");
+  EXPECT_THAT(ParseTerms(before + "\x42\x02"
+                                  "x\n")
+                  .status()
+                  .message(),
+              ::testing::HasSubstr("joined_by"));
+}
+
 TEST(RoundTripTest, TermsAndTheirBytes) {
   const Terms terms = MakeTerms();
   const std::string bytes = SerializeTerms(terms);

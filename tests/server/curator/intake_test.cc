@@ -39,8 +39,9 @@ class IntakeTest : public ::testing::Test {
   }
 
   void SubmitThen(Intake& intake, const std::vector<SubmittedReport>& reports, SubmitDone done) {
-    Submission batch = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
-                                    *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
+    Submission batch =
+        JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports),
+                     *TicketAuthority::Open(store_), store_, /*now_unix_seconds=*/1000);
     batch.done = std::move(done);
     intake.Submit(std::move(batch));
   }
@@ -282,8 +283,9 @@ TEST_F(IntakeTest, ChangeRunsAfterWhatCameBeforeItAndReturnsItsStatus) {
 
 TEST_F(IntakeTest, BatchJudgedBeforeSealingIsRefusedAfterIt) {
   Intake intake(store_, {});
-  Submission judged = JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports_),
-                                   *TicketAuthority::Open(store_), /*now_unix_seconds=*/1000);
+  Submission judged =
+      JudgeReports(study_, Bytes(info_.fingerprint), BatchOf(reports_),
+                   *TicketAuthority::Open(store_), store_, /*now_unix_seconds=*/1000);
   std::promise<Answer> promise;
   judged.done = [&](Answer answer) { promise.set_value(std::move(answer)); };
   ASSERT_OK(intake.RunOnCommitter([&] {

@@ -79,6 +79,25 @@ TEST_F(StudyRecordTest, ReportsThatDoNotAddUpAreDataLoss) {
   ExpectDataLoss(CountsKey("one"), "does not add up");
 }
 
+// 9 stood for an outcome that no version has any more.
+TEST_F(StudyRecordTest, ARejectionHasANumberThatIsUsed) {
+  const auto with_rejected = [&](int outcome) {
+    v1::CountsRecord counts;
+    v1::ReportCount& rejected = *counts.add_rejected();
+    rejected.set_outcome(static_cast<v1::ReportOutcome>(outcome));
+    rejected.set_reports(5);
+    return DecodeCounts("count/one/", counts.SerializeAsString());
+  };
+  for (const int used : {3, 8, 10}) {
+    ASSERT_OK_AND_ASSIGN(const Counts counts, with_rejected(used));
+    EXPECT_EQ(counts.outcomes[static_cast<size_t>(used)], 5u);
+    EXPECT_EQ(DecodeCounts("", EncodeCounts(counts))->outcomes, counts.outcomes);
+  }
+  for (const int unused : {0, 1, 2, 9, 11}) {
+    EXPECT_THAT(with_rejected(unused), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("count/")));
+  }
+}
+
 TEST_F(StudyRecordTest, LostRecordsAreDataLoss) {
   const std::string sums = store_.Get(SumsKey("one", 1))->value();
   Remove(SumsKey("one", 1));

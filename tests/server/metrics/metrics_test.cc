@@ -101,10 +101,13 @@ TEST(StudyReadingsTest, ShowEachStudyAndOutcome) {
   info.id = "one";
   info.outcomes[static_cast<size_t>(curator::ReportOutcome::kAccepted)] = 7;
   info.outcomes[static_cast<size_t>(curator::ReportOutcome::kBadPayload)] = 2;
+  info.outcomes[static_cast<size_t>(curator::ReportOutcome::kUnknownId)] = 3;
   studies.AddStudy(info);
   Readings readings;
   AddStudyReadings(studies, readings);
   const std::string text = TextOf(readings);
+  EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"one\",outcome=\"unknown_id\"} 3"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("outcome=\"\"")));
   EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"one\",outcome=\"accepted\"} 7"));
   EXPECT_THAT(text, HasSubstr("coppice_reports_total{study=\"one\",outcome=\"bad_payload\"} 2"));
   EXPECT_THAT(text, HasSubstr("coppice_studies{state=\"open\"} 1"));

@@ -129,6 +129,19 @@ class FakeStudies final : public curator::Studies {
     return status;
   }
 
+  // Remembers the rows of the last call.
+  absl::StatusOr<uint64_t> AddJoinRows(absl::string_view id,
+                                       absl::Span<const curator::JoinRow> rows) override {
+    const std::lock_guard lock(mutex_);
+    COPPICE_RETURN_IF_ERROR(Find(studies_, id).status());
+    joined_.assign(rows.begin(), rows.end());
+    return joined_.size();
+  }
+  std::vector<curator::JoinRow> joined() const {
+    const std::lock_guard lock(mutex_);
+    return joined_;
+  }
+
   using curator::Studies::MakeOffer;
   absl::StatusOr<Offer> MakeOffer(absl::string_view id, uint32_t count,
                                   absl::Span<const std::string> submission_tokens) override {
@@ -280,6 +293,7 @@ class FakeStudies final : public curator::Studies {
   std::map<std::string, curator::StudyInfo> studies_;
   std::map<std::string, models::ModelInfo> models_;
   std::vector<std::string> shown_tokens_;
+  std::vector<curator::JoinRow> joined_;
   curator::StudyCounts counts_;
   curator::CountsRequest counted_;
   std::shared_ptr<const curator::StudySpec> created_;

@@ -150,6 +150,25 @@ TEST_F(StudyServiceTest, CreatePassesOnWhatWasAskedFor) {
   EXPECT_EQ(spec.mechanism, MechanismKind::kSymmetricUnary);
 }
 
+TEST_F(StudyServiceTest, AJoinedStudyTakesRowsByTheirIds) {
+  create_.set_joined_by("customer");
+  ASSERT_THAT(Create(), IsGrpcOk());
+  EXPECT_EQ(studies_.created()->joined_by, "customer");
+
+  v1::AddJoinRowsRequest request;
+  request.set_name("studies/s1");
+  v1::JoinRow& row = *request.add_rows();
+  row.set_id("anna");
+  row.mutable_row()->add_values(3.5);
+  v1::AddJoinRowsResponse response;
+  grpc::ClientContext context;
+  ASSERT_THAT(stub_->AddJoinRows(&context, request, &response), IsGrpcOk());
+  EXPECT_EQ(response.rows(), 1u);
+  ASSERT_EQ(studies_.joined().size(), 1u);
+  EXPECT_EQ(studies_.joined()[0].id, "anna");
+  EXPECT_EQ(studies_.joined()[0].row, Row{3.5});
+}
+
 TEST_F(StudyServiceTest, CreateNeedsARequestId) {
   create_.clear_request_id();
   ExpectRefused("request_id: must have 1 to 128 characters");

@@ -1,0 +1,42 @@
+// What stands for an id in the store, where a study's features are joined by ids.
+
+#ifndef COPPICE_SERVER_CURATOR_KEYS_JOIN_ID_H_
+#define COPPICE_SERVER_CURATOR_KEYS_JOIN_ID_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "common/study/sha256.h"
+
+namespace coppice::curator {
+
+// The first 16 bytes of SHA-256("STUDY/" and the id): of one length whatever the id holds, and
+// another in each study. It hides no id that can be guessed; it keeps ids out of keys, which errors
+// and checks print. Only the operator adds ids, so nobody can search for two that collide.
+using JoinId = std::array<uint8_t, 16>;
+
+inline JoinId JoinIdOf(absl::string_view study, absl::string_view id) {
+  const Sha256Digest digest = Sha256({study, "/", id});
+  JoinId join_id;
+  std::copy_n(digest.begin(), join_id.size(), join_id.begin());
+  return join_id;
+}
+
+inline absl::string_view AsBytes(const JoinId& id) {
+  return {reinterpret_cast<const char*>(id.data()), id.size()};
+}
+
+// Nothing unless there are as many bytes.
+inline std::optional<JoinId> JoinIdFromBytes(absl::string_view bytes) {
+  JoinId id;
+  if (bytes.size() != id.size()) return std::nullopt;
+  std::copy(bytes.begin(), bytes.end(), id.begin());
+  return id;
+}
+
+}  // namespace coppice::curator
+
+#endif  // COPPICE_SERVER_CURATOR_KEYS_JOIN_ID_H_

@@ -1,0 +1,135 @@
+#include "server/curator/study/join_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/printable.h"
+#include "common/base/status_macros.h"
+#include "common/study/public_values.h"
+#include "common/wire/field_error.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/curator/keys/store_keys.h"
+#include "server/storage/store_record.h"
+
+namespace coppice::curator {
+namespace {
+
+// All features, in the form in which reports show public ones; of no tree, as all are public.
+std::string EncodeFeatures(const StudyDefinition& definition, RowView row) {
+  return EncodePublicValues(*definition.terms->schema, definition.forest->front(), row);
+}
+
+absl::StatusOr<Row> DecodeFeatures(const StudyDefinition& definition, absl::string_view key,
+                                   absl::string_view bytes) {
+  absl::StatusOr<Row> row =
+      DecodePublicValues(*definition.terms->schema, definition.forest->front(), bytes);
+  if (!row.ok()) return storage::CorruptRecord(key, "does not fit the study's schema");
+  return row;
+}
+
+absl::Status HasOtherFeatures(size_t i, absl::string_view id) {
+  return InField(ElementName("rows", i),
+                 absl::InvalidArgumentError(
+                     absl::StrCat("id \"", Printable(id),
+                                  "\" has other features already, which stay: a report of it may "
+                                  "have been counted; nothing of this call was added")));
+}
+
+}  // namespace
+
+absl::Status CheckJoinRows(const StudyDefinition& definition, absl::Span<const JoinRow> rows) {
+  if (definition.terms->joined_by.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("study ", definition.terms->study,
+                     " is not joined by an id: its devices send their own features"));
+  }
+  if (rows.empty() || rows.size() > kMaxJoinRowsPerCall) {
+    return FieldError(
+        "rows", absl::StrCat("must be 1 to ", kMaxJoinRowsPerCall, " a call, are ", rows.size()));
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    absl::Status status = CheckJoinId(rows[i].id);
+    if (status.ok()) status = definition.terms->schema->Validate(rows[i].row);
+    if (!status.ok()) return InField(ElementName("rows", i), status);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> PutJoinRows(const storage::Store& store, const Study& study,
+                                     absl::Span<const JoinRow> rows, storage::StoreBatch& batch) {
+  const StudyDefinition& definition = study.definition();
+  absl::flat_hash_map<std::string, std::string> added;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::string key = JoinKey(study.id(), JoinIdOf(study.id(), rows[i].id));
+    std::string features = EncodeFeatures(definition, rows[i].row);
+    COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> stored, store.Get(key));
+    if (stored.has_value()) {
+      if (*stored != features) return HasOtherFeatures(i, rows[i].id);
+      continue;
+    }
+    const auto [entry, is_new] = added.try_emplace(std::move(key), features);
+    if (!is_new && entry->second != features) return HasOtherFeatures(i, rows[i].id);
+  }
+  const uint64_t count = study.join_rows() + added.size();
+  if (added.empty()) return count;
+  v1::JoinCountRecord record;
+  record.set_rows(count);
+  batch.Put(JoinCountKey(study.id()), record.SerializeAsString());
+  for (auto& [key, features] : added) batch.Put(key, std::move(features));
+  return count;
+}
+
+absl::StatusOr<std::optional<Row>> FindJoinRow(const storage::Store& store,
+                                               const StudyDefinition& definition,
+                                               const JoinId& id) {
+  const std::string key = JoinKey(definition.terms->study, id);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> features, store.Get(key));
+  if (!features.has_value()) return std::optional<Row>();
+  COPPICE_ASSIGN_OR_RETURN(Row row, DecodeFeatures(definition, key, *features));
+  return std::make_optional(std::move(row));
+}
+
+absl::StatusOr<uint64_t> LoadJoinCount(const storage::Store& store, absl::string_view study) {
+  const std::string key = JoinCountKey(study);
+  COPPICE_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(key));
+  if (!bytes.has_value()) return 0;
+  COPPICE_ASSIGN_OR_RETURN(const auto record,
+                           storage::ParseRecord<v1::JoinCountRecord>(key, *bytes));
+  return record.rows();
+}
+
+absl::StatusOr<absl::flat_hash_set<JoinId>> LoadAnsweredIds(const storage::Store& store,
+                                                            absl::string_view study) {
+  absl::flat_hash_set<JoinId> answered;
+  const auto add = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+    COPPICE_ASSIGN_OR_RETURN(const auto record,
+                             storage::ParseRecord<v1::LabelReportsRecord>(key, bytes));
+    for (const v1::LabelReportsRecord::Report& report : record.reports()) {
+      const std::optional<JoinId> id = JoinIdFromBytes(report.public_values());
+      if (!id.has_value() || !answered.insert(*id).second) {
+        return storage::CorruptRecord(key, "has a report without an id, or an id twice");
+      }
+    }
+    return absl::OkStatus();
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan(LabelsPrefix(study), add));
+  return answered;
+}
+
+absl::Status CheckStoredJoinRows(const storage::Store& store, const Study& study) {
+  const std::string count_key = JoinCountKey(study.id());
+  uint64_t rows = 0;
+  const auto check = [&](absl::string_view key, absl::string_view bytes) -> absl::Status {
+    if (key == count_key) return absl::OkStatus();
+    ++rows;
+    return DecodeFeatures(study.definition(), key, bytes).status();
+  };
+  COPPICE_RETURN_IF_ERROR(store.Scan(JoinPrefix(study.id()), check));
+  if (rows == study.join_rows()) return absl::OkStatus();
+  return storage::CorruptRecord(
+      count_key, absl::StrCat("says ", study.join_rows(), " rows, and there are ", rows));
+}
+
+}  // namespace coppice::curator
