@@ -51,10 +51,11 @@ struct SimulatedStudy {
   std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
   // Set where all features are public: the reports are labels, and private_counts are of none.
   std::optional<curator::LabelReports> labels;
-  std::optional<MechanismKind> mechanism;  // that reports came from; none without privacy
-  size_t report_bytes = 0;                 // of one report; 0 without privacy
-  size_t leaves = 0;                       // of all trees
-  std::vector<curator::Alarm> alarms;      // that the reports raise or not; see alarms.h
+  std::shared_ptr<const Table> claimed_rows;  // those of `labels`, where liars claim other values
+  std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
+  size_t report_bytes = 0;                    // of one report; 0 without privacy
+  size_t leaves = 0;                          // of all trees
+  std::vector<curator::Alarm> alarms;         // that the reports raise or not; see alarms.h
 };
 
 // Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the

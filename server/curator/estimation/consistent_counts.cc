@@ -40,6 +40,19 @@ MarginMoments MomentsOf(const LocalMechanism& mechanism) {
   return {.elsewhere = elsewhere, .there = std::max(elsewhere + more + 1, 0.0)};
 }
 
+// At a split of a public feature a report follows one side, at one of a private feature both.
+size_t MostConsistentLeaves(const Tree& tree, const Schema& schema) {
+  const absl::Span<const Node> nodes = tree.nodes();
+  std::vector<size_t> most(nodes.size(), 1);
+  for (size_t at = nodes.size(); at-- > 0;) {
+    const Node& node = nodes[at];
+    if (node.kind == SplitKind::kLeaf) continue;
+    const size_t left = most[node.left], right = most[node.right];
+    most[at] = schema.features()[node.feature].is_public ? std::max(left, right) : left + right;
+  }
+  return most[0];
+}
+
 int64_t Rounded(double value, double unit) { return std::llround(value * unit); }
 int64_t RoundedUp(double value, double unit) {
   return static_cast<int64_t>(std::ceil(value * unit));
@@ -77,6 +90,7 @@ ConsistentCounter::ConsistentCounter(const Tree& tree, std::shared_ptr<const Sch
       schema_(std::move(schema)),
       mechanisms_(std::move(mechanisms)),
       leaves_(tree.num_leaves()),
+      most_leaves_(MostConsistentLeaves(tree, *schema_)),
       margins_only_(mechanisms_->For(1).margins_only()),
       stride_(kEstimates + (margins_only_ ? 1 : mechanisms_->classes())) {}
 

@@ -68,6 +68,8 @@ class ConsistentCounter {
 
   size_t leaves() const { return leaves_; }
   size_t sum_size() const { return leaves_ * stride_; }
+  // No report is about more leaves than this, whatever its public values.
+  size_t most_leaves() const { return most_leaves_; }
 
   // What a report of a row with these public values is about; private values are not read.
   std::vector<uint32_t> LeavesOf(RowView row) const;
@@ -94,6 +96,7 @@ class ConsistentCounter {
   const std::shared_ptr<const Schema> schema_;
   const std::shared_ptr<MechanismsBySize> mechanisms_;
   const size_t leaves_;
+  const size_t most_leaves_;
   const bool margins_only_;
   // Of each leaf: reports, variance elsewhere, variance there, then one estimate a class, or the
   // margin alone.
