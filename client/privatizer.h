@@ -30,10 +30,10 @@ struct PrivateReport {
 // There is a report for every row: a value that does not fit is missing, and a label that is none
 // of the classes is one of them, drawn uniformly before the mechanism. A number becomes one of the
 // two ends of the terms' range, drawn by where it lies between them, or uniformly where there is
-// none. That is a mixture of epsilon-private answers, so it is epsilon-private. The curator chooses the classes and the
-// tickets: if a device fell silent where a row does not fit, silence would tell the row.
-// Schema::Validate() checks one's own rows. Reports are made in the trees that the privatizer was
-// given: a device has the one that its ticket fixes.
+// none. That is a mixture of epsilon-private answers, so it is epsilon-private. The curator chooses
+// the classes and the tickets: if a device fell silent where a row does not fit, silence would tell
+// the row. Schema::Validate() checks one's own rows. Reports are made in the trees that the
+// privatizer was given: a device has the one that its ticket fixes.
 //
 // Where features are public, the payload is about the leaves that their values allow, and the
 // values travel beside it in the clear. Where a study is joined by an id, the payload is about the

@@ -13,13 +13,14 @@
 #   million    a million devices on the synthetic pair, with and without public labels
 #   public     the same studies with some of their features public
 #   plan       how often coppice-lab plan's 90 % intervals held the accuracy and the gain that a study then had
-# Every table but `numbers` and the last is printed four times, from the same runs: accuracy, area under the curve, log loss and
+#   plan-public  the same for studies with public features
+# Every table but `numbers` and the last two is printed four times, from the same runs: accuracy, area under the curve, log loss and
 # calibration error (with its 95 % interval). MEASURES="accuracy auc" prints the first two alone.
 # Needs jq and build/release/bin/coppice-lab (or COPPICE_LAB=/path/to/coppice-lab).
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|plan [REPEATS]" >&2
+  echo "usage: docs/accuracy.sh DATA_DIR main|tuned|mechanism|guards|labels|numbers|million|public|plan|plan-public [REPEATS]" >&2
   exit 2
 fi
 data=$1
@@ -314,13 +315,22 @@ draw() {
     'NR <= a { print >> d "/public.csv"; next } NR <= b { print >> d "/private.csv"; next } { print >> d "/test.csv" }' "$dir/all"
 }
 
+# mark_public SCHEMA FEATURES: names with commas, or all.
+mark_public() {
+  jq --arg names "$2" '($names | split(",")) as $public
+    | .features |= map(if $names == "all" or (.name | IN($public[])) then .public = true else . end)' "$1" > "$1.marked"
+  mv "$1.marked" "$1"
+}
+
+# plan_row NAME EPSILON DEVICES MAKE [FEATURES]: of fresh rows that MAKE SEED DIR draws.
 plan_row() {
-  local name=$1 epsilon=$2 devices=$3 make=$4 seed
+  local name=$1 epsilon=$2 devices=$3 make=$4 features=${5:-} seed
   local dir
   dir=$(mktemp -d)
   for ((seed = 1; seed <= repeats; ++seed)); do
     rm -f "$dir"/*
     $make "$seed" "$dir" > /dev/null
+    [[ -z $features ]] || mark_public "$dir/schema.json" "$features"
     one_plan "$dir" "$epsilon" "$devices"
   done | awk -v name="$name" -v e="$epsilon" '{ held += $1; gain_held += $2; foreseen += $3; real += $4; gain += $5; real_gain += $6 }
     END { printf "| %s | %s | %d of %d | %.3f | %.3f | %d of %d | %+.3f | %+.3f |\n", name, e, held, NR, foreseen / NR,
@@ -328,14 +338,20 @@ plan_row() {
   rm -rf "$dir"
 }
 
-plan_table() {
-  same_population() { "$lab" synthesize --synthetic gamma=1,private=10000,public=100,test=5000 --seed "$1" --output-dir "$2"; }
-  adult_200() { draw "$data/adult/adult_train.csv" "$data/adult/schema.json" 200 20000 "$1" "$2"; }
-  banknote_50() { draw "$data/banknote/banknote.csv" "$data/banknote/schema.json" 50 800 "$1" "$2"; }
-  mushroom_50() { draw "$data/mushroom/mushroom.csv" "$data/mushroom/schema.json" 50 5000 "$1" "$2"; }
-  robot4_100() { draw "$data/robot4/robot4.csv" "$data/robot4/schema.json" 100 4000 "$1" "$2"; }
+# The rows of plans: MAKE SEED DIR.
+same_population() { "$lab" synthesize --synthetic gamma=1,private=10000,public=100,test=5000 --seed "$1" --output-dir "$2"; }
+adult_200() { draw "$data/adult/adult_train.csv" "$data/adult/schema.json" 200 20000 "$1" "$2"; }
+banknote_50() { draw "$data/banknote/banknote.csv" "$data/banknote/schema.json" 50 800 "$1" "$2"; }
+mushroom_50() { draw "$data/mushroom/mushroom.csv" "$data/mushroom/schema.json" 50 5000 "$1" "$2"; }
+robot4_100() { draw "$data/robot4/robot4.csv" "$data/robot4/schema.json" 100 4000 "$1" "$2"; }
+
+plan_header() {
   echo "| study | ε | interval held | foreseen, mean | real, mean | gain's interval held | foreseen gain, mean | real gain, mean |"
   echo "|---|---|---|---|---|---|---|---|"
+}
+
+plan_table() {
+  plan_header
   local epsilon
   for epsilon in 1 4; do
     plan_row "synthetic γ=1 (10000, 100)" "$epsilon" 10000 same_population
@@ -343,6 +359,20 @@ plan_table() {
     plan_row "banknote (800, 50)" "$epsilon" 800 banknote_50
     plan_row "mushroom (5000, 50)" "$epsilon" 5000 mushroom_50
     plan_row "robot4, K=4 (4000, 100)" "$epsilon" 4000 robot4_100
+  done
+}
+
+# features_of STUDY SET
+features_of() { public_sets "$1" | tr ' ' '\n' | sed -n "s/^$2://p"; }
+
+plan_public_table() {
+  plan_header
+  local epsilon
+  for epsilon in 1 4; do
+    plan_row "synthetic γ=1, x1 public (10000, 100)" "$epsilon" 10000 same_population x1
+    plan_row "mushroom, reverse (5000, 50)" "$epsilon" 5000 mushroom_50 "$(features_of mushroom reverse)"
+    plan_row "adult, reverse (20000, 200)" "$epsilon" 20000 adult_200 "$(features_of adult reverse)"
+    plan_row "adult, all public (20000, 200)" "$epsilon" 20000 adult_200 all
   done
 }
 
@@ -362,10 +392,16 @@ print_table() {
   esac
 }
 
-if [[ $table == plan || $table == numbers ]]; then
-  "${table}_table"
-  exit
-fi
+case $table in
+  plan | numbers)
+    "${table}_table"
+    exit
+    ;;
+  plan-public)
+    plan_public_table
+    exit
+    ;;
+esac
 for measure in ${MEASURES:-accuracy auc log_loss calibration_error}; do
   echo -e "**$measure**\n"
   print_table

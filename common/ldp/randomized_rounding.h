@@ -25,8 +25,7 @@ namespace coppice {
 inline absl::StatusOr<uint32_t> RoundToAnEnd(double place, PrivateRandom& random) {
   constexpr int kBits = 53;
   const auto numerator = static_cast<uint64_t>(std::ldexp(place, kBits));
-  COPPICE_ASSIGN_OR_RETURN(const bool is_upper,
-                           random.Bernoulli(numerator, uint64_t{1} << kBits));
+  COPPICE_ASSIGN_OR_RETURN(const bool is_upper, random.Bernoulli(numerator, uint64_t{1} << kBits));
   return is_upper ? 1u : 0u;
 }
 

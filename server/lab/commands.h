@@ -50,6 +50,7 @@ struct LocalFlags {
   double liars = 0.01;
   std::string aim = "leaves";
   uint32_t target = 1;
+  std::string claim = "own";
   // More than one value only with `grid`; none: the paper's with `grid`, one default without.
   std::vector<uint32_t> depths, min_leaves;
   std::vector<std::string> lambdas;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -18,23 +19,17 @@
 namespace coppice::lab {
 namespace {
 
-constexpr uint64_t kLiarStream = 0x6c69617273;
-
 // The devices that answer in one tree.
 struct Answers {
   std::vector<uint64_t> rows;  // of each value: rows[leaf * classes + label], honest or not
-  uint64_t pushers = 0;        // liars who send what serves them, whatever their row
+  uint64_t pushers = 0;
 };
 
 // The tree is a public coin.
 std::vector<Answers> Assign(const Forest& forest, const Table& rows, const CollectOptions& options,
                             curator::PublicRandom& assignment) {
   const uint32_t classes = rows.schema().num_classes();
-  std::vector<bool> lies(rows.num_rows());
-  if (options.liars.has_value()) {
-    curator::PublicRandom liars(options.partition.seed, kLiarStream);
-    lies = DrawLiars(rows.num_rows(), options.liars->share, liars);
-  }
+  const Liars liars(rows.num_rows(), options.liars, options.partition.seed);
   std::vector<Answers> answers(forest.size());
   for (size_t t = 0; t < forest.size(); ++t) {
     answers[t].rows.resize(size_t{forest[t].num_leaves()} * classes);
@@ -42,13 +37,12 @@ std::vector<Answers> Assign(const Forest& forest, const Table& rows, const Colle
   Row row;
   for (size_t i = 0; i < rows.num_rows(); ++i) {
     const size_t tree = forest.size() == 1 ? 0 : assignment.Below(forest.size());
-    if (lies[i] && options.liars->attack != Attack::kLabel) {
+    if (liars.Pushes(i)) {
       ++answers[tree].pushers;
       continue;
     }
     rows.CopyRow(i, row);
-    const uint32_t label = (rows.label(i) + (lies[i] ? 1 : 0)) % classes;
-    ++answers[tree].rows[size_t{forest[tree].FindLeaf(row)} * classes + label];
+    ++answers[tree].rows[size_t{forest[tree].FindLeaf(row)} * classes + liars.LabelOf(i, rows)];
   }
   return answers;
 }
@@ -87,44 +81,96 @@ absl::StatusOr<curator::TreeSums> AddUp(const Answers& answers, const LocalMecha
   return sums;
 }
 
+// One counter for each tree; they share mechanisms for up to `most_leaves`.
+absl::StatusOr<std::vector<curator::ConsistentCounter>> CountersOf(const SimulatedStudy& study,
+                                                                   const Table& public_rows,
+                                                                   const CollectOptions& options,
+                                                                   uint32_t most_leaves) {
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<curator::MechanismsBySize> mechanisms,
+      curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon, most_leaves,
+                                        public_rows.schema().num_outputs()));
+  std::vector<curator::ConsistentCounter> counters;
+  for (const Tree& tree : study.forest) {
+    counters.emplace_back(tree, public_rows.shared_schema(), mechanisms);
+  }
+  return counters;
+}
+
+// One for each tree, if there are liars who push.
+absl::StatusOr<std::vector<ConsistentPusher>> PushersOf(
+    const SimulatedStudy& study, const std::vector<curator::ConsistentCounter>& counters,
+    const Table& public_rows, const CollectOptions& options) {
+  std::vector<ConsistentPusher> pushers;
+  if (!options.liars.has_value() || options.liars->attack == Attack::kLabel) return pushers;
+  for (size_t t = 0; t < counters.size(); ++t) {
+    COPPICE_ASSIGN_OR_RETURN(
+        ConsistentPusher pusher,
+        ConsistentPusher::Create(counters[t], public_rows, study.public_counts[t], *options.liars));
+    pushers.push_back(std::move(pusher));
+  }
+  return pushers;
+}
+
+void CountPublicRowsInto(const Table& public_rows, SimulatedStudy& study) {
+  for (const Tree& tree : study.forest) {
+    study.leaves += tree.num_leaves();
+    study.public_counts.push_back(curator::CountPublicRows(tree, public_rows));
+  }
+}
+
+// An honest report about consistent leaves, or one with a false label.
+absl::StatusOr<std::string> RandomizeConsistent(const LocalMechanism& mechanism,
+                                                absl::Span<const uint32_t> leaves,
+                                                const LeafLabel& value, uint32_t column,
+                                                PrivateRandom& noise) {
+  const auto own = std::lower_bound(leaves.begin(), leaves.end(), value.leaf);
+  return mechanism.Randomize(
+      {.leaf = static_cast<uint32_t>(own - leaves.begin()), .label = value.label}, column, noise);
+}
+
 // Each private row answers about the leaves that its public values allow, report by report.
 absl::Status CollectConsistent(const Table& public_rows, const Table& private_rows,
                                const CollectOptions& options, curator::PublicRandom& assignment,
                                PrivateRandom& noise, SimulatedStudy& study) {
-  const Schema& schema = public_rows.schema();
   uint32_t most_leaves = 1;
   for (const Tree& tree : study.forest) most_leaves = std::max(most_leaves, tree.num_leaves());
-  COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<curator::MechanismsBySize> mechanisms,
-                           curator::MechanismsBySize::Create(*study.mechanism, *options.epsilon,
-                                                             most_leaves, schema.num_outputs()));
-  std::vector<curator::ConsistentCounter> counters;
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
+                           CountersOf(study, public_rows, options, most_leaves));
+  CountPublicRowsInto(public_rows, study);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<ConsistentPusher> pushers,
+                           PushersOf(study, counters, public_rows, options));
   std::vector<curator::TreeSums> sums(study.forest.size());
-  for (size_t t = 0; t < study.forest.size(); ++t) {
-    counters.emplace_back(study.forest[t], public_rows.shared_schema(), mechanisms);
-    sums[t].sums.resize(counters[t].sum_size());
-  }
+  for (size_t t = 0; t < sums.size(); ++t) sums[t].sums.resize(counters[t].sum_size());
+  const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
+  curator::PublicRandom of_liars(options.partition.seed, kPushStream);
   Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
     private_rows.CopyRow(i, row);
     const size_t t = assignment.Below(study.forest.size());
-    const std::vector<uint32_t> leaves = counters[t].LeavesOf(row);
-    const LocalMechanism& mechanism = counters[t].MechanismFor(leaves.size());
-    const auto own = std::lower_bound(leaves.begin(), leaves.end(), study.forest[t].FindLeaf(row));
-    const auto column = static_cast<uint32_t>(assignment.Below(mechanism.columns()));
-    const LeafLabel value = {.leaf = static_cast<uint32_t>(own - leaves.begin()),
-                             .label = private_rows.label(i)};
-    COPPICE_ASSIGN_OR_RETURN(const std::string payload, mechanism.Randomize(value, column, noise));
-    counters[t].AddChecked(leaves, {.payload = payload, .column = column},
+    ClaimedReport report{.leaves = counters[t].LeavesOf(row)};
+    const LocalMechanism& mechanism = counters[t].MechanismFor(report.leaves.size());
+    report.column = static_cast<uint32_t>(assignment.Below(mechanism.columns()));
+    if (liars.Pushes(i)) {
+      COPPICE_ASSIGN_OR_RETURN(report, pushers[t].Send(report.leaves, report.column, of_liars));
+    } else {
+      const LeafLabel value = {.leaf = study.forest[t].FindLeaf(row),
+                               .label = liars.LabelOf(i, private_rows)};
+      COPPICE_ASSIGN_OR_RETURN(report.payload, RandomizeConsistent(mechanism, report.leaves, value,
+                                                                   report.column, noise));
+    }
+    counters[t].AddChecked(report.leaves, {.payload = report.payload, .column = report.column},
                            absl::MakeSpan(sums[t].sums));
     ++sums[t].reports;
-    study.report_bytes = std::max(study.report_bytes, payload.size());
+    study.report_bytes = std::max(study.report_bytes, report.payload.size());
   }
+  std::vector<curator::TreeReports> reports;
   for (size_t t = 0; t < study.forest.size(); ++t) {
-    study.leaves += study.forest[t].num_leaves();
-    study.public_counts.push_back(curator::CountPublicRows(study.forest[t], public_rows));
     COPPICE_ASSIGN_OR_RETURN(study.private_counts.emplace_back(),
                              counters[t].Counts(sums[t], study.public_counts[t]));
+    reports.push_back({&counters[t].MechanismFor(1), &sums[t], &counters[t]});
   }
+  study.alarms = curator::ComputeAlarms(reports);
   return absl::OkStatus();
 }
 
@@ -133,29 +179,53 @@ absl::Status CollectLabels(const Table& public_rows, const Table& private_rows,
                            const CollectOptions& options, curator::PublicRandom& assignment,
                            PrivateRandom& noise, SimulatedStudy& study) {
   const uint32_t classes = private_rows.schema().num_classes();
-  COPPICE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<LocalMechanism> mechanism,
-      MakeLocalMechanism(*study.mechanism, *options.epsilon, {.leaves = 1, .classes = classes}));
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<curator::ConsistentCounter> counters,
+                           CountersOf(study, public_rows, options, /*most_leaves=*/1));
+  const LocalMechanism& mechanism = counters[0].MechanismFor(1);
+  CountPublicRowsInto(public_rows, study);
+  COPPICE_ASSIGN_OR_RETURN(const std::vector<ConsistentPusher> pushers,
+                           PushersOf(study, counters, public_rows, options));
   curator::LabelReports& labels = study.labels.emplace();
   labels.rows = &private_rows;
   labels.margins.resize(curator::MarginColumns(classes));
+  const Liars liars(private_rows.num_rows(), options.liars, options.partition.seed);
+  curator::PublicRandom of_liars(options.partition.seed, kPushStream);
+  std::map<size_t, size_t> claims;  // public rows by device
+  curator::TreeSums sums{.sums = std::vector<int64_t>(mechanism.sum_size())};
+  Row row;
   for (size_t i = 0; i < private_rows.num_rows(); ++i) {
-    const auto column = static_cast<uint32_t>(assignment.Below(mechanism->columns()));
-    COPPICE_ASSIGN_OR_RETURN(
-        const std::string payload,
-        mechanism->Randomize({.leaf = 0, .label = private_rows.label(i)}, column, noise));
+    ClaimedReport report{.column = static_cast<uint32_t>(assignment.Below(mechanism.columns()))};
+    if (liars.Pushes(i)) {
+      private_rows.CopyRow(i, row);
+      const size_t t = of_liars.Below(study.forest.size());
+      COPPICE_ASSIGN_OR_RETURN(
+          report, pushers[t].Send({study.forest[t].FindLeaf(row)}, report.column, of_liars));
+      if (report.public_row.has_value()) claims.emplace(i, *report.public_row);
+    } else {
+      const LeafLabel value = {.leaf = 0, .label = liars.LabelOf(i, private_rows)};
+      COPPICE_ASSIGN_OR_RETURN(report.payload, mechanism.Randomize(value, report.column, noise));
+    }
+    const Contribution sent = {.payload = report.payload, .column = report.column};
     const std::vector<double> margins =
-        curator::LabelMargins(public_rows.schema(), *mechanism,
-                              {.payload = payload, .column = column});
+        curator::LabelMargins(public_rows.schema(), mechanism, sent);
     for (size_t k = 0; k < margins.size(); ++k) labels.margins[k].push_back(margins[k]);
-    study.report_bytes = std::max(study.report_bytes, payload.size());
+    mechanism.AddAll({sent}, absl::MakeSpan(sums.sums));
+    ++sums.reports;
+    study.report_bytes = std::max(study.report_bytes, report.payload.size());
+  }
+  if (!claims.empty()) {
+    study.claimed_rows =
+        std::make_shared<const Table>(ClaimedRows(public_rows, private_rows, claims));
+    labels.rows = study.claimed_rows.get();
   }
   for (const Tree& tree : study.forest) {
-    study.leaves += tree.num_leaves();
-    study.public_counts.push_back(curator::CountPublicRows(tree, public_rows));
     const Domain domain = {.leaves = tree.num_leaves(), .classes = classes};
     study.private_counts.push_back(CountExactly(std::vector<uint64_t>(domain.cells()), domain));
   }
+  const curator::TreeReports reports{.mechanism = &mechanism, .sums = &sums};
+  study.alarms = curator::ComputeAlarms({reports});
+  // A study whose features are public has none: its sums do not tell columns apart.
+  std::erase_if(study.alarms, [](const curator::Alarm& alarm) { return alarm.name == "column"; });
   return absl::OkStatus();
 }
 
@@ -175,8 +245,10 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
   if (options.liars.has_value() && !options.epsilon.has_value()) {
     return absl::InvalidArgumentError("liars are simulated with privacy only");
   }
-  if (options.liars.has_value() && !public_rows.schema().public_features().empty()) {
-    return absl::InvalidArgumentError("liars are simulated without public features only");
+  const bool shows_values = !public_rows.schema().public_features().empty();
+  if (options.liars.has_value() && options.liars->claim == Claim::kChosen && !shows_values) {
+    return absl::InvalidArgumentError(
+        "--claim chosen: no feature is public; name some with --public-features");
   }
   SimulatedStudy result;
   curator::PartitionOptions partition = options.partition;
@@ -201,13 +273,13 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
         CollectLabels(public_rows, private_rows, options, assignment, noise, result));
     return result;
   }
-  if (options.epsilon.has_value() && !public_rows.schema().public_features().empty()) {
+  if (options.epsilon.has_value() && shows_values) {
     COPPICE_RETURN_IF_ERROR(
         CollectConsistent(public_rows, private_rows, options, assignment, noise, result));
     return result;
   }
   const std::vector<Answers> answers = Assign(result.forest, private_rows, options, assignment);
-  curator::PublicRandom liars(options.partition.seed, kLiarStream + 1);
+  curator::PublicRandom liars(options.partition.seed, kPushStream);
   std::vector<std::unique_ptr<LocalMechanism>> mechanisms;
   std::vector<curator::TreeSums> sums;
   for (size_t t = 0; t < result.forest.size(); ++t) {

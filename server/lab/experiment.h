@@ -19,13 +19,13 @@
 #include "common/evaluation/class_evaluation.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/private_random.h"
+#include "common/schema/schema.h"
 #include "common/tree/model.h"
 #include "common/tree/tree.h"
 #include "server/curator/estimation/estimator.h"
 #include "server/curator/estimation/smooth_basis.h"
 #include "server/curator/inspection/alarms.h"
 #include "server/curator/label_only/label_only.h"
-#include "common/schema/schema.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
 #include "server/lab/liars.h"
@@ -54,15 +54,16 @@ struct SimulatedStudy {
   std::shared_ptr<const curator::SmoothBasis> basis;   // set by the first smooth estimate
   // Set where all features are public: the reports are labels, and private_counts are of none.
   std::optional<curator::LabelReports> labels;
-  std::optional<MechanismKind> mechanism;  // that reports came from; none without privacy
-  size_t report_bytes = 0;                 // of one report; 0 without privacy
-  size_t leaves = 0;                       // of all trees
-  std::vector<curator::Alarm> alarms;      // that the reports raise or not; see alarms.h
+  std::shared_ptr<const Table> claimed_rows;  // those of `labels`, where liars claim other values
+  std::optional<MechanismKind> mechanism;     // that reports came from; none without privacy
+  size_t report_bytes = 0;                    // of one report; 0 without privacy
+  size_t leaves = 0;                          // of all trees
+  std::vector<curator::Alarm> alarms;         // that the reports raise or not; see alarms.h
 };
 
-// Of numbers, rows are as RowsOfStudy() has them. Each private row answers in one tree, chosen by `assignment`. Who lies, and how, hangs on the
-// partition's seed alone, so that a study with liars has the rows and trees of the one without. The
-// private rows must outlive the study.
+// Of numbers, rows are as RowsOfStudy() has them. Each private row answers in one tree, chosen by
+// `assignment`. Who lies, and how, hangs on the partition's seed alone, so that a study with liars
+// has the rows and trees of the one without. The private rows must outlive the study.
 absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& private_rows,
                                        const CollectOptions& options,
                                        curator::PublicRandom& assignment, PrivateRandom& noise);

@@ -94,10 +94,10 @@ class Runner {
     COPPICE_ASSIGN_OR_RETURN(
         SimulatedStudy study,
         Collect(*reported.public_rows, *reported.private_rows, collect, assignment, noise));
-    if (study.labels.has_value()) study.labels->rows = rows.private_rows.get();
     const double collect_seconds = collecting.clock_seconds();
     const double collect_cpu_seconds = collecting.cpu_seconds();
     const bool numbers = reported.rounding.has_value();
+    if (numbers && study.labels.has_value()) study.labels->rows = rows.private_rows.get();
     const LocatedRows test(study.forest, *rows.test_rows);
     for (GridCell& cell : cells) {
       const Stopwatch estimating;
@@ -112,9 +112,9 @@ class Runner {
       cell.report_bytes[repetition] = static_cast<double>(study.report_bytes);
       if (numbers) {
         const Forest& forest = estimated.forest.empty() ? study.forest : estimated.forest;
-        COPPICE_ASSIGN_OR_RETURN(const NumberScores scores,
-                                 ScoreNumbers(*reported.rounding, forest,
-                                              std::move(estimated.leaves), *rows.test_rows));
+        COPPICE_ASSIGN_OR_RETURN(
+            const NumberScores scores,
+            ScoreNumbers(*reported.rounding, forest, std::move(estimated.leaves), *rows.test_rows));
         cell.numbers.Set(repetition, scores);
         continue;
       }

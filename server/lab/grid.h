@@ -51,7 +51,7 @@ struct GridCell {
   std::optional<MechanismKind> mechanism;  // of the last repetition
   RepeatedClassScores scores;
   RepeatedNumberScores numbers;  // instead, where a number is to be predicted
-  std::vector<double> leaves;  // one per repetition
+  std::vector<double> leaves;    // one per repetition
   std::vector<double> report_bytes;
   // To grow, simulate the devices and estimate: wall-clock and CPU seconds.
   std::vector<double> fit_seconds;

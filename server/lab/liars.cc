@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/ldp/payload/bit_payload.h"
 #include "common/ldp/subset_selection.h"
@@ -17,14 +19,16 @@ namespace {
 
 constexpr absl::string_view kAttackNames[] = {"label", "given", "chosen"};  // by number
 constexpr absl::string_view kAimNames[] = {"leaves", "rows", "invert"};
+constexpr absl::string_view kClaimNames[] = {"own", "chosen"};
 
 template <typename Enum, size_t size>
 absl::StatusOr<Enum> Parse(absl::string_view name, const absl::string_view (&names)[size],
                            absl::string_view what) {
   const auto* const found = std::find(std::begin(names), std::end(names), name);
   if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
-  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no ", what, "; there are ",
-                                                 names[0], ", ", names[1], " and ", names[2]));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", name, "\" is no ", what, "; there are ",
+      absl::StrJoin(absl::MakeConstSpan(names, size - 1), ", "), " and ", names[size - 1]));
 }
 
 struct Push {
@@ -88,6 +92,11 @@ absl::string_view AttackName(Attack attack) { return kAttackNames[static_cast<si
 absl::StatusOr<Aim> ParseAim(absl::string_view name) { return Parse<Aim>(name, kAimNames, "aim"); }
 absl::string_view AimName(Aim aim) { return kAimNames[static_cast<size_t>(aim)]; }
 
+absl::StatusOr<Claim> ParseClaim(absl::string_view name) {
+  return Parse<Claim>(name, kClaimNames, "claim");
+}
+absl::string_view ClaimName(Claim claim) { return kClaimNames[static_cast<size_t>(claim)]; }
+
 std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom& random) {
   std::vector<bool> lies(devices);
   auto left = static_cast<size_t>(std::llround(share * static_cast<double>(devices)));
@@ -96,6 +105,18 @@ std::vector<bool> DrawLiars(size_t devices, double share, curator::PublicRandom&
     if (lies[i]) --left;
   }
   return lies;
+}
+
+Liars::Liars(size_t devices, const std::optional<LiarOptions>& options, uint64_t seed)
+    : lies_(devices) {
+  if (!options.has_value()) return;
+  curator::PublicRandom random(seed, kLiarStream);
+  lies_ = DrawLiars(devices, options->share, random);
+  push_ = options->attack != Attack::kLabel;
+}
+
+uint32_t Liars::LabelOf(size_t device, const Table& rows) const {
+  return (rows.label(device) + (lies_[device] ? 1 : 0)) % rows.schema().num_classes();
 }
 
 absl::StatusOr<std::vector<double>> CellWorths(const LiarOptions& options,
@@ -160,13 +181,117 @@ std::string Pusher::BestSet(curator::PublicRandom& random) const {
   return sets.is_bitmap() ? BitmapOf(cells, worths_.size()) : NumbersOf(cells, sets.cell_bits());
 }
 
-absl::Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
+std::string Pusher::PayloadIn(uint32_t column, curator::PublicRandom& random) const {
   const auto* symbols = dynamic_cast<const SymbolResponse*>(&mechanism_);
-  if (symbols == nullptr) return mechanism_.Add(BestSet(random), /*column=*/0, sums);
-  const auto drawn = static_cast<uint32_t>(random.Below(symbols->columns()));
-  const uint32_t column = chosen_column_.value_or(drawn);
-  const uint32_t symbol = BestSymbol(*symbols, column, worths_).symbol;
-  return mechanism_.Add(SymbolPayload(symbol, mechanism_.payload_bytes()), column, sums);
+  if (symbols == nullptr) return BestSet(random);
+  return SymbolPayload(BestSymbol(*symbols, column, worths_).symbol, mechanism_.payload_bytes());
+}
+
+absl::Status Pusher::SendInto(curator::PublicRandom& random, absl::Span<int64_t> sums) const {
+  const uint32_t columns = mechanism_.columns();
+  const uint32_t column = ColumnFor(columns > 1 ? static_cast<uint32_t>(random.Below(columns)) : 0);
+  return mechanism_.Add(PayloadIn(column, random), column, sums);
+}
+
+double Pusher::PushOf(absl::string_view payload, uint32_t column) const {
+  std::vector<int64_t> sums(mechanism_.sum_size());
+  const Contribution report = {.payload = payload, .column = column};
+  mechanism_.AddAll({report}, absl::MakeSpan(sums));
+  const LeafCounts said = mechanism_.Estimate(sums, 1);
+  return std::inner_product(worths_.begin(), worths_.end(), said.label.begin(), 0.0);
+}
+
+absl::StatusOr<ConsistentPusher> ConsistentPusher::Create(
+    const curator::ConsistentCounter& counter, const Table& public_rows,
+    const curator::PublicCounts& public_counts, const LiarOptions& options) {
+  ConsistentPusher pusher(counter, options);
+  COPPICE_ASSIGN_OR_RETURN(pusher.worths_, CellWorths(options, public_counts));
+  std::map<std::vector<uint32_t>, std::vector<size_t>> rows_of;  // by the leaves that they allow
+  std::vector<double> allowed_by(counter.leaves());
+  Row row;
+  for (size_t i = 0; i < public_rows.num_rows(); ++i) {
+    public_rows.CopyRow(i, row);
+    const std::vector<uint32_t> leaves = counter.LeavesOf(row);
+    for (const uint32_t leaf : leaves) ++allowed_by[leaf];
+    rows_of[leaves].push_back(i);
+  }
+  for (size_t cell = 0; cell < pusher.worths_.size(); ++cell) {
+    pusher.worths_[cell] /= std::max(allowed_by[cell / public_counts.classes], 1.0);
+  }
+  if (options.claim == Claim::kOwn) return pusher;
+  for (auto& [leaves, rows] : rows_of) {
+    COPPICE_ASSIGN_OR_RETURN(Pusher of_choice, pusher.PusherFor(leaves));
+    pusher.choices_.push_back(
+        {.leaves = leaves, .public_rows = std::move(rows), .pusher = std::move(of_choice)});
+  }
+  return pusher;
+}
+
+absl::StatusOr<Pusher> ConsistentPusher::PusherFor(absl::Span<const uint32_t> leaves) const {
+  const size_t classes = worths_.size() / counter_.leaves();
+  std::vector<double> worths;
+  for (const uint32_t leaf : leaves) {
+    const auto of_leaf = absl::MakeConstSpan(worths_).subspan(leaf * classes, classes);
+    worths.insert(worths.end(), of_leaf.begin(), of_leaf.end());
+  }
+  return Pusher::Create(counter_.MechanismFor(leaves.size()), options_.attack, std::move(worths));
+}
+
+// Among equals the first from a random place on.
+ClaimedReport ConsistentPusher::BestClaim(curator::PublicRandom& random) const {
+  const uint64_t ticket = random.Next();
+  const size_t first = random.Below(choices_.size());
+  const Choice* best = nullptr;
+  ClaimedReport report;
+  double most = 0;
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    const Choice& choice = choices_[(first + i) % choices_.size()];
+    const uint32_t columns = counter_.MechanismFor(choice.leaves.size()).columns();
+    const uint32_t column = choice.pusher.ColumnFor(static_cast<uint32_t>(ticket % columns));
+    std::string payload = choice.pusher.PayloadIn(column, random);
+    const double push = choice.pusher.PushOf(payload, column);
+    if (best != nullptr && push <= most) continue;
+    best = &choice;
+    most = push;
+    report.column = column;
+    report.payload = std::move(payload);
+  }
+  report.leaves = best->leaves;
+  report.public_row = best->public_rows[random.Below(best->public_rows.size())];
+  return report;
+}
+
+absl::StatusOr<ClaimedReport> ConsistentPusher::Send(absl::Span<const uint32_t> own_leaves,
+                                                     uint32_t own_column,
+                                                     curator::PublicRandom& random) const {
+  ClaimedReport report;
+  if (!choices_.empty()) {
+    report = BestClaim(random);
+  } else {
+    COPPICE_ASSIGN_OR_RETURN(const Pusher pusher, PusherFor(own_leaves));
+    report.leaves.assign(own_leaves.begin(), own_leaves.end());
+    report.column = pusher.ColumnFor(own_column);
+    report.payload = pusher.PayloadIn(report.column, random);
+  }
+  COPPICE_RETURN_IF_ERROR(counter_.MechanismFor(report.leaves.size()).Check(report.payload));
+  return report;
+}
+
+Table ClaimedRows(const Table& public_rows, const Table& private_rows,
+                  const std::map<size_t, size_t>& claims) {
+  Table claimed(private_rows.shared_schema());
+  claimed.Reserve(private_rows.num_rows());
+  Row row;
+  for (size_t i = 0; i < private_rows.num_rows(); ++i) {
+    const auto claim = claims.find(i);
+    if (claim == claims.end()) {
+      private_rows.CopyRow(i, row);
+    } else {
+      public_rows.CopyRow(claim->second, row);
+    }
+    claimed.Append(row, private_rows.label(i));
+  }
+  return claimed;
 }
 
 }  // namespace coppice::lab

@@ -209,8 +209,9 @@ absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   if (!flags.attack.empty()) {
     COPPICE_ASSIGN_OR_RETURN(const Attack attack, ParseAttack(flags.attack));
     COPPICE_ASSIGN_OR_RETURN(const Aim aim, ParseAim(flags.aim));
+    COPPICE_ASSIGN_OR_RETURN(const Claim claim, ParseClaim(flags.claim));
     run.collect.liars = {
-        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target};
+        .attack = attack, .share = flags.liars, .aim = aim, .target = flags.target, .claim = claim};
   }
   run.grid.depths = ValuesOr(flags.depths, flags.grid, PaperDepths(synthetic), kDefaultDepth);
   run.grid.min_leaves =
@@ -340,6 +341,13 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.Add("--target", flags.target, "with --attack: number of the class that is pushed")
       .Needs(attack)
       .ShowDefault();
+  command
+      .Add("--claim", flags.claim,
+           "with --attack given or chosen, where features are public: own (liars show their row's "
+           "public values) or chosen (those of the public row with which they push most)")
+      .Check(Accepted([](const std::string& name) { return ParseClaim(name); }))
+      .Needs(attack)
+      .ShowDefault();
 
   command.AddSwitch(
       "--public-shift", flags.public_shift,
@@ -399,6 +407,9 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
   }
   if (!flags.attack.empty() && flags.epsilon == kNoPrivacy) {
     return absl::InvalidArgumentError("--attack needs an --epsilon that is not inf");
+  }
+  if (flags.attack == AttackName(Attack::kLabel) && flags.claim != ClaimName(Claim::kOwn)) {
+    return absl::InvalidArgumentError("--claim chosen is for --attack given or chosen");
   }
   return absl::OkStatus();
 }

@@ -12,8 +12,8 @@ namespace {
 
 absl::StatusOr<Table> RoundNumbers(const Table& rows, const NumberRange& rounding,
                                    PrivateRandom& noise) {
-  COPPICE_ASSIGN_OR_RETURN(
-      Schema ends, Schema::Create(rows.schema().features(), rows.schema().label(), {"low", "high"}));
+  COPPICE_ASSIGN_OR_RETURN(Schema ends, Schema::Create(rows.schema().features(),
+                                                       rows.schema().label(), {"low", "high"}));
   Table rounded(std::make_shared<const Schema>(std::move(ends)));
   rounded.Reserve(rows.num_rows());
   Row row;
@@ -29,8 +29,9 @@ absl::StatusOr<Table> RoundNumbers(const Table& rows, const NumberRange& roundin
 }  // namespace
 
 absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
-                                      PrivateRandom& noise) {
-  ReportedRows study{.public_rows = rows.public_rows, .private_rows = rows.private_rows, .rounding = {}};
+                                         PrivateRandom& noise) {
+  ReportedRows study{
+      .public_rows = rows.public_rows, .private_rows = rows.private_rows, .rounding = {}};
   const std::optional<Target>& target = rows.private_rows->schema().target();
   if (!target.has_value()) return study;
   study.rounding = options.rounding.value_or(

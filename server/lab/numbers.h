@@ -27,7 +27,7 @@ struct ReportedRows {
 };
 
 absl::StatusOr<ReportedRows> RowsOfStudy(const LabRows& rows, const CollectOptions& options,
-                                      PrivateRandom& noise);
+                                         PrivateRandom& noise);
 
 // What the leaves of a forest, places between the ends of `rounding`, say of test rows.
 absl::StatusOr<NumberScores> ScoreNumbers(const NumberRange& rounding, const Forest& forest,

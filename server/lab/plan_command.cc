@@ -225,10 +225,11 @@ void PrintTakes(const Json& one) {
 
 void PrintWorth(const Json& worth, bool numbers) {
   const double gain = worth["gain"].get<double>();
-  std::cout << absl::StrFormat(numbers ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
-                                       : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
-                               Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
-                               worth["equivalent_rows"].get<double>());
+  std::cout << absl::StrFormat(
+      numbers ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
+              : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
+      Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
+      worth["equivalent_rows"].get<double>());
 }
 
 void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& rows,

@@ -225,6 +225,7 @@ Json LocalReport(const RunOptions& options, const RunResult& result, bool grid) 
     report["liars"] = collect.liars->share;
     if (collect.liars->attack != Attack::kLabel) {
       report["aim"] = std::string(AimName(collect.liars->aim));
+      report["claim"] = std::string(ClaimName(collect.liars->claim));
     }
   }
   if (collect.epsilon.has_value()) report["alarms"] = AlarmsJson(best);

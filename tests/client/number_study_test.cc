@@ -41,9 +41,10 @@ Terms WageTerms() {
 // age < 50 ? leaf 0 : leaf 1
 TreesByIndex AgeTree() {
   TreesByIndex trees;
-  trees.emplace(0, *Tree::Create({{.kind = SplitKind::kNumeric, .threshold = 50, .left = 1,
-                                   .right = 2}, {}, {}},
-                                 *WageSchema()));
+  trees.emplace(
+      0,
+      *Tree::Create({{.kind = SplitKind::kNumeric, .threshold = 50, .left = 1, .right = 2}, {}, {}},
+                    *WageSchema()));
   return trees;
 }
 
@@ -68,9 +69,9 @@ TEST(NumberStudyTest, TermsNeedARangeForNumbersAndNoneForClasses) {
       *Schema::Create({Numeric("age", 0, 100)}, "sick", {"no", "yes"}));
   EXPECT_THAT(ValidateTerms(classes),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is for numbers")));
-  for (const NumberRange bad : {NumberRange{1, 1}, NumberRange{2, 1}, NumberRange{1000, 2000},
-                                NumberRange{-5, 0}, NumberRange{0, INFINITY},
-                                NumberRange{-1e308, 1e308}, NumberRange{NAN, 1}}) {
+  for (const NumberRange bad :
+       {NumberRange{1, 1}, NumberRange{2, 1}, NumberRange{1000, 2000}, NumberRange{-5, 0},
+        NumberRange{0, INFINITY}, NumberRange{-1e308, 1e308}, NumberRange{NAN, 1}}) {
     Terms outside = WageTerms();
     outside.rounding = bad;
     EXPECT_THAT(ValidateTerms(outside),
@@ -100,8 +101,12 @@ TEST(NumberStudyTest, ReportsOfAnyTwoRowsStayWithinEpsilon) {
 // Cell leaf * 2 + end: the estimate of the upper end's row is the place of the number in the range.
 TEST(NumberStudyTest, ReportsHaveTheNumberAsTheirMean) {
   const auto mechanism = *MakeMechanism(WageTerms(), 2);
-  for (const auto& [wage, place] : {std::pair{-100.0, 0.0}, {0.0, 0.25}, {200.0, 0.75},
-                                    {300.0, 1.0}, {900.0, 1.0}, {kMissingValue, 0.5}}) {
+  for (const auto& [wage, place] : {std::pair{-100.0, 0.0},
+                                    {0.0, 0.25},
+                                    {200.0, 0.75},
+                                    {300.0, 1.0},
+                                    {900.0, 1.0},
+                                    {kMissingValue, 0.5}}) {
     double mean = 0;
     for (const auto& [payload, p] : ReportOf({.row = {70}, .number = wage}).probability) {
       std::vector<int64_t> sums(mechanism->sum_size());

@@ -44,7 +44,8 @@ class NumberStudyTest : public ::testing::Test {
     std::ofstream out(Path(name));
     out << "size,town,rent\n";
     for (int i = 0; i < rows; ++i) {
-      const int size = static_cast<int>(generator_() % 200), in_b = static_cast<int>(generator_() % 2);
+      const int size = static_cast<int>(generator_() % 200),
+                in_b = static_cast<int>(generator_() % 2);
       const int rent = 10 * size + (in_b == 1 ? 800 : 0) + static_cast<int>(generator_() % 201);
       out << size << ',' << (in_b == 1 ? 'b' : 'a') << ',' << rent << "\n";
     }
@@ -53,8 +54,8 @@ class NumberStudyTest : public ::testing::Test {
   std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   Outcome Create(const std::vector<std::string>& more) const {
-    std::vector<std::string> command = {"study",  "create",           "--study",  "rents",
-                                        "--schema", Path("schema.json"), "--epsilon", "4"};
+    std::vector<std::string> command = {
+        "study", "create", "--study", "rents", "--schema", Path("schema.json"), "--epsilon", "4"};
     command.insert(command.end(), more.begin(), more.end());
     return daemon_.Coppice(command);
   }

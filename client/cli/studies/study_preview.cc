@@ -94,8 +94,7 @@ std::string MeanNote(const v1::CreateStudyRequest& study) {
                          mean.value, mean.rmse);
 }
 
-void NotePublicOnly(const v1::CreateStudyRequest& study,
-                    const v1::PreviewStudyResponse& response) {
+void NotePublicOnly(const v1::CreateStudyRequest& study, const v1::PreviewStudyResponse& response) {
   const bool numbers = response.has_public_only_rmse();
   if (!numbers && !response.has_public_only()) return;
   const v1::Interval& level = numbers ? response.public_only_rmse() : response.public_only();

@@ -40,16 +40,15 @@ MarginMoments MomentsOf(const LocalMechanism& mechanism) {
   return {.elsewhere = elsewhere, .there = std::max(elsewhere + more + 1, 0.0)};
 }
 
-// The most leaves that a row's public values allow.
+// At a split of a public feature a report follows one side, at one of a private feature both.
 size_t MostConsistentLeaves(const Tree& tree, const Schema& schema) {
   const absl::Span<const Node> nodes = tree.nodes();
   std::vector<size_t> most(nodes.size(), 1);
   for (size_t at = nodes.size(); at-- > 0;) {
     const Node& node = nodes[at];
     if (node.kind == SplitKind::kLeaf) continue;
-    most[at] = schema.features()[node.feature].is_public
-                   ? std::max(most[node.left], most[node.right])
-                   : most[node.left] + most[node.right];
+    const size_t left = most[node.left], right = most[node.right];
+    most[at] = schema.features()[node.feature].is_public ? std::max(left, right) : left + right;
   }
   return most[0];
 }

@@ -68,8 +68,8 @@ class ConsistentCounter {
 
   size_t leaves() const { return leaves_; }
   size_t sum_size() const { return leaves_ * stride_; }
-  // No report is about more leaves than this.
-  size_t most_leaves_of_a_report() const { return most_leaves_; }
+  // No report is about more leaves than this, whatever its public values.
+  size_t most_leaves() const { return most_leaves_; }
 
   // What a report of a row with these public values is about; private values are not read.
   std::vector<uint32_t> LeavesOf(RowView row) const;

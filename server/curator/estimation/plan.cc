@@ -105,9 +105,8 @@ absl::StatusOr<std::vector<double>> HeldOutScores(const Table& learned, const Ta
   for (size_t fold = 0; fold < folds; ++fold) {
     std::vector<size_t> train, test;
     for (size_t i = 0; i < n; ++i) (i % folds == fold ? test : train).push_back(order[i]);
-    COPPICE_ASSIGN_OR_RETURN(
-        const std::vector<double> of_fold,
-        ScoresOn(learned.Select(train), rows.Select(test), partition, cancel));
+    COPPICE_ASSIGN_OR_RETURN(const std::vector<double> of_fold,
+                             ScoresOn(learned.Select(train), rows.Select(test), partition, cancel));
     scores.insert(scores.end(), of_fold.begin(), of_fold.end());
   }
   return scores;
@@ -233,8 +232,8 @@ absl::Status Planner::DrawTruths(uint64_t seed, const CancelCheck& cancel) {
   return absl::OkStatus();
 }
 
-// How likely the label with the largest predicted margin is right, at each of the rows looked at; of
-// numbers the squared error with its sign changed.
+// How likely the label with the largest predicted margin is right, at each of the rows looked at;
+// of numbers the squared error with its sign changed.
 std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
                                           absl::Span<const double> predicted) const {
   const size_t rows = basis_.rows_looked_at(), columns = basis_.columns();
@@ -453,8 +452,8 @@ std::string Advice(absl::Span<const double> gains, const PartitionOptions& parti
   }
   const bool numbers = public_rmse > 0;
   const double least = numbers ? kWorthwhileShare * public_rmse : kWorthwhileGain;
-  const auto worth = std::count_if(gains.begin(), gains.end(),
-                                   [least](double gain) { return gain >= least; });
+  const auto worth =
+      std::count_if(gains.begin(), gains.end(), [least](double gain) { return gain >= least; });
   if (worth == 0) {
     return absl::StrCat(
         "Reports will not help here: none of these studies is expected to ",

@@ -49,9 +49,9 @@ struct Interval {
 
 // One study that could be made. Errors of numbers are in their units.
 struct StudyForecast {
-  Interval accuracy;           // of classes; all 0 without public labels
-  Interval rmse;               // of numbers, instead
-  Interval gain;               // over public labels alone, at the same rows: accuracy more, rmse less
+  Interval accuracy;  // of classes; all 0 without public labels
+  Interval rmse;      // of numbers, instead
+  Interval gain;      // over public labels alone, at the same rows: accuracy more, rmse less
   double equivalent_rows = 0;  // what the reports are worth, in public rows
   // The most that one device can move the score of one public row (a margin, -1 to 1, or a number),
   // however it lies, with everything else fixed; 0 if there are too many public rows to compute it,

@@ -282,10 +282,10 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   if (evidence != Evidence::kPublic && !by_leaves) {
     reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
   }
-  COPPICE_ASSIGN_OR_RETURN(
-      GridAverage averaged,
-      by_leaves ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
-                : Average(basis, reports, evidence != Evidence::kReports, cancel));
+  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged,
+                           by_leaves
+                               ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
+                               : Average(basis, reports, evidence != Evidence::kReports, cancel));
   fit.leaves = Predictions(basis, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;

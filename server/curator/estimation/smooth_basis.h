@@ -5,8 +5,9 @@
 // in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
 // function on the public rows is held by its coordinates in Q. Shapes: n public rows, r = rank();
 // labels as columns: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
-// 1/K); of numbers one, scale() * (place in their range - 1/2). It takes one symmetric eigen-decomposition: of size n up to kManyPublicRows rows, above
-// that of the leaves of all trees, at most kMaxLeafBasis.
+// 1/K); of numbers one, scale() * (place in their range - 1/2). It takes one symmetric
+// eigen-decomposition: of size n up to kManyPublicRows rows, above that of the leaves of all trees,
+// at most kMaxLeafBasis.
 
 #ifndef COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_
 #define COPPICE_SERVER_CURATOR_ESTIMATION_SMOOTH_BASIS_H_

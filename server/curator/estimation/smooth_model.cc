@@ -45,10 +45,10 @@ std::vector<Hyperparameters> SmoothGrid(bool numbers) {
   constexpr std::array kBetas = {BetaPrior{-0.5, 0.02}, BetaPrior{0, 0.06},
                                  BetaPrior{0.25, 0.17}, BetaPrior{0.5, 0.17},
                                  BetaPrior{0.75, 0.17}, BetaPrior{1, 0.40}};
-  const std::vector<double> roughnesses = numbers ? std::vector{0.03, 0.1, 0.3, 0.9}
-                                                  : std::vector{0.1, 0.3};
-  const std::vector<double> label_noises = numbers ? std::vector{0.1, 0.3, 0.6, 1.0}
-                                                   : std::vector{0.6, 1.0};
+  const std::vector<double> roughnesses =
+      numbers ? std::vector{0.03, 0.1, 0.3, 0.9} : std::vector{0.1, 0.3};
+  const std::vector<double> label_noises =
+      numbers ? std::vector{0.1, 0.3, 0.6, 1.0} : std::vector{0.6, 1.0};
   std::vector<Hyperparameters> grid;
   for (const double roughness : roughnesses) {
     for (const BetaPrior& beta : kBetas) {
@@ -185,8 +185,8 @@ std::vector<double> ReportVariance(const SmoothBasis& basis, double reports,
 }
 
 double EquivalentRows(const SmoothBasis& basis, double reports, double noise_per_report) {
-  return reports / (basis.effective_cells() * basis.answer_square() *
-                    (noise_per_report + basis.mean_mass()));
+  return reports /
+         (basis.effective_cells() * basis.answer_square() * (noise_per_report + basis.mean_mass()));
 }
 
 }  // namespace coppice::curator

@@ -69,9 +69,9 @@ class SmoothModel {
 };
 
 // How likely each setting is after the evidence; they add up to 1. Of numbers public labels alone
-// decide, where they are used, how rough theta is and how noisy labels are: where leaves' masses are
-// guessed, reports look flatter than they are, and would flatten what public labels say. Reports
-// decide the rest.
+// decide, where they are used, how rough theta is and how noisy labels are: where leaves' masses
+// are guessed, reports look flatter than they are, and would flatten what public labels say.
+// Reports decide the rest.
 std::vector<double> GridWeights(const SmoothBasis& basis, absl::Span<const Hyperparameters> grid,
                                 absl::Span<const double> log_likelihoods, bool use_labels);
 

@@ -170,7 +170,7 @@ struct LabelEvidence {
     }
     counts = tree.counter->Estimate(*tree.sums);
     for (const double about : tree.counter->ReportsAbout(*tree.sums)) leaves += about;
-    for (size_t size = 1; size <= tree.counter->most_leaves_of_a_report(); ++size) {
+    for (size_t size = 1; size <= tree.counter->most_leaves(); ++size) {
       mechanisms.push_back(&tree.counter->MechanismFor(size));
     }
   }

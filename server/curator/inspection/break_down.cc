@@ -89,7 +89,7 @@ std::vector<QuantityNoise> NoiseOfQuantities(const LocalMechanism& mechanism, ui
 std::vector<QuantityNoise> WorstNoiseOfOneReport(const ConsistentCounter& counter,
                                                  bool several_trees) {
   std::vector<QuantityNoise> worst;
-  for (size_t size = 1; size <= counter.most_leaves_of_a_report(); ++size) {
+  for (size_t size = 1; size <= counter.most_leaves(); ++size) {
     const auto noise = NoiseOfQuantities(counter.MechanismFor(size), 1, several_trees);
     worst.resize(noise.size());
     for (size_t i = 0; i < noise.size(); ++i) {

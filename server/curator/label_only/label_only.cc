@@ -262,7 +262,8 @@ void AddBoosted(Folds boosted, double alpha, const Schema& schema, AdditiveFores
   WidenOffset(trees / offset_trees, model);
   const double factor = trees * alpha / (kFolds * MarginScale(schema));
   for (FoldPredictions& fold : boosted) {
-    for (BoostedTree& tree : fold.trees) AppendBoosted(std::move(tree), schema.num_outputs(), factor, model);
+    for (BoostedTree& tree : fold.trees)
+      AppendBoosted(std::move(tree), schema.num_outputs(), factor, model);
   }
 }
 

@@ -26,9 +26,8 @@ inline constexpr size_t kMaxFeaturesFromSchema = 2048;
 // Rows of nobody that stand for public ones where there are none, spread evenly over what the
 // schema allows: each number once in the middle of each of kSchemaRows equal parts of its range,
 // each category as often as any other, in an order of its own for every feature (a Latin
-// hypercube). None is missing, and all are of the first class, or in the middle of the target's range,
-// which is not to be used.
-// InvalidArgument for too many features.
+// hypercube). None is missing, and all are of the first class, or in the middle of the target's
+// range, which is not to be used. InvalidArgument for too many features.
 absl::StatusOr<Table> RowsFromSchema(const std::shared_ptr<const Schema>& schema, uint64_t seed);
 
 // One tree by an edge rule, whose edges are the declared ranges and vocabularies. There is nothing

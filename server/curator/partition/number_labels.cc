@@ -28,9 +28,9 @@ absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& ra
   const Schema& schema = public_rows.schema();
   if (!schema.target().has_value()) return public_rows;
   COPPICE_ASSIGN_OR_RETURN(
-      Schema cut_schema,
-      Schema::CreateRegression(schema.features(), schema.label(),
-                               {.min = range.low, .max = range.high, .unit = schema.target()->unit}));
+      Schema cut_schema, Schema::CreateRegression(
+                             schema.features(), schema.label(),
+                             {.min = range.low, .max = range.high, .unit = schema.target()->unit}));
   Table cut(std::make_shared<const Schema>(std::move(cut_schema)));
   cut.Reserve(public_rows.num_rows());
   Row row;

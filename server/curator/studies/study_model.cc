@@ -294,8 +294,8 @@ absl::StatusOr<Model> EstimateFromLabels(const storage::Store& store, const Stud
     absl::StrAppend(&certificate.diagnosis, "; learnt from the first ", labels.rows.num_rows(),
                     " reports, which is what memory holds");
   }
-  return AdditiveModel(*definition.terms, std::move(fit.model.forest),
-                       std::move(fit.model.leaves), std::move(certificate));
+  return AdditiveModel(*definition.terms, std::move(fit.model.forest), std::move(fit.model.leaves),
+                       std::move(certificate));
 }
 
 // Every tree of a study by a feature begins with its values, so that how many reports have which is

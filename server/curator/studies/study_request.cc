@@ -43,9 +43,9 @@ std::string HashRequest(const StudySpec& spec) {
       partition.trees, " ", partition.seed, " ", partition.max_leaves, " ", partition.use_labels,
       " ", spec.choose_size, " ", CanonicalText(spec.settings),
       partition.from_schema ? " from_schema" : "",
-      spec.rounding ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low,
-                                      spec.rounding->high)
-                    : "",
+      spec.rounding
+          ? absl::StrFormat(" rounding %.17g %.17g", spec.rounding->low, spec.rounding->high)
+          : "",
       partition.by_feature.empty()
           ? ""
           : absl::StrCat(" by_feature ", partition.by_feature.size(), " ", partition.by_feature),
@@ -63,8 +63,8 @@ absl::StatusOr<std::optional<NumberRange>> ResolveRounding(const StudySpec& spec
     if (!spec.rounding.has_value()) return std::nullopt;
     return absl::InvalidArgumentError("rounding: is for numbers; the schema has classes");
   }
-  const NumberRange rounding = spec.rounding.value_or(
-      ChooseRounding(*spec.public_rows, spec.partition.use_labels));
+  const NumberRange rounding =
+      spec.rounding.value_or(ChooseRounding(*spec.public_rows, spec.partition.use_labels));
   COPPICE_RETURN_IF_ERROR(CheckRounding(rounding, *target));
   return std::optional<NumberRange>(rounding);
 }
@@ -78,8 +78,8 @@ absl::StatusOr<PartitionOptions> ResolvePartition(const StudySpec& spec, const T
   }
   const double devices =
       spec.expected_devices > 0 ? static_cast<double>(spec.expected_devices) : kDefaultReports;
-  return ChooseForestSize(public_rows, spec.partition,
-                          ExpectedInformation(devices, spec.epsilon), cancel);
+  return ChooseForestSize(public_rows, spec.partition, ExpectedInformation(devices, spec.epsilon),
+                          cancel);
 }
 
 // A study's mechanism, and why it and the forest's size were chosen: "local_hashing: ...; 64 trees

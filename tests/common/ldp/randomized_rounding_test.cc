@@ -1,4 +1,5 @@
-// Numbers that are rounded at random: the law of what is drawn, and of what a mechanism makes of it.
+// Numbers that are rounded at random: the law of what is drawn, and of what a mechanism makes of
+// it.
 
 #include "common/ldp/randomized_rounding.h"
 

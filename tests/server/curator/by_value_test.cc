@@ -271,8 +271,8 @@ TEST_P(SumsByValueTest, LeavesTellHowManyReportsThereAre) {
 }
 
 TEST_P(SumsByValueTest, NoReportIsAboutMoreLeavesThanTheTreeAloneAllows) {
-  EXPECT_EQ(by_value_.most_leaves_of_a_report(), alone_.most_leaves_of_a_report());
-  EXPECT_EQ(alone_.most_leaves_of_a_report(), 3u);
+  EXPECT_EQ(by_value_.most_leaves(), alone_.most_leaves());
+  EXPECT_EQ(alone_.most_leaves(), 3u);
   size_t most = 0;
   for (const Row& row : SomeRows(600)) most = std::max(most, by_value_.LeavesOf(row).size());
   EXPECT_EQ(most, 3u);

@@ -183,6 +183,14 @@ class Moments {
   std::vector<double> mean_, margin_squares_;
 };
 
+TEST(MostLeavesTest, AreTheMostThatPublicValuesAllow) {
+  const ConsistentStudy study(MechanismKind::kDirect, "1");
+  EXPECT_EQ(study.counter().leaves(), 5u);
+  EXPECT_EQ(study.counter().most_leaves(), 3u);
+  EXPECT_EQ(study.LeavesOf(0).size(), 2u);
+  EXPECT_EQ(study.LeavesOf(1).size(), 3u);
+}
+
 TEST_P(ConsistentCounterTest, IsUnbiasedOnConsistentLeavesAndSaysNothingOfOthers) {
   for (const LeafLabel of_row : ValuesOf({.leaves = 3, .classes = 2})) {
     const Moments moments(GetParam(), 1, of_row);

@@ -108,8 +108,7 @@ TEST_P(LabelMarginsTest, AreUnbiased) {
     for (const std::string& payload : payloads) {
       const double p = *mechanism->OutputProbability({0, label}, 0, payload);
       total += p;
-      const std::vector<double> margins =
-          LabelMargins(schema, *mechanism, {.payload = payload});
+      const std::vector<double> margins = LabelMargins(schema, *mechanism, {.payload = payload});
       for (size_t k = 0; k < mean.size(); ++k) mean[k] += p * margins[k];
     }
     ASSERT_NEAR(total, 1, 1e-9);

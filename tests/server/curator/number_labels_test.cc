@@ -1,5 +1,5 @@
-// Numbers in place of classes: ranges to round within, and what growers, estimators and plans make of
-// them.
+// Numbers in place of classes: ranges to round within, and what growers, estimators and plans make
+// of them.
 
 #include "server/curator/partition/number_labels.h"
 
@@ -81,8 +81,8 @@ TEST(NumberLabelsTest, LeavesOfTheRangeKeepTheirNumbersInTheBounds) {
   std::vector<std::vector<LeafPrediction>> leaves = {
       {{.probabilities = {0.5, 0.5}, .standard_error = 0.1}}};
   PlaceInBounds({.low = 30, .high = 70}, {.min = 0, .max = 100}, leaves);
-  const Model model = *Model::Create(*StepSchema(), {Tree::SingleLeaf()}, leaves, {},
-                                     LeafKind::kAdditive);
+  const Model model =
+      *Model::Create(*StepSchema(), {Tree::SingleLeaf()}, leaves, {}, LeafKind::kAdditive);
   const Prediction prediction = model.Predict(Row{0, 0});
   EXPECT_NEAR(prediction.value, 50, 1e-12);
   EXPECT_NEAR(prediction.value_error, 4, 1e-12) << "a tenth of the range of 40";
@@ -146,8 +146,8 @@ std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
   return counts;
 }
 
-// 20,000 devices at epsilon 1, without a public number: the error of the steps' own noise is 2.9, of
-// the mean 20.
+// 20,000 devices at epsilon 1, without a public number: the error of the steps' own noise is 2.9,
+// of the mean 20.
 TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   const NumberRange range = {.low = 0, .high = 100};
   const Table public_rows = *CutNumbers(Steps(100, 1), range);
@@ -156,13 +156,11 @@ TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
   for (const MechanismKind kind :
        {MechanismKind::kSignedHadamard, MechanismKind::kOptimizedUnary, MechanismKind::kDirect}) {
-    const std::vector<PrivateCounts> counts =
-        Reports(forest, Steps(20'000, 2), public_rows, kind);
-    ASSERT_OK_AND_ASSIGN(SmoothFit fit,
-                         EstimateSmooth(basis, forest, counts, Evidence::kReports));
+    const std::vector<PrivateCounts> counts = Reports(forest, Steps(20'000, 2), public_rows, kind);
+    ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kReports));
     PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
-    ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(*StepSchema(), forest, fit.leaves, {},
-                                                          LeafKind::kAdditive));
+    ASSERT_OK_AND_ASSIGN(const Model model,
+                         Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
     EXPECT_LT(RmseOf(model, Steps(500, 3)), 8) << static_cast<int>(kind);
   }
 }
@@ -180,9 +178,8 @@ TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
       Reports(forest, Steps(20'000, 2), public_rows, MechanismKind::kSignedHadamard);
   ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kBoth));
   PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
-  ASSERT_OK_AND_ASSIGN(
-      const Model model,
-      Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
+  ASSERT_OK_AND_ASSIGN(const Model model,
+                       Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
   EXPECT_LT(RmseOf(model, Steps(500, 3)), 4.5);
 }
 

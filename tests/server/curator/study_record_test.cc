@@ -242,8 +242,8 @@ TEST_F(StudyRecordTest, DamagedPublicRowsAreDataLossOfTheModel) {
 // The fixture's places, with their x as the number.
 StudySpec NumberSpec(std::string id) {
   const std::shared_ptr<const Table> given = PublicRows();
-  auto rows = std::make_shared<Table>(std::make_shared<const Schema>(*Schema::CreateRegression(
-      given->schema().features(), "price", {.min = 0, .max = 2})));
+  auto rows = std::make_shared<Table>(std::make_shared<const Schema>(
+      *Schema::CreateRegression(given->schema().features(), "price", {.min = 0, .max = 2})));
   for (size_t i = 0; i < given->num_rows(); ++i) {
     rows->AppendTarget(given->row(i), given->value(i, 0));
   }

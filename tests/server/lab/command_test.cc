@@ -138,6 +138,18 @@ TEST(LabCommandTest, AttacksAreReportedWithTheirAlarms) {
   EXPECT_EQ(report["alarms"]["tree"], 0);
 }
 
+TEST(LabCommandTest, LiarsChoosePublicValuesWhereThereAreAny) {
+  const std::string attack = std::string(kSmall) + "--epsilon 1 --trees 4 --split-rule hybrid " +
+                             "--attack given --claim chosen --liars 0.1 --json ";
+  const json some = json::parse(Lab(attack + "--public-features x1").out, nullptr, false);
+  EXPECT_EQ(some["claim"], "chosen");
+  EXPECT_TRUE(some["alarms"].contains("margin"));
+  const json all = json::parse(Lab(attack + "--public-features all").out, nullptr, false);
+  EXPECT_EQ(all["estimator"], "label_only");
+  EXPECT_TRUE(all["alarms"].contains("margin"));
+  EXPECT_THAT(Lab(attack + "2>/dev/null").out, HasSubstr("no feature is public"));
+}
+
 TEST(LabCommandTest, SameSeedWithoutNoiseIsTheSameAccuracy) {
   const std::string arguments = std::string(kSmall) + "--epsilon inf --seed 9 --json";
   EXPECT_EQ(json::parse(Lab(arguments).out)["accuracy"],
@@ -189,6 +201,8 @@ TEST(LabCommandTest, WrongUsageIsTwoAndNamesTheFlag) {
       {base + "--epsilon 1 --estimator prune --lambda 1", "prune finds its own"},
       {base + "--epsilon 1 --attack bribe", "there are label, given and chosen"},
       {base + "--epsilon 1 --liars 0.1", "--attack"},
+      {base + "--epsilon 1 --attack given --claim none", "there are own and chosen"},
+      {base + "--epsilon 1 --attack label --claim chosen", "for --attack given or chosen"},
       {base + "--epsilon inf --attack label", "--epsilon"},
       {"local --epsilon 1 --public x.csv", "--schema"},
       {"local --epsilon 1 --synthetic gamma=-1", "gamma"},

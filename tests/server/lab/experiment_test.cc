@@ -4,14 +4,18 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "common/privacy/openssl_random.h"
 #include "server/lab/synthetic.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/status_matchers.h"
 
 namespace coppice::lab {
 namespace {
+
+using ::coppice::testing::SeededRandom;
 
 class ExperimentTest : public ::testing::Test {
  protected:
@@ -197,6 +201,89 @@ TEST_F(LabelExperimentTest, EvidenceIsTheOffsetTheLabelsOrBoth) {
   EXPECT_THAT(EstimateLabels(study, rows_, {}),
               ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
                                            ::testing::HasSubstr("--estimator smooth")));
+}
+
+// Between them no draw of noise and none of tickets may differ.
+TEST_F(LabelExperimentTest, NoLiarsAreAsIfTheyWereNotAskedFor) {
+  const auto labels = [&](std::optional<LiarOptions> liars) {
+    options_.liars = liars;
+    curator::PublicRandom assignment(5);
+    SeededRandom noise(6);
+    return Collect(rows_, devices_, options_, assignment, noise)->labels->margins;
+  };
+  const curator::RowColumns honest = labels(std::nullopt);
+  for (const Claim claim : {Claim::kOwn, Claim::kChosen}) {
+    EXPECT_EQ(labels(LiarOptions{.attack = Attack::kGiven, .share = 0, .claim = claim}), honest);
+  }
+}
+
+// At this epsilon a report is its label.
+TEST_F(LabelExperimentTest, ExactlyTheShareLies) {
+  options_.epsilon = *Budget::FromEpsilon(40);
+  options_.mechanism = MechanismKind::kSignedHadamard;
+  const auto false_labels = [&](const SimulatedStudy& study) {
+    size_t lies = 0;
+    for (size_t i = 0; i < 3000; ++i) {
+      if ((study.labels->margins[0][i] > 0) != (devices_.label(i) == 1)) ++lies;
+    }
+    return lies;
+  };
+  options_.liars = {.attack = Attack::kLabel, .share = 0.2};
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, Collect(rows_, devices_, options_, random_, noise_));
+  EXPECT_EQ(false_labels(study), 600u);
+  EXPECT_EQ(study.claimed_rows, nullptr);
+}
+
+TEST_F(LabelExperimentTest, LiarsChooseTheValuesThatTheyShow) {
+  options_.liars = {.attack = Attack::kGiven, .share = 0.2, .target = 1, .claim = Claim::kChosen};
+  ASSERT_OK_AND_ASSIGN(SimulatedStudy study, Collect(rows_, devices_, options_, random_, noise_));
+  ASSERT_NE(study.claimed_rows, nullptr);
+  EXPECT_EQ(study.labels->rows, study.claimed_rows.get());
+  size_t changed = 0;
+  for (size_t i = 0; i < 3000; ++i) {
+    if (study.claimed_rows->row(i) == devices_.row(i)) continue;
+    ++changed;
+    EXPECT_GT(study.labels->margins[0][i], 0);
+  }
+  EXPECT_EQ(changed, 600u);
+  ASSERT_EQ(study.alarms.size(), 1u);
+  EXPECT_EQ(study.alarms[0].name, "margin");
+  const curator::EstimatorOptions smooth = {.kind = curator::EstimatorKind::kSmooth};
+  EXPECT_OK(EstimateLabels(study, rows_, smooth));
+}
+
+TEST_F(LabelExperimentTest, EveryDeviceAnswersAndAlarmsShowWhoPushes) {
+  std::vector<Feature> features = schema_->features();
+  features[0].is_public = true;
+  const auto schema = std::make_shared<const Schema>(
+      *Schema::Create(std::move(features), schema_->label(), schema_->classes()));
+  const Table rows = public_.WithSchema(schema), devices = private_.WithSchema(schema);
+  for (const MechanismKind kind :
+       {MechanismKind::kSignedHadamard, MechanismKind::kSubsetSelection}) {
+    for (const Claim claim : {Claim::kOwn, Claim::kChosen}) {
+      options_.mechanism = kind;
+      options_.liars = {.attack = Attack::kGiven, .share = 0.9, .claim = claim};
+      ASSERT_OK_AND_ASSIGN(const SimulatedStudy study,
+                           Collect(rows, devices, options_, random_, noise_));
+      uint64_t reports = 0;
+      for (const curator::PrivateCounts& tree : study.private_counts) reports += tree.reports;
+      EXPECT_EQ(reports, 3000u);
+      ASSERT_EQ(study.alarms.size(), 2u);
+      EXPECT_EQ(study.alarms[1].name, "margin");
+      if (kind == MechanismKind::kSubsetSelection) {
+        EXPECT_TRUE(study.alarms[1].raised) << ClaimName(claim);
+      }
+    }
+  }
+}
+
+TEST_F(ExperimentTest, ClaimsNeedPublicFeatures) {
+  CollectOptions options;
+  options.epsilon = *Budget::FromEpsilon(1);
+  options.liars = {.attack = Attack::kGiven, .share = 0.1, .claim = Claim::kChosen};
+  EXPECT_THAT(CollectWith(options),
+              ::coppice::testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                           ::testing::HasSubstr("no feature is public")));
 }
 
 TEST_F(LabelExperimentTest, OnePrivateFeatureAndLeavesAnswerAgain) {

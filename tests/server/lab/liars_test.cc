@@ -63,8 +63,14 @@ TEST(AttackTest, NamesGoBothWays) {
     ASSERT_OK_AND_ASSIGN(const Aim parsed, ParseAim(AimName(aim)));
     EXPECT_EQ(parsed, aim);
   }
+  for (const Claim claim : {Claim::kOwn, Claim::kChosen}) {
+    ASSERT_OK_AND_ASSIGN(const Claim parsed, ParseClaim(ClaimName(claim)));
+    EXPECT_EQ(parsed, claim);
+  }
   EXPECT_THAT(ParseAttack("x"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no attack")));
+  EXPECT_THAT(ParseClaim("x"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("no claim; there are own and chosen")));
 }
 
 class SymbolLiarTest : public ::testing::TestWithParam<MechanismKind> {};
@@ -175,6 +181,161 @@ TEST(PusherTest, SaysWhatItCannotSimulate) {
   EXPECT_THAT(create(MechanismKind::kDirect, Attack::kChosen), refused("no columns"));
   EXPECT_THAT(create(MechanismKind::kLaplaceJoint, Attack::kGiven), refused("by label only"));
   EXPECT_THAT(create(MechanismKind::kLaplaceSplit, Attack::kGiven), refused("by label only"));
+}
+
+// "age" is private, "region" is public.
+std::shared_ptr<const Schema> PublicRegion() {
+  std::vector<Feature> features = {
+      {.name = "age", .min = 0, .max = 100, .values = {}},
+      {.name = "region", .type = FeatureType::kCategorical, .values = {"north", "south"}}};
+  features[1].is_public = true;
+  return std::make_shared<const Schema>(*Schema::Create(features, "y", {"no", "yes"}));
+}
+
+// region == north ? leaf 0 : (age < 20 ? leaf 1 : (age < 60 ? leaf 2 : leaf 3))
+Tree TreeByRegion(const Schema& schema) {
+  const Node leaf;
+  return *Tree::Create({{.kind = SplitKind::kCategory, .feature = 1, .left = 1, .right = 2},
+                        leaf,
+                        {.kind = SplitKind::kNumeric, .threshold = 20, .left = 3, .right = 4},
+                        leaf,
+                        {.kind = SplitKind::kNumeric, .threshold = 60, .left = 5, .right = 6},
+                        leaf,
+                        leaf},
+                       schema);
+}
+
+// Two public rows of the north, three of the south, one in each of its leaves. So a report about
+// the north weighs more, but in a column that is even over the south's leaves one about the south
+// does.
+class ConsistentPusherTest : public ::testing::TestWithParam<MechanismKind> {
+ protected:
+  ConsistentPusherTest() {
+    for (int i = 0; i < 2; ++i) rows_.Append(Row{10, 0}, 1);
+    for (const double age : {10.0, 40.0, 80.0}) rows_.Append(Row{age, 1}, age < 50 ? 1 : 0);
+  }
+
+  curator::ConsistentCounter CounterOf(MechanismKind kind) const {
+    return {tree_, schema_, *curator::MechanismsBySize::Create(kind, *Budget::Parse("1"), 4, 2)};
+  }
+
+  // What a report adds to the estimates, each times its worth over the public rows that allow it.
+  double PushOf(const curator::ConsistentCounter& counter, const ClaimedReport& report,
+                const LiarOptions& options) const {
+    curator::TreeSums sums{.sums = std::vector<int64_t>(counter.sum_size()), .reports = 1};
+    counter.AddChecked(report.leaves, {.payload = report.payload, .column = report.column},
+                       absl::MakeSpan(sums.sums));
+    const std::vector<double> worths = *CellWorths(options, curator::CountPublicRows(tree_, rows_));
+    const LeafCounts said = counter.Estimate(sums);
+    double push = 0;
+    for (size_t cell = 0; cell < worths.size(); ++cell) {
+      push += worths[cell] * said.label[cell] / (cell < 2 ? 2 : 3);
+    }
+    return push;
+  }
+
+  std::shared_ptr<const Schema> schema_ = PublicRegion();
+  Tree tree_ = TreeByRegion(*schema_);
+  Table rows_{schema_};
+  curator::PublicRandom random_{7};
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ConsistentPusherTest,
+                         ::testing::Values(MechanismKind::kSignedHadamard,
+                                           MechanismKind::kHadamardResponse,
+                                           MechanismKind::kLocalHashing, MechanismKind::kDirect,
+                                           MechanismKind::kSubsetSelection,
+                                           MechanismKind::kOptimizedUnary),
+                         [](const auto& test) { return std::string(MechanismName(test.param)); });
+
+TEST_P(ConsistentPusherTest, ReportsAreAcceptedAndAboutTheClaimedValues) {
+  const curator::ConsistentCounter counter = CounterOf(GetParam());
+  for (const Aim aim : {Aim::kLeaves, Aim::kRows, Aim::kInvert}) {
+    for (const Claim claim : {Claim::kOwn, Claim::kChosen}) {
+      const LiarOptions options = {.attack = Attack::kGiven, .aim = aim, .claim = claim};
+      ASSERT_OK_AND_ASSIGN(const ConsistentPusher pusher,
+                           ConsistentPusher::Create(
+                               counter, rows_, curator::CountPublicRows(tree_, rows_), options));
+      for (int i = 0; i < 50; ++i) {
+        ASSERT_OK_AND_ASSIGN(const ClaimedReport report,
+                             pusher.Send({1, 2, 3}, /*own_column=*/0, random_));
+        EXPECT_EQ(report.public_row.has_value(), claim == Claim::kChosen);
+        const Row claimed =
+            report.public_row.has_value() ? rows_.row(*report.public_row) : Row{50, 1};
+        EXPECT_EQ(report.leaves, counter.LeavesOf(claimed));
+        const LocalMechanism& mechanism = counter.MechanismFor(report.leaves.size());
+        EXPECT_OK(mechanism.Check(report.payload));
+        EXPECT_LT(report.column, mechanism.columns());
+      }
+    }
+  }
+}
+
+TEST_P(ConsistentPusherTest, ChosenValuesPushAtLeastAsMuchAsAnyRowsOwn) {
+  const curator::ConsistentCounter counter = CounterOf(GetParam());
+  constexpr int kReports = 20'000;
+  for (const Aim aim : {Aim::kLeaves, Aim::kInvert}) {
+    LiarOptions options = {.attack = Attack::kGiven, .aim = aim};
+    const curator::PublicCounts counts = curator::CountPublicRows(tree_, rows_);
+    ASSERT_OK_AND_ASSIGN(const ConsistentPusher own,
+                         ConsistentPusher::Create(counter, rows_, counts, options));
+    options.claim = Claim::kChosen;
+    ASSERT_OK_AND_ASSIGN(const ConsistentPusher chosen,
+                         ConsistentPusher::Create(counter, rows_, counts, options));
+    double of_chosen = 0, of_north = 0, of_south = 0;
+    for (int i = 0; i < kReports; ++i) {
+      const auto column = static_cast<uint32_t>(random_.Next() % 64);
+      const auto send = [&](const ConsistentPusher& pusher, std::vector<uint32_t> leaves) {
+        const uint32_t columns = counter.MechanismFor(leaves.size()).columns();
+        return PushOf(counter, *pusher.Send(leaves, column % columns, random_), options);
+      };
+      of_chosen += send(chosen, {0}) / kReports;
+      of_north += send(own, {0}) / kReports;
+      of_south += send(own, {1, 2, 3}) / kReports;
+    }
+    EXPECT_GE(of_chosen, 0.97 * std::max(of_north, of_south));
+    EXPECT_GE(std::min(of_north, of_south), -1e-9);
+    if (GetParam() == MechanismKind::kSignedHadamard && aim == Aim::kLeaves) {
+      EXPECT_GT(of_chosen, 1.15 * std::max(of_north, of_south));  // 5/8 for 1/2
+    }
+  }
+}
+
+// Where all features are public a report is about one leaf, and weighs most in that of fewest rows.
+TEST(ConsistentPusherChoiceTest, IsTheLeafThatFewReportsAreAbout) {
+  std::vector<Feature> features = PublicRegion()->features();
+  features[0].is_public = true;
+  const auto schema = std::make_shared<const Schema>(*Schema::Create(features, "y", {"no", "yes"}));
+  const Tree tree = TreeByRegion(*schema);
+  Table rows(schema);
+  for (int i = 0; i < 8; ++i) rows.Append(Row{10, 0}, 1);
+  for (const double age : {10.0, 12.0, 40.0, 80.0, 81.0}) rows.Append(Row{age, 1}, 0);
+  const curator::ConsistentCounter counter(
+      tree, schema,
+      *curator::MechanismsBySize::Create(MechanismKind::kSignedHadamard, *Budget::Parse("1"), 1,
+                                         2));
+  ASSERT_OK_AND_ASSIGN(
+      const ConsistentPusher pusher,
+      ConsistentPusher::Create(counter, rows, curator::CountPublicRows(tree, rows),
+                               {.attack = Attack::kGiven, .claim = Claim::kChosen}));
+  curator::PublicRandom random(7);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_OK_AND_ASSIGN(const ClaimedReport report, pusher.Send({0}, 0, random));
+    EXPECT_EQ(report.leaves, std::vector<uint32_t>({2}));
+    EXPECT_EQ(report.public_row, 10u);
+  }
+}
+
+TEST(ClaimedRowsTest, HaveTheClaimedValuesAndTheirOwnLabels) {
+  Table public_rows(PublicRegion()), private_rows(PublicRegion());
+  public_rows.Append(Row{1, 0}, 0);
+  public_rows.Append(Row{2, 1}, 0);
+  for (const double age : {30.0, 40.0, 50.0}) private_rows.Append(Row{age, 0}, 1);
+  const Table claimed = ClaimedRows(public_rows, private_rows, {{1, 1}});
+  EXPECT_EQ(claimed.row(0), (Row{30, 0}));
+  EXPECT_EQ(claimed.row(1), (Row{2, 1}));
+  EXPECT_EQ(claimed.row(2), (Row{50, 0}));
+  EXPECT_EQ(std::count(claimed.labels().begin(), claimed.labels().end(), 1u), 3);
 }
 
 }  // namespace
