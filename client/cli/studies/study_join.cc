@@ -43,7 +43,7 @@ absl::StatusOr<v1::Study> GetStudy(const Remote& remote, const std::string& stud
 // A schema file says how the table is written, and must be of this study.
 absl::StatusOr<TableFormat> FormatOf(const std::string& schema_file, const Schema& schema) {
   if (schema_file.empty()) return TableFormat();
-  COPPICE_ASSIGN_OR_RETURN(SchemaFile file, ReadClassSchema(schema_file));
+  COPPICE_ASSIGN_OR_RETURN(SchemaFile file, ReadSchema(schema_file));
   COPPICE_RETURN_IF_ERROR(schema.CheckAgreesWith(*file.schema));
   return std::move(file.format);
 }
