@@ -15,8 +15,10 @@
 namespace coppice {
 namespace {
 
+using ::coppice::testing::BinaryPath;
 using ::coppice::testing::Daemon;
 using ::coppice::testing::Outcome;
+using ::coppice::testing::RunProgram;
 using ::coppice::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -113,8 +115,11 @@ TEST_F(ByValueTest, OneStudyGivesAModelForEachValueAndOneOfAllReports) {
   EXPECT_EQ(Predict("gold", "0.1,gold\n0.9,gold\n"), (Labels{"no", "yes"}));
   EXPECT_EQ(Predict("silver", "0.1,silver\n0.9,silver\n"), (Labels{"yes", "no"}));
 
-  // A restart changes nothing.
+  // A restart changes nothing, and nothing is wrong with the store.
   EXPECT_EQ(daemon_.Stop(), 0);
+  const Outcome checked =
+      RunProgram({BinaryPath("coppiced"), "check", "--data-dir", daemon_.data_dir()});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   ASSERT_TRUE(daemon_.Start());
   EXPECT_EQ(Build("gold", {"--where", "plan=gold"})["reports"], 1800);
   EXPECT_EQ(Build("gold2", {"--where", "plan=gold"})["reports"], 1800);
