@@ -62,6 +62,9 @@ struct LocalFlags {
   uint64_t seed = 1;
   bool per_repetition = false;
   bool json = false;
+
+  bool without_rows() const { return public_file == kNone; }
+  bool without_labels() const { return without_rows() || public_labels == kNone; }
 };
 void AddLocalFlags(const Command& command, LocalFlags& flags);
 absl::Status CheckLocalFlags(const LocalFlags& flags);

@@ -8,10 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/data/read_table.h"
-#include "common/data/schema_file.h"
 #include "server/curator/partition/forest_size.h"
-#include "server/curator/partition/from_schema.h"
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
@@ -28,11 +25,6 @@ constexpr uint32_t kDefaultMinLeaf = 1;
 constexpr char kPaper[] = "lpct";
 constexpr char kAuto[] = "auto";
 
-bool WithoutRows(const LocalFlags& flags) { return flags.public_file == kNone; }
-bool WithoutLabels(const LocalFlags& flags) {
-  return WithoutRows(flags) || flags.public_labels == kNone;
-}
-
 // What is not said is as `coppice study create` and `coppice model build` have it, unless the
 // paper's settings are asked for.
 bool TakesPaper(const LocalFlags& flags) { return !flags.paper.empty() || flags.grid; }
@@ -41,7 +33,7 @@ std::string SplitRuleOf(const LocalFlags& flags) {
   if (!flags.split_rule.empty()) return flags.split_rule;
   const bool other_partition =
       !flags.depths.empty() || !flags.min_leaves.empty() || flags.trees.has_value();
-  const bool edges = TakesPaper(flags) || (other_partition && !WithoutLabels(flags));
+  const bool edges = TakesPaper(flags) || (other_partition && !flags.without_labels());
   return std::string(
       curator::SplitRuleName(edges ? curator::SplitRule::kMaxEdge : curator::SplitRule::kHybrid));
 }
@@ -112,7 +104,7 @@ absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const L
   curator::EstimatorOptions options;
   COPPICE_ASSIGN_OR_RETURN(options.kind, curator::ParseEstimator(EstimatorOf(flags)));
   COPPICE_ASSIGN_OR_RETURN(options.evidence, curator::ParseEvidence(flags.evidence));
-  if (WithoutLabels(flags)) options.evidence = curator::Evidence::kReports;
+  if (flags.without_labels()) options.evidence = curator::Evidence::kReports;
   options.min_depth = flags.prune_min_depth;
   if (options.kind != curator::EstimatorKind::kWeighted)
     return std::vector<curator::EstimatorOptions>{options};
@@ -125,69 +117,7 @@ absl::StatusOr<std::vector<curator::EstimatorOptions>> ResolveEstimators(const L
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<const Table>> ReadRows(
-    const std::string& path, const SchemaFile& schema, ReadOptions options,
-    const std::function<void(const std::string&)>& warn) {
-  options.format = schema.format;
-  COPPICE_ASSIGN_OR_RETURN(TableFile file, ReadTable(path, schema.schema, options));
-  const std::string notes = file.notes.Summary();
-  if (!notes.empty()) warn(absl::StrCat(path, ": ", notes));
-  if (file.table.num_rows() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " has no row"));
-  }
-  return std::make_shared<const Table>(std::move(file.table));
-}
-
-absl::StatusOr<RowSource> RowsAsGiven(const LocalFlags& flags,
-                                      const std::function<void(const std::string&)>& warn) {
-  if (!flags.synthetic.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(const SyntheticOptions options,
-                             SyntheticOptions::Parse(flags.synthetic));
-    return SyntheticRows(options);
-  }
-  COPPICE_ASSIGN_OR_RETURN(const SchemaFile schema, ReadSchema(flags.schema_file));
-  const auto read = [&](const std::string& path) {
-    return ReadRows(path, schema, {.strict = flags.strict}, warn);
-  };
-  std::shared_ptr<const Table> test_rows;
-  if (!flags.test_file.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(test_rows, read(flags.test_file));
-  }
-  if (!flags.data_file.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<const Table> all, read(flags.data_file));
-    return SplitRows(std::move(all), {.public_rows = flags.public_rows,
-                                      .private_rows = flags.private_rows,
-                                      .holdout = flags.holdout,
-                                      .test_rows = std::move(test_rows)});
-  }
-  LabRows rows{.public_rows = nullptr, .private_rows = nullptr, .test_rows = std::move(test_rows)};
-  if (WithoutRows(flags)) {
-    COPPICE_ASSIGN_OR_RETURN(Table standing, curator::RowsFromSchema(schema.schema, flags.seed));
-    rows.public_rows = std::make_shared<const Table>(std::move(standing));
-  } else {
-    COPPICE_ASSIGN_OR_RETURN(
-        rows.public_rows,
-        ReadRows(flags.public_file, schema,
-                 {.strict = flags.strict, .ignore_labels = WithoutLabels(flags)}, warn));
-  }
-  COPPICE_ASSIGN_OR_RETURN(rows.private_rows, read(flags.private_file));
-  if (rows.test_rows != nullptr) return FixedRows(std::move(rows));
-  return HoldOut(rows.public_rows, rows.private_rows, flags.holdout);
-}
-
 }  // namespace
-
-absl::StatusOr<RowSource> ResolveLocalRows(const LocalFlags& flags,
-                                           const std::function<void(const std::string&)>& warn) {
-  COPPICE_ASSIGN_OR_RETURN(RowSource rows, RowsAsGiven(flags, warn));
-  if (flags.public_shift) rows = WithShiftedPublicRows(std::move(rows));
-  if (!flags.public_features.empty()) {
-    COPPICE_ASSIGN_OR_RETURN(rows, WithPublicFeatures(std::move(rows), flags.public_features));
-  }
-  if (WithoutLabels(flags)) return rows;
-  COPPICE_ASSIGN_OR_RETURN(const PublicLabels labels, ParsePublicLabels(flags.public_labels));
-  return WithPublicLabels(std::move(rows), labels);
-}
 
 absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   const bool synthetic = !flags.synthetic.empty();
@@ -197,8 +127,8 @@ absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   COPPICE_ASSIGN_OR_RETURN(partition.criterion, curator::ParseCriterion(flags.criterion));
   const bool hybrid = partition.rule == curator::SplitRule::kHybrid;
   if (hybrid) partition.criterion = curator::Criterion::kEntropy;
-  partition.use_labels = !WithoutLabels(flags);
-  partition.from_schema = WithoutRows(flags);
+  partition.use_labels = !flags.without_labels();
+  partition.from_schema = flags.without_rows();
   const uint32_t forest =
       partition.use_labels ? curator::kForestTrees : curator::kForestTreesWithoutLabels;
   partition.trees = flags.trees.value_or(hybrid ? forest : 1);
@@ -224,35 +154,6 @@ absl::StatusOr<RunOptions> ResolveLocalRun(const LocalFlags& flags) {
   run.threads = flags.threads;
   run.seed = flags.seed;
   return run;
-}
-
-void AddLocalRowFlags(const Command& command, LocalFlags& flags) {
-  const Flag public_file = command.Add(
-      "--public", flags.public_file,
-      "public rows (CSV, LIBSVM), or none: partitions come from the schema's bounds alone");
-  command.Add("--private", flags.private_file, "private rows, one a device");
-  command.Add("--schema", flags.schema_file, "schema of all files (JSON)");
-  command
-      .Add("--synthetic", flags.synthetic,
-           "instead of files: gamma=0.5,private=10000,public=50,test=2000, or sine=16 instead of "
-           "gamma: numbers")
-      .Check(Accepted([](const std::string& text) { return SyntheticOptions::Parse(text); }))
-      .Excludes(public_file);
-  const Flag data = command.Add("--data", flags.data_file,
-                                "one file instead of two, split at random for each repetition");
-  data.Excludes(public_file);
-  command.Add("--public-rows", flags.public_rows, "with --data: how many rows are public")
-      .Needs(data);
-  command
-      .Add("--private-rows", flags.private_rows,
-           "with --data: how many are devices; all that are left if not given")
-      .Needs(data);
-  const Flag test = command.Add("--test", flags.test_file, "rows to score on");
-  command.Add("--holdout", flags.holdout, "share of the private rows to score on instead")
-      .InRange(0.0, 1.0)
-      .Excludes(test)
-      .ShowDefault();
-  command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
 }
 
 void AddLocalFlags(const Command& command, LocalFlags& flags) {
@@ -364,22 +265,6 @@ void AddLocalFlags(const Command& command, LocalFlags& flags) {
   command.AddSwitch("--json", flags.json, "one JSON object on stdout");
 }
 
-absl::Status CheckLocalRowFlags(const LocalFlags& flags) {
-  const bool files = flags.data_file.empty()
-                         ? !flags.public_file.empty() && !flags.private_file.empty()
-                         : flags.private_file.empty() && flags.public_rows > 0;
-  if (flags.synthetic.empty() && !(files && !flags.schema_file.empty())) {
-    return absl::InvalidArgumentError(
-        "--public, --private and --schema are needed together, or --data, --public-rows and "
-        "--schema, or --synthetic instead");
-  }
-  if (!flags.synthetic.empty() && !(flags.data_file.empty() && flags.private_file.empty() &&
-                                    flags.schema_file.empty() && flags.test_file.empty())) {
-    return absl::InvalidArgumentError("--synthetic takes no file");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckLocalFlags(const LocalFlags& flags) {
   COPPICE_RETURN_IF_ERROR(CheckLocalRowFlags(flags));
   if (!flags.grid &&
@@ -398,10 +283,10 @@ absl::Status CheckLocalFlags(const LocalFlags& flags) {
     return absl::InvalidArgumentError("--evidence is for --estimator smooth");
   }
   const bool hybrid = rule == curator::SplitRuleName(curator::SplitRule::kHybrid);
-  if (WithoutRows(flags) && !smooth) {
+  if (flags.without_rows() && !smooth) {
     return absl::InvalidArgumentError("--public none needs --estimator smooth");
   }
-  if (WithoutLabels(flags) && !WithoutRows(flags) && !(smooth && hybrid)) {
+  if (flags.without_labels() && !flags.without_rows() && !(smooth && hybrid)) {
     return absl::InvalidArgumentError(
         "--public-labels none needs --split-rule hybrid and --estimator smooth");
   }

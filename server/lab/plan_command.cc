@@ -204,34 +204,6 @@ std::string AdviceOnRows(const curator::Planner& planner, const std::vector<Plan
                          planner.predicts_numbers() ? planner.public_only().mean : 0);
 }
 
-void PrintTakes(const Json& one) {
-  std::cout << "accuracy " << one["accuracy"].dump();
-  const bool asks_epsilon = one.contains("devices");
-  if (asks_epsilon) {
-    std::cout << " from " << one["devices"].dump() << " devices takes ";
-  } else {
-    std::cout << " at epsilon " << one["epsilon"].dump() << " takes ";
-  }
-  const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
-  if (answer.is_null()) {
-    std::cout << (asks_epsilon ? "more than epsilon 16, if it can be had at all\n"
-                               : "more than 500000000 devices, if it can be had at all\n");
-  } else if (asks_epsilon) {
-    std::cout << absl::StrFormat("epsilon %.3g\n", answer.get<double>());
-  } else {
-    std::cout << answer.dump() << " devices\n";
-  }
-}
-
-void PrintWorth(const Json& worth, bool numbers) {
-  const double gain = worth["gain"].get<double>();
-  std::cout << absl::StrFormat(
-      numbers ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
-              : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
-      Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
-      worth["equivalent_rows"].get<double>());
-}
-
 void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& rows,
                    const Baseline& baseline) {
   if (baseline.numbers) {
@@ -286,7 +258,7 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
          "devices are\nhonest and the curator keeps tickets and arrival times to itself; "
          "its delta is in --json.\n";
   std::cout << "\n" << AdviceOnRows(planner, rows) << "\n";
-  for (const Json& one : takes) PrintTakes(one);
+  for (const Json& one : takes) std::cout << TakesText(one);
 }
 
 Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& rows, Json takes,
@@ -447,7 +419,7 @@ absl::Status RunPlan(const PlanFlags& flags) {
     std::cout << report.dump() << "\n";
   } else {
     PrintText(planner, rows, takes, baseline);
-    for (const Json& worth : worths) PrintWorth(worth, planner.predicts_numbers());
+    for (const Json& worth : worths) std::cout << WorthText(worth, planner.predicts_numbers());
   }
   if (!std::cout.flush()) {
     return absl::UnavailableError("the plan could not be written to stdout");

@@ -247,6 +247,31 @@ std::string ReportText(const Json& report) {
   return text;
 }
 
+std::string TakesText(const Json& one) {
+  const bool asks_epsilon = one.contains("devices");
+  const Json& answer = one[asks_epsilon ? "least_epsilon" : "fewest_devices"];
+  const std::string asked =
+      absl::StrCat("accuracy ", one["accuracy"].dump(), asks_epsilon ? " from " : " at epsilon ",
+                   one[asks_epsilon ? "devices" : "epsilon"].dump(),
+                   asks_epsilon ? " devices takes " : " takes ");
+  if (answer.is_null()) {
+    return absl::StrCat(asked,
+                        asks_epsilon ? "more than epsilon 16" : "more than 500000000 devices",
+                        ", if it can be had at all\n");
+  }
+  return asks_epsilon ? absl::StrFormat("%sepsilon %.3g\n", asked, answer.get<double>())
+                      : absl::StrCat(asked, answer.dump(), " devices\n");
+}
+
+std::string WorthText(const Json& worth, bool numbers) {
+  const double gain = worth["gain"].get<double>();
+  return absl::StrFormat(numbers
+                             ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
+                             : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
+                         Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
+                         worth["equivalent_rows"].get<double>());
+}
+
 absl::Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file) {
   if (std::system("command -v gnuplot > /dev/null") != 0) {
     return absl::FailedPreconditionError(

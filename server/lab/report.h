@@ -34,6 +34,11 @@ void AddRepetitions(const RepeatedNumberScores& scores, nlohmann::ordered_json& 
 // FailedPrecondition if gnuplot is not installed.
 absl::Status PlotPlan(const nlohmann::ordered_json& plan, const std::string& file);
 
+// What an accuracy that is asked for takes, and what a public feature is worth, of the same report:
+// a line each.
+std::string TakesText(const nlohmann::ordered_json& one);
+std::string WorthText(const nlohmann::ordered_json& worth, bool numbers);
+
 // "name: value" lines.
 std::string ReportText(const nlohmann::ordered_json& report);
 

@@ -42,11 +42,12 @@ class Bench {
     std::filesystem::remove_all(folder_);
     store_ = *storage::OpenRocksDbStore(folder_);
     studies_ = *curator::Studies::Open(*store_, models_, [] { return int64_t{0}; });
+    const Budget epsilon = *Budget::FromEpsilon(1);
     info_ = *studies_->Create({.id = "bench",
                                .request_id = "bench",
                                .public_rows = PublicRows(),
                                .partition = {.max_depth = 7},
-                               .epsilon = *Budget::FromEpsilon(1),
+                               .epsilon = epsilon,
                                .mechanism = mechanism});
     fingerprint_.assign(info_.fingerprint.begin(), info_.fingerprint.end());
     mechanisms_ = *MakeMechanisms(*info_.terms, *info_.forest);

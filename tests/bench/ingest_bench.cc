@@ -192,12 +192,13 @@ double Median(std::vector<double> values) {
 
 void Measure(MechanismKind mechanism, const Flags& flags, curator::Studies& studies,
              Server& dropping, Server& counting) {
+  const Budget epsilon = *Budget::Parse("1");
   const curator::StudyInfo study =
       *studies.Create({.id = "",
                        .request_id = std::string(MechanismName(mechanism)),
                        .public_rows = PublicRows(),
                        .partition = {.max_depth = 8},
-                       .epsilon = *Budget::Parse("1"),
+                       .epsilon = epsilon,
                        .mechanism = mechanism});
   const Privatizer privatizer =
       *Privatizer::Create(*study.terms, study.fingerprint, AllTrees(*study.forest));

@@ -129,13 +129,14 @@ void Print(const std::string& who, const curator::StudyInfo& study, const Bytes&
 }
 
 absl::Status Measure(const Flags& flags, const Table& table, size_t public_rows, Curator& curator) {
+  const Budget epsilon = *Budget::Parse("1");
   const auto study = curator.studies().Create({.id = "",
                                                .request_id = std::to_string(public_rows),
                                                .public_rows = FirstRows(table, public_rows),
                                                .partition = {.rule = curator::SplitRule::kCart,
                                                              .max_depth = flags.depth,
                                                              .trees = flags.trees},
-                                               .epsilon = *Budget::Parse("1"),
+                                               .epsilon = epsilon,
                                                .mechanism = MechanismKind::kOptimizedUnary});
   if (!study.ok()) return study.status();
   v1::GetOfferRequest request;

@@ -9,6 +9,7 @@
 
 #include "client/policy.h"
 #include "client/privatizer.h"
+#include "common/base/status_macros.h"
 #include "tests/support/schemas.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/walking_random.h"

@@ -437,36 +437,4 @@ double Planner::InfluenceOf(absl::Span<const double> report_variance, double dev
   return per_margin * margin_influence * basis_.LargestSwing(gains);
 }
 
-std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
-                   double public_rmse) {
-  if (partition.from_schema) {
-    return "Without public rows the partition is spread over all that the schema allows, also "
-           "where "
-           "nobody is, and nothing says how well classes can be told apart; reports will be worth "
-           "as "
-           "many labelled public rows as stated.";
-  }
-  if (!partition.use_labels) {
-    return "Without public labels nothing says how well classes can be told apart; reports will be "
-           "worth as many labelled public rows as stated.";
-  }
-  const bool numbers = public_rmse > 0;
-  const double least = numbers ? kWorthwhileShare * public_rmse : kWorthwhileGain;
-  const auto worth =
-      std::count_if(gains.begin(), gains.end(), [least](double gain) { return gain >= least; });
-  if (worth == 0) {
-    return absl::StrCat(
-        "Reports will not help here: none of these studies is expected to ",
-        numbers ? "have an error smaller by a hundredth than" : "gain half a point over",
-        " the public labels alone. Ask for more devices, a larger epsilon, or nobody.");
-  }
-  if (worth == static_cast<std::ptrdiff_t>(gains.size())) {
-    return "Reports help in every one of these studies.";
-  }
-  return absl::StrCat("Reports help in ", worth, " of these ", gains.size(),
-                      " studies. In the others, where the gain is below ",
-                      numbers ? "a hundredth of the error" : "half a point",
-                      ", they will not, and nobody need be asked.");
-}
-
 }  // namespace coppice::curator

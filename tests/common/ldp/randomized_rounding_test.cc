@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/base/status_macros.h"
 #include "common/ldp/local_mechanism.h"
 #include "common/privacy/budget.h"
 #include "tests/support/status_matchers.h"

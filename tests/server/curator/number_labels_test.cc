@@ -125,10 +125,11 @@ TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
   EXPECT_EQ(rows.target(0), 50);
 }
 
-// Devices' numbers, rounded and randomized, as counts of a forest.
+// Devices' numbers, rounded and randomized, as counts of a forest; the noise is repeatable.
 std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
                                    const Table& public_rows, MechanismKind kind) {
   SeededRandom noise(7);
+  PublicRandom columns(8);
   std::vector<PrivateCounts> counts;
   for (size_t t = 0; t < forest.size(); ++t) {
     const auto mechanism =
@@ -138,8 +139,14 @@ std::vector<PrivateCounts> Reports(const Forest& forest, const Table& devices,
     const Target& range = *public_rows.schema().target();
     for (size_t i = t; i < devices.num_rows(); i += forest.size(), ++sums.reports) {
       const double place = NumberRange{range.min, range.max}.PlaceOf(devices.target(i));
-      const uint32_t end = *RoundToAnEnd(place, noise);
-      EXPECT_OK(mechanism->RandomizeInto({leaf_of[i], end}, noise, absl::MakeSpan(sums.sums)));
+      const LeafLabel value = {.leaf = leaf_of[i], .label = *RoundToAnEnd(place, noise)};
+      const auto column = static_cast<uint32_t>(columns.Below(mechanism->columns()));
+      const absl::StatusOr<std::string> payload = mechanism->Randomize(value, column, noise);
+      if (!payload.ok()) {
+        ADD_FAILURE() << payload.status();
+        return counts;
+      }
+      EXPECT_OK(mechanism->Add(*payload, column, absl::MakeSpan(sums.sums)));
     }
     counts.push_back(*CountReports(*mechanism, sums, CountPublicRows(forest[t], public_rows)));
   }
@@ -154,14 +161,13 @@ TEST(NumberLabelsTest, ReportsAloneFindTheNumbers) {
   const Forest forest = *GrowPartition(
       public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
   const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
-  for (const MechanismKind kind :
-       {MechanismKind::kSignedHadamard, MechanismKind::kOptimizedUnary, MechanismKind::kDirect}) {
+  for (const MechanismKind kind : {MechanismKind::kSignedHadamard, MechanismKind::kLocalHashing}) {
     const std::vector<PrivateCounts> counts = Reports(forest, Steps(20'000, 2), public_rows, kind);
     ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, Evidence::kReports));
     PlaceInBounds(range, *StepSchema()->target(), fit.leaves);
     ASSERT_OK_AND_ASSIGN(const Model model,
                          Model::Create(*StepSchema(), forest, fit.leaves, {}, LeafKind::kAdditive));
-    EXPECT_LT(RmseOf(model, Steps(500, 3)), 8) << static_cast<int>(kind);
+    EXPECT_LT(RmseOf(model, Steps(500, 3)), 10) << static_cast<int>(kind);
   }
 }
 
