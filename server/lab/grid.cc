@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
 #include "server/curator/partition/public_random.h"
-#include "server/lab/experiment.h"
 #include "server/lab/numbers.h"
 #include "server/lab/repetitions.h"
+#include "server/lab/simulation/experiment.h"
 
 namespace coppice::lab {
 namespace {

@@ -21,9 +21,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/curator/estimation/estimator.h"
-#include "server/lab/experiment.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/rows.h"
+#include "server/lab/simulation/experiment.h"
 
 namespace coppice::lab {
 

@@ -12,10 +12,10 @@
 #include "server/lab/commands.h"
 #include "server/lab/epsilon_flag.h"
 #include "server/lab/grid.h"
-#include "server/lab/liars.h"
 #include "server/lab/repetitions.h"
 #include "server/lab/report.h"
 #include "server/lab/rows.h"
+#include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
 namespace {

@@ -12,8 +12,8 @@
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 #include "common/tree/model.h"
-#include "server/lab/experiment.h"
 #include "server/lab/rows.h"
+#include "server/lab/simulation/experiment.h"
 
 namespace coppice::lab {
 

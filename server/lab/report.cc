@@ -22,8 +22,8 @@
 #include "common/evaluation/calibration.h"
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
-#include "server/lab/experiment.h"
-#include "server/lab/liars.h"
+#include "server/lab/simulation/experiment.h"
+#include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
 namespace {

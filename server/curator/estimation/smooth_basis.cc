@@ -154,11 +154,8 @@ void SmoothBasis::SetScale(const Table& public_rows) {
   scale_ = classes / std::sqrt(classes - 1);
   has_numbers_ = public_rows.schema().target().has_value();
   if (!has_numbers_) return;
-  const auto n = static_cast<double>(rows_);
-  double mean = 0, squares = 0;
-  for (size_t i = 0; i < rows_; ++i) mean += PlaceOf(public_rows, i) / n;
-  for (size_t i = 0; i < rows_; ++i) squares += std::pow(PlaceOf(public_rows, i) - mean, 2) / n;
-  const double deviations = squares > 0 ? 1 / std::sqrt(squares) : kRangeDeviations;
+  const double deviation = PlaceDeviation(public_rows);
+  const double deviations = deviation > 0 ? 1 / deviation : kRangeDeviations;
   answer_square_ = std::pow(deviations / scale_, 2);
   scale_ = deviations;
 }

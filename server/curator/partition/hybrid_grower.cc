@@ -61,15 +61,12 @@ HybridRows::Column CategoricalColumn(absl::Span<const double> values, const Feat
 // All 0 if they do not differ.
 std::vector<double> StandardNumbers(const Table& rows) {
   std::vector<double> numbers(rows.num_rows());
-  double mean = 0, squares = 0;
-  for (size_t i = 0; i < numbers.size(); ++i) mean += numbers[i] = PlaceOf(rows, i);
+  const double deviation = PlaceDeviation(rows);
+  if (deviation == 0) return numbers;
+  double mean = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) mean += numbers[i] = PlaceOf(rows, i) / deviation;
   mean /= static_cast<double>(numbers.size());
-  for (double& number : numbers) {
-    number -= mean;
-    squares += number * number;
-  }
-  const double deviation = std::sqrt(squares / static_cast<double>(numbers.size()));
-  for (double& number : numbers) number = deviation > 0 ? number / deviation : 0;
+  for (double& number : numbers) number -= mean;
   return numbers;
 }
 

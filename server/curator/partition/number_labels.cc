@@ -9,19 +9,32 @@
 
 namespace coppice::curator {
 
+namespace {
+
+double MeanPlace(const Table& rows) {
+  double sum = 0;
+  for (size_t i = 0; i < rows.num_rows(); ++i) sum += PlaceOf(rows, i);
+  return rows.num_rows() > 0 ? sum / static_cast<double>(rows.num_rows()) : 0.5;
+}
+
+}  // namespace
+
+double PlaceDeviation(const Table& rows) {
+  constexpr double kRounding = 1e-9;
+  const double mean = MeanPlace(rows);
+  double squares = 0;
+  for (size_t i = 0; i < rows.num_rows(); ++i) squares += std::pow(PlaceOf(rows, i) - mean, 2);
+  const double deviation = std::sqrt(squares / static_cast<double>(rows.num_rows()));
+  return deviation > kRounding ? deviation : 0;
+}
+
 NumberRange ChooseRounding(const Table& public_rows, bool use_labels) {
   const Target& target = *public_rows.schema().target();
-  const auto rows = static_cast<double>(public_rows.num_rows());
-  double mean = 0, squares = 0;
-  for (const double number : public_rows.targets()) mean += number / rows;
-  for (const double number : public_rows.targets()) {
-    squares += (number - mean) * (number - mean) / rows;
-  }
-  const double reach = kRangeDeviations / 2 * std::sqrt(squares);
-  const NumberRange range = {.low = mean - reach, .high = mean + reach};
-  const bool is_range = std::isfinite(range.width()) && range.low < range.high;
-  if (use_labels && is_range) return range;
-  return {.low = target.min, .high = target.max};
+  const double reach = kRangeDeviations / 2 * PlaceDeviation(public_rows);
+  if (!use_labels || reach == 0) return {.low = target.min, .high = target.max};
+  const double mean = MeanPlace(public_rows);
+  return {.low = target.min + target.span() * (mean - reach),
+          .high = target.min + target.span() * (mean + reach)};
 }
 
 absl::StatusOr<Table> CutNumbers(const Table& public_rows, const NumberRange& range) {

@@ -24,6 +24,9 @@ namespace coppice::curator {
 // The standard deviations of public numbers that a range has unless somebody says another.
 inline constexpr double kRangeDeviations = 4;
 
+// The standard deviation of the rows' places; 0 if they are all the same but for rounding.
+double PlaceDeviation(const Table& rows);
+
 // The range to round numbers within: half of kRangeDeviations on either side of the public numbers'
 // mean; the target's bounds if labels are not to be used or do not differ.
 NumberRange ChooseRounding(const Table& public_rows, bool use_labels);

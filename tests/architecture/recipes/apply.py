@@ -40,7 +40,7 @@ RECIPES = {
         ],
         # Who may name one: what lies and what is chosen by default, which are about some of them.
         "names": r"MechanismKind::k\w|v1::MECHANISM_[^U]",
-        "may_name": r"common/ldp/|server/lab/liars\.cc|server/curator/estimation/mechanism_choice\.h",
+        "may_name": r"common/ldp/|server/lab/simulation/liars\.cc|server/curator/estimation/mechanism_choice\.h",
     },
     "trainer": {
         "section": "Adding a trainer",

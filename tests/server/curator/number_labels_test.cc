@@ -61,10 +61,13 @@ double RmseOf(const Model& model, const Table& test) {
 TEST(NumberLabelsTest, TheRangeIsTwoDeviationsAroundTheMeanOfPublicNumbers) {
   Table rows(StepSchema());
   for (const double number : {40.0, 60.0}) rows.AppendTarget({0, 0}, number);
-  EXPECT_EQ(ChooseRounding(rows, /*use_labels=*/true), (NumberRange{30, 70}));
+  const NumberRange range = ChooseRounding(rows, /*use_labels=*/true);
+  EXPECT_NEAR(range.low, 30, 1e-12);
+  EXPECT_NEAR(range.high, 70, 1e-12);
+  EXPECT_NEAR(PlaceDeviation(rows), 0.1, 1e-15);
   EXPECT_EQ(ChooseRounding(rows, /*use_labels=*/false), (NumberRange{0, 100}));
   Table same(StepSchema());
-  for (int i = 0; i < 3; ++i) same.AppendTarget({0, 0}, 40);
+  for (int i = 0; i < 1000; ++i) same.AppendTarget({0, 0}, 100.0 / 3);
   EXPECT_EQ(ChooseRounding(same, true), (NumberRange{0, 100})) << "no deviation to go by";
 }
 
@@ -120,9 +123,12 @@ TEST(NumberLabelsTest, EqualNumbersAreCutBySpread) {
   EXPECT_OK(ChooseForestSize(rows, {.rule = SplitRule::kHybrid, .trees = 4}, 1000));
 }
 
+// Their numbers are of no use: not even as a scale, when rounding makes them differ by a bit.
 TEST(NumberLabelsTest, RowsOfNobodyAreInTheMiddle) {
   ASSERT_OK_AND_ASSIGN(const Table rows, RowsFromSchema(StepSchema(), 1));
   EXPECT_EQ(rows.target(0), 50);
+  ASSERT_OK_AND_ASSIGN(const Table cut, CutNumbers(rows, {.low = 0, .high = 250.0 / 3}));
+  EXPECT_EQ(SmoothBasis::Create({Tree::SingleLeaf()}, cut)->scale(), kRangeDeviations);
 }
 
 // Devices' numbers, rounded and randomized, as counts of a forest; the noise is repeatable.

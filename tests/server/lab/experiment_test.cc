@@ -1,4 +1,4 @@
-#include "server/lab/experiment.h"
+#include "server/lab/simulation/experiment.h"
 
 #include <array>
 #include <cmath>

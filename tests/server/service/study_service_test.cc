@@ -204,20 +204,37 @@ TEST_F(StudyServiceTest, CreateRefusesALabelThatIsNoClass) {
   ExpectRefused("public_labels[1]: must be below 2");
 }
 
-TEST_F(StudyServiceTest, CreateTakesNumbersInPlaceOfClassesAndNotBoth) {
+TEST_F(StudyServiceTest, CreateTakesNoNumbersBesideClasses) {
   create_.add_public_numbers(1);
   ExpectRefused("public_numbers: must be empty: the schema has classes, so take public_labels");
-  create_.clear_public_numbers();
-  create_.mutable_schema()->clear_classes();
-  create_.mutable_schema()->mutable_target()->set_min(0);
-  create_.mutable_schema()->mutable_target()->set_max(9);
+}
+
+void PredictNumbers(v1::CreateStudyRequest& create, std::vector<double> numbers) {
+  create.mutable_schema()->clear_classes();
+  create.mutable_schema()->mutable_target()->set_min(0);
+  create.mutable_schema()->mutable_target()->set_max(9);
+  create.clear_public_labels();
+  create.mutable_public_numbers()->Add(numbers.begin(), numbers.end());
+}
+
+TEST_F(StudyServiceTest, CreateTakesNoClassesBesideNumbers) {
+  PredictNumbers(create_, {});
+  create_.add_public_labels(0);
   ExpectRefused("public_labels: must be empty: the schema has a target, so take public_numbers");
-  create_.clear_public_labels();
-  create_.add_public_numbers(1);
+}
+
+TEST_F(StudyServiceTest, CreateNeedsOneNumberARow) {
+  PredictNumbers(create_, {1});
   ExpectRefused("public_numbers: must be one a public row (2), are 1");
-  create_.add_public_numbers(9.5);
+}
+
+TEST_F(StudyServiceTest, CreateRefusesANumberOutsideItsBounds) {
+  PredictNumbers(create_, {1, 9.5});
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
-  create_.set_public_numbers(1, std::nan(""));
+}
+
+TEST_F(StudyServiceTest, CreateRefusesANumberThatIsNone) {
+  PredictNumbers(create_, {1, std::nan("")});
   ExpectRefused("public_numbers[1]: must be from 0 to 9");
 }
 

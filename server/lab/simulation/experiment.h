@@ -5,8 +5,8 @@
 //            are as private as a real study's, from the same code and the same random source.
 // Source     docs/reproduction.md.
 
-#ifndef COPPICE_SERVER_LAB_EXPERIMENT_H_
-#define COPPICE_SERVER_LAB_EXPERIMENT_H_
+#ifndef COPPICE_SERVER_LAB_SIMULATION_EXPERIMENT_H_
+#define COPPICE_SERVER_LAB_SIMULATION_EXPERIMENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@
 #include "server/curator/label_only/label_only.h"
 #include "server/curator/partition/partition.h"
 #include "server/curator/partition/public_random.h"
-#include "server/lab/liars.h"
+#include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
 
@@ -96,4 +96,4 @@ class LocatedRows {
 
 }  // namespace coppice::lab
 
-#endif  // COPPICE_SERVER_LAB_EXPERIMENT_H_
+#endif  // COPPICE_SERVER_LAB_SIMULATION_EXPERIMENT_H_

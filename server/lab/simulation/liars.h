@@ -22,8 +22,8 @@
 //            for kGiven on a Laplace mechanism (not simulated), kChosen on one without columns.
 // Source     docs/poisoning.md.
 
-#ifndef COPPICE_SERVER_LAB_LIARS_H_
-#define COPPICE_SERVER_LAB_LIARS_H_
+#ifndef COPPICE_SERVER_LAB_SIMULATION_LIARS_H_
+#define COPPICE_SERVER_LAB_SIMULATION_LIARS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -174,4 +174,4 @@ Table ClaimedRows(const Table& public_rows, const Table& private_rows,
 
 }  // namespace coppice::lab
 
-#endif  // COPPICE_SERVER_LAB_LIARS_H_
+#endif  // COPPICE_SERVER_LAB_SIMULATION_LIARS_H_

@@ -1,4 +1,4 @@
-#include "server/lab/liars.h"
+#include "server/lab/simulation/liars.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "server/lab/experiment.h"
+#include "server/lab/simulation/experiment.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,7 +14,7 @@
 #include "server/curator/estimation/smooth.h"
 #include "server/curator/partition/find_leaves.h"
 #include "server/curator/partition/forest_size.h"
-#include "server/lab/liars.h"
+#include "server/lab/simulation/liars.h"
 
 namespace coppice::lab {
 namespace {
