@@ -23,7 +23,6 @@
 #include "common/evaluation/class_evaluation.h"
 #include "common/evaluation/number_evaluation.h"
 #include "common/privacy/budget.h"
-#include "common/schema/number.h"
 #include "common/schema/schema.h"
 #include "server/curator/estimation/plan.h"
 #include "server/curator/estimation/readers_bound.h"
@@ -61,7 +60,7 @@ Baseline BaselineAmong(const Table& public_rows) {
   const Schema& schema = public_rows.schema();
   if (schema.target()) {
     const MeanAnswer mean = MeanAnswerFor(public_rows.targets());
-    return {.numbers = true, .answer = ShortestNumber(mean.value), .score = mean.rmse};
+    return {.numbers = true, .answer = absl::StrFormat("%.4g", mean.value), .score = mean.rmse};
   }
   const Majority majority = MajorityOf(public_rows.labels(), schema.num_classes());
   return {.numbers = false, .answer = schema.classes()[majority.label], .score = majority.share};

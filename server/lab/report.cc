@@ -265,10 +265,10 @@ std::string TakesText(const Json& one) {
 
 std::string WorthText(const Json& worth, bool numbers) {
   const double gain = worth["gain"].get<double>();
-  return absl::StrFormat(numbers
-                             ? "Were %s private: error %+.3g, reports worth %.0f rows less.\n"
-                             : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.\n",
-                         Printable(worth["name"].get<std::string>()), numbers ? gain : -gain,
+  const std::string worse =
+      numbers ? absl::StrFormat("error %+.3g", gain) : absl::StrFormat("accuracy %+.3f", -gain);
+  return absl::StrFormat("Were %s private: %s, reports worth %.0f rows less.\n",
+                         Printable(worth["name"].get<std::string>()), worse,
                          worth["equivalent_rows"].get<double>());
 }
 

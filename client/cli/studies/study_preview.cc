@@ -98,9 +98,11 @@ void NotePublicOnly(const v1::CreateStudyRequest& study, const v1::PreviewStudyR
   const bool numbers = response.has_public_only_rmse();
   if (!numbers && !response.has_public_only()) return;
   const v1::Interval& level = numbers ? response.public_only_rmse() : response.public_only();
-  Note(absl::StrFormat(numbers ? "Public labels alone: an error (RMSE) of %.4g (%.4g to %.4g)."
-                               : "Public labels alone: %.3f (%.3f to %.3f).",
-                       level.mean(), level.low(), level.high()));
+  const std::string range =
+      numbers ? absl::StrFormat("an error (RMSE) of %.4g (%.4g to %.4g)", level.mean(), level.low(),
+                                level.high())
+              : absl::StrFormat("%.3f (%.3f to %.3f)", level.mean(), level.low(), level.high());
+  Note(absl::StrCat("Public labels alone: ", range, "."));
   Note(numbers ? MeanNote(study) : MajorityNote(study, response));
 }
 
@@ -118,10 +120,10 @@ absl::Status Preview(const PreviewFlags& flags) {
   PrintRows(rows, flags.output.json);
   NotePublicOnly(request.study(), response);
   for (const v1::FeatureWorth& worth : response.public_features()) {
-    const bool numbers = response.has_public_only_rmse();
-    Note(absl::StrFormat(numbers ? "Were %s private: error %+.4g, reports worth %.0f rows less."
-                                 : "Were %s private: accuracy %+.3f, reports worth %.0f rows less.",
-                         worth.name(), numbers ? worth.gain() : -worth.gain(),
+    const std::string worse = response.has_public_only_rmse()
+                                  ? absl::StrFormat("error %+.4g", worth.gain())
+                                  : absl::StrFormat("accuracy %+.3f", -worth.gain());
+    Note(absl::StrFormat("Were %s private: %s, reports worth %.0f rows less.", worth.name(), worse,
                          worth.equivalent_rows()));
   }
   Note(response.advice());
