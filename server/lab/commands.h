@@ -176,9 +176,9 @@ struct AmplifyFlags {
   std::vector<uint64_t> reports;
   std::string delta;  // empty: DefaultShuffleDelta()
   std::string mechanism = "generic";
-  uint32_t leaves = 0;
-  uint32_t classes = 0;
-  double dishonest = 0.1;
+  uint32_t leaves = 1;
+  uint32_t classes = 2;
+  double dishonest = 0;
   bool json = false;
 };
 void AddAmplifyFlags(const Command& command, AmplifyFlags& flags);

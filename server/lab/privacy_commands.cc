@@ -171,12 +171,14 @@ Json AmplifyJson(const AmplifyFlags& flags, const std::vector<AmplifyRow>& rows)
   }
   report["rows"] = Json::array();
   for (const AmplifyRow& row : rows) {
-    report["rows"].push_back({{"local_epsilon", row.local.epsilon()},
+    report["rows"].push_back({{"epsilon0", row.local.epsilon()},
                               {"reports", row.reports},
                               {"honest_reports", row.honest},
                               {"delta", DeltaNumber(row.delta)},
-                              {"central_epsilon", row.central.epsilon()}});
+                              {"epsilon", row.central.epsilon()}});
   }
+  // One answer needs no list.
+  if (rows.size() == 1) report.update(report["rows"][0]);
   return report;
 }
 
@@ -271,11 +273,11 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
     return std::string(ParseAmplifyEpsilon(text).status().message());
   };
   const Command what = command.AddExactlyOneOf("what is given");
-  what.Add("--epsilon", flags.epsilons, "of one report, 0.01 to 20, several by commas")
+  what.Add("--epsilon0", flags.epsilons, "of one report, 0.01 to 20, several by commas")
       .SplitAt(',')
       .Check(check_epsilon);
-  what.Add("--central-epsilon", flags.central_epsilon,
-           "wanted: prints the largest epsilon of one report")
+  what.Add("--epsilon", flags.central_epsilon,
+           "central, wanted: prints the largest epsilon0 of one report")
       .Check(check_epsilon);
   command.Add("--reports", flags.reports, "how many are dealt together, several by commas")
       .Required()
@@ -291,10 +293,14 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
         return name == kGeneric ? "" : std::string(ParseMechanism(name).status().message());
       })
       .ShowDefault();
-  command.Add("--leaves", flags.leaves, "of a mechanism: leaves of the device's tree")
-      .InRange(1u, uint32_t{kMaxCells});
+  command
+      .Add("--leaves", flags.leaves,
+           "of a mechanism: leaves of the device's tree; one has the largest bound")
+      .InRange(1u, uint32_t{kMaxCells})
+      .ShowDefault();
   command.Add("--classes", flags.classes, "of a mechanism: classes of the label")
-      .InRange(2u, uint32_t{kMaxCells});
+      .InRange(2u, uint32_t{kMaxCells})
+      .ShowDefault();
   command.Add("--dishonest", flags.dishonest, "share of the reports that hide nobody")
       .InRange(0.0, 0.999999)
       .ShowDefault();
@@ -302,11 +308,10 @@ void AddAmplifyFlags(const Command& command, AmplifyFlags& flags) {
 }
 
 absl::Status CheckAmplifyFlags(const AmplifyFlags& flags) {
-  const bool generic = flags.mechanism == kGeneric;
-  if (generic != (flags.leaves == 0) || generic != (flags.classes == 0)) {
-    return absl::InvalidArgumentError(
-        generic ? "--leaves and --classes are of a --mechanism; name it"
-                : "--mechanism needs --leaves and --classes, on which its bound depends");
+  const AmplifyFlags given;
+  if (flags.mechanism == kGeneric &&
+      (flags.leaves != given.leaves || flags.classes != given.classes)) {
+    return absl::InvalidArgumentError("--leaves and --classes are of a --mechanism; name it");
   }
   for (const uint64_t reports : flags.reports) {
     if (HonestOf(flags, reports) == 0) {
