@@ -122,7 +122,9 @@ std::string StudyTable(const Json& plan) {
          Cell(study.value("mechanism", "")), NumberCell(Plain(study["payload_bytes"])),
          AccuracyCell(study), GainCell(study),
          NumberCell(absl::StrFormat("%.1f", study["equivalent_rows"].get<double>())),
-         NumberCell(absl::StrFormat("%.4f", study["influence"].get<double>()))});
+         NumberCell(study.contains("influence")
+                        ? absl::StrFormat("%.4f", study["influence"].get<double>())
+                        : "-")});
   }
   return Section("Studies", RenderTable(table));
 }

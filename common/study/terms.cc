@@ -64,11 +64,12 @@ absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
 }  // namespace
 
 absl::Status CheckRounding(const NumberRange& rounding, const Target& target) {
-  const bool is_range = std::isfinite(rounding.width()) && rounding.low < rounding.high;
+  constexpr double kWidest = 1e6;  // times the bounds: beyond that no report says anything
+  const bool is_range = rounding.low < rounding.high && rounding.width() <= kWidest * target.span();
   if (is_range && rounding.low < target.max && rounding.high > target.min) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("rounding: must be from a number to a greater one, both finite, and meet the "
-                   "target's bounds ",
+      absl::StrCat("rounding: must be from a number to a greater one, at most a million times as "
+                   "wide as the target's bounds, and meet these, ",
                    target.min, " to ", target.max, "; is ", rounding.low, " to ", rounding.high));
 }
 

@@ -87,15 +87,16 @@ Json IntervalJson(const curator::Interval& interval) {
   return {{"low", interval.low}, {"mean", interval.mean}, {"high", interval.high}};
 }
 
-Json RowJson(const PlanRow& row, bool with_accuracy) {
+Json RowJson(const PlanRow& row, bool with_accuracy, bool numbers) {
   Json json = {{"epsilon", row.epsilon.epsilon()},
                {"devices", row.devices},
                {"mechanism", std::string(MechanismName(row.cost.kind))},
                {"payload_bytes", row.cost.payload_bytes},
-               {"equivalent_rows", row.forecast.equivalent_rows},
-               {"influence", row.forecast.influence}};
+               {"equivalent_rows", row.forecast.equivalent_rows}};
+  // 0: not computed.
+  if (row.forecast.influence > 0) json["influence"] = row.forecast.influence;
   if (with_accuracy) {
-    if (row.forecast.rmse.mean > 0) {
+    if (numbers) {
       json["rmse"] = IntervalJson(row.forecast.rmse);
     } else {
       json["accuracy"] = IntervalJson(row.forecast.accuracy);
@@ -199,8 +200,9 @@ size_t PublicRowsOf(const curator::Planner& planner) {
 std::string AdviceOnRows(const curator::Planner& planner, const std::vector<PlanRow>& rows) {
   std::vector<double> gains;
   for (const PlanRow& row : rows) gains.push_back(row.forecast.gain.mean);
-  return curator::Advice(gains, planner.partition(),
-                         planner.predicts_numbers() ? planner.public_only().mean : 0);
+  const std::optional<double> rmse =
+      planner.predicts_numbers() ? std::optional<double>(planner.public_only().mean) : std::nullopt;
+  return curator::Advice(gains, planner.partition(), rmse);
 }
 
 void PrintBaseline(const curator::Interval& level, const std::vector<PlanRow>& rows,
@@ -235,12 +237,12 @@ void PrintText(const curator::Planner& planner, const std::vector<PlanRow>& rows
                 : numbers ? "  error, RMSE (90 %)      less than of public labels (90 %)\n"
                           : "  accuracy (90 %)         gain over public labels (90 %)\n");
   for (const PlanRow& row : rows) {
-    std::cout << absl::StrFormat("%8s %10d  %-18s %6d %10.1f %10.4f %12s", row.epsilon.ToString(),
-                                 row.devices, MechanismName(row.cost.kind), row.cost.payload_bytes,
-                                 row.forecast.equivalent_rows, row.forecast.influence,
-                                 row.readers.epsilon_nanos == 0
-                                     ? "-"
-                                     : Budget::FromNanos(row.readers.epsilon_nanos)->ToString());
+    std::cout << absl::StrFormat(
+        "%8s %10d  %-18s %6d %10.1f %10s %12s", row.epsilon.ToString(), row.devices,
+        MechanismName(row.cost.kind), row.cost.payload_bytes, row.forecast.equivalent_rows,
+        row.forecast.influence > 0 ? absl::StrFormat("%.4f", row.forecast.influence) : "-",
+        row.readers.epsilon_nanos == 0 ? "-"
+                                       : Budget::FromNanos(row.readers.epsilon_nanos)->ToString());
     const curator::Interval& level = numbers ? row.forecast.rmse : row.forecast.accuracy;
     const curator::Interval& gain = row.forecast.gain;
     if (numbers) {
@@ -275,7 +277,8 @@ Json ReportJson(const curator::Planner& planner, const std::vector<PlanRow>& row
     report["majority_class"] = baseline->answer;
   }
   report["studies"] = Json::array();
-  for (const PlanRow& row : rows) report["studies"].push_back(RowJson(row, baseline.has_value()));
+  for (const PlanRow& row : rows)
+    report["studies"].push_back(RowJson(row, baseline.has_value(), planner.predicts_numbers()));
   if (!takes.empty()) report["takes"] = std::move(takes);
   return report;
 }

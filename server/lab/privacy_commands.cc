@@ -178,7 +178,10 @@ Json AmplifyJson(const AmplifyFlags& flags, const std::vector<AmplifyRow>& rows)
                               {"epsilon", row.central.epsilon()}});
   }
   // One answer needs no list.
-  if (rows.size() == 1) report.update(report["rows"][0]);
+  if (rows.size() == 1) {
+    const Json only = report["rows"][0];
+    report.update(only);
+  }
   return report;
 }
 

@@ -88,6 +88,17 @@ v1::Outlook ToProto(const curator::StudyForecast& forecast, const curator::Mecha
   return proto;
 }
 
+// As for a study that is created.
+absl::Status CheckRoundingOf(const curator::StudySpec& spec) {
+  if (!spec.rounding.has_value()) return absl::OkStatus();
+  const std::optional<Target>& target = spec.public_rows->schema().target();
+  const absl::Status status =
+      target.has_value()
+          ? CheckRounding(*spec.rounding, *target)
+          : absl::InvalidArgumentError("rounding: is for numbers; the schema has classes");
+  return status.ok() ? status : InField("study", status);
+}
+
 absl::Status AddFeatureWorths(const curator::Planner& planner, const curator::StudySpec& spec,
                               const Budget& epsilon, double devices, const CancelCheck& cancel,
                               v1::PreviewStudyResponse& response) {
@@ -117,6 +128,7 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
   }
   const absl::StatusOr<curator::StudySpec> spec = PreviewSpec(request.study(), epsilons.front());
   if (!spec.ok()) return InField("study", spec.status());
+  COPPICE_RETURN_IF_ERROR(CheckRoundingOf(*spec));
   const bool with_labels = spec->partition.use_labels;
   const bool numbers = spec->public_rows->schema().target().has_value();
   const Table rows = PreviewRows(*spec->public_rows, spec->partition.seed);
@@ -156,7 +168,8 @@ absl::Status StudyHandlers::PreviewStudy(const Caller& /*caller*/,
   }
   response->set_public_rows(spec->partition.from_schema ? 0 : rows.num_rows());
   response->set_effective_cells(planner.effective_cells());
-  response->set_advice(curator::Advice(gains, spec->partition, numbers ? public_only.mean : 0));
+  response->set_advice(curator::Advice(
+      gains, spec->partition, numbers ? std::optional<double>(public_only.mean) : std::nullopt));
   return absl::OkStatus();
 }
 

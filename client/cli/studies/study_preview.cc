@@ -52,8 +52,9 @@ Json Describe(const v1::Outlook& outlook) {
                {"devices", outlook.devices()},
                {"mechanism", MechanismName(static_cast<MechanismKind>(outlook.mechanism()))},
                {"payload_bytes", outlook.payload_bytes()},
-               {"equivalent_rows", outlook.equivalent_rows()},
-               {"influence", outlook.influence()}};
+               {"equivalent_rows", outlook.equivalent_rows()}};
+  // 0: not computed.
+  if (outlook.influence() > 0) json["influence"] = outlook.influence();
   // Where readers are promised nothing more, what every report is promised holds for them too.
   const bool promised = outlook.readers_epsilon_nanos() > 0;
   json["readers_epsilon"] =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -10,20 +11,20 @@
 namespace coppice::curator {
 
 std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
-                   double public_rmse) {
+                   std::optional<double> public_rmse) {
   if (partition.from_schema) {
     return "Without public rows the partition is spread over all that the schema allows, also "
            "where "
-           "nobody is, and nothing says how well classes can be told apart; reports will be worth "
+           "nobody is, and nothing says how well labels can be foretold; reports will be worth "
            "as "
            "many labelled public rows as stated.";
   }
   if (!partition.use_labels) {
-    return "Without public labels nothing says how well classes can be told apart; reports will be "
+    return "Without public labels nothing says how well labels can be foretold; reports will be "
            "worth as many labelled public rows as stated.";
   }
-  const bool numbers = public_rmse > 0;
-  const double least = numbers ? kWorthwhileShare * public_rmse : kWorthwhileGain;
+  const bool numbers = public_rmse.has_value();
+  const double least = numbers ? kWorthwhileShare * *public_rmse : kWorthwhileGain;
   const auto worth =
       std::count_if(gains.begin(), gains.end(), [least](double gain) { return gain >= least; });
   if (worth == 0) {

@@ -266,7 +266,7 @@ std::vector<double> Planner::ScoresAtRows(absl::Span<const double> truth,
 
 Interval Planner::public_only() const {
   if (truths_.empty()) return {};
-  if (basis_.has_numbers()) return RootOfSquares(-held_out_, SpreadOfLevel());
+  if (basis_.has_numbers()) return RootOfSquares(0 - held_out_, SpreadOfLevel());
   // Jeffreys' prior: half a hit and half a miss more than were seen. For the error two of each
   // (Agresti and Coull), so that it is not too small where nearly all are hits.
   const auto n = static_cast<double>(basis_.rows());

@@ -157,9 +157,9 @@ inline constexpr double kWorthwhileGain = 0.005;
 inline constexpr double kWorthwhileShare = 0.01;
 
 // Whether reports help in studies with these gains on such a partition, in a sentence. Numbers have
-// the error of public labels alone, classes none.
+// the error of public labels alone.
 std::string Advice(absl::Span<const double> gains, const PartitionOptions& partition,
-                   double public_rmse = 0);
+                   std::optional<double> public_rmse = std::nullopt);
 
 }  // namespace coppice::curator
 

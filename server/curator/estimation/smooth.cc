@@ -45,24 +45,25 @@ bool MassesCorrect(const PrivateCounts& counts) {
 }
 
 // The margin of one column at a leaf, as its counts have it.
-double Sum(const SmoothBasis& basis, const PrivateCounts& counts, uint32_t leaf, size_t column) {
+double Sum(const SmoothBasis& basis, double center, const PrivateCounts& counts, uint32_t leaf,
+           size_t column) {
   const auto of_class = static_cast<uint32_t>(basis.columns() == 1 ? 1 : column);
-  return basis.scale() *
-         (counts.counts.at(leaf, of_class) - counts.counts.leaf[leaf] / basis.classes());
+  return basis.scale() * (counts.counts.at(leaf, of_class) - counts.counts.leaf[leaf] * center);
 }
 
-LeafValues Sums(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts, size_t column) {
+LeafValues Sums(const SmoothBasis& basis, double center, absl::Span<const PrivateCounts> counts,
+                size_t column) {
   LeafValues sums(counts.size());
   for (size_t t = 0; t < counts.size(); ++t) {
     for (uint32_t leaf = 0; leaf < counts[t].counts.leaf.size(); ++leaf) {
-      sums[t].push_back(Sum(basis, counts[t], leaf, column));
+      sums[t].push_back(Sum(basis, center, counts[t], leaf, column));
     }
   }
   return sums;
 }
 
 // The margins of one column at all leaves, masses corrected where there are any.
-LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
+LeafValues Margins(const SmoothBasis& basis, double center, absl::Span<const PrivateCounts> counts,
                    size_t column) {
   LeafValues margins(counts.size());
   for (size_t t = 0; t < counts.size(); ++t) {
@@ -71,7 +72,7 @@ LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> cou
     const bool corrects = MassesCorrect(of_tree);
     for (uint32_t leaf = 0; leaf < public_rows.size(); ++leaf) {
       const double mass = of_tree.counts.leaf[leaf];
-      double margin = Sum(basis, of_tree, leaf, column);
+      double margin = Sum(basis, center, of_tree, leaf, column);
       if (corrects && public_rows[leaf] > 0) {
         margin /= MassRatio(mass, static_cast<double>(of_tree.reports), public_rows[leaf],
                             static_cast<double>(basis.rows()), of_tree.noise.back().leaf);
@@ -82,8 +83,8 @@ LeafValues Margins(const SmoothBasis& basis, absl::Span<const PrivateCounts> cou
   return margins;
 }
 
-PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts> counts,
-                        double noise_per_report) {
+PrivateSide ReadReports(const SmoothBasis& basis, double center,
+                        absl::Span<const PrivateCounts> counts, double noise_per_report) {
   PrivateSide side;
   const double reports = Reports(counts);
   if (reports == 0) return side;
@@ -91,7 +92,7 @@ PrivateSide ReadReports(const SmoothBasis& basis, absl::Span<const PrivateCounts
   const auto n = static_cast<double>(basis.rows());
   side.variance = ReportVariance(basis, reports, noise_per_report);
   for (size_t column = 0; column < basis.columns(); ++column) {
-    std::vector<double> theta = basis.FromLeaves(Margins(basis, counts, column));
+    std::vector<double> theta = basis.FromLeaves(Margins(basis, center, counts, column));
     for (size_t j = 0; j < theta.size(); ++j) theta[j] *= n / (reports * basis.lambda()[j]);
     side.theta.push_back(std::move(theta));
   }
@@ -156,7 +157,7 @@ absl::StatusOr<GridAverage> Average(const SmoothBasis& basis, const PrivateSide&
 }
 
 // The same where features are public, and what the reports are worth then.
-absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
+absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis, double center,
                                               absl::Span<const PrivateCounts> counts,
                                               Evidence evidence, SmoothDiagnosis& diagnosis,
                                               const CancelCheck& cancel) {
@@ -166,7 +167,8 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
     std::vector<double>& variance = reports.variance.emplace_back(of_tree.consistent->variance);
     for (double& of_leaf : variance) of_leaf *= basis.answer_square();
   }
-  for (size_t k = 0; k < basis.columns(); ++k) reports.margins.push_back(Sums(basis, counts, k));
+  for (size_t k = 0; k < basis.columns(); ++k)
+    reports.margins.push_back(Sums(basis, center, counts, k));
   COPPICE_ASSIGN_OR_RETURN(ConsistentFit fit,
                            FitConsistent(basis, reports, evidence != Evidence::kReports, cancel));
   diagnosis.equivalent_rows = fit.equivalent_rows;
@@ -175,12 +177,12 @@ absl::StatusOr<GridAverage> AverageConsistent(const SmoothBasis& basis,
                      .beta = BeliefsOfBeta(SmoothGrid(basis.has_numbers()), fit.weights)};
 }
 
-// Probabilities at each leaf from the margins' leaf values: 1/K + T g_k / c, whose mean over the
-// trees of a row is 1/K + score_k / c.
-std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, const Forest& forest,
+// Probabilities at each leaf from the margins' leaf values: center + T g_k / c, whose mean over the
+// trees of a row is center + score_k / c.
+std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, double center,
+                                                     const Forest& forest,
                                                      const GridAverage& averaged) {
   const uint32_t classes = basis.classes();
-  const double share = 1.0 / classes;
   const double per_margin = 1 / basis.scale();
   const auto num_trees = static_cast<double>(basis.trees());
   const std::vector<LeafValues>& variance = averaged.variance;
@@ -193,7 +195,7 @@ std::vector<std::vector<LeafPrediction>> Predictions(const SmoothBasis& basis, c
       prediction.source_node = forest[t].leaf_node(leaf);
       std::vector<double>& p = prediction.probabilities;
       for (size_t k = 0; k < basis.columns(); ++k) {
-        p.push_back(share + num_trees * margin[k][t][leaf] * per_margin);
+        p.push_back(center + num_trees * margin[k][t][leaf] * per_margin);
       }
       if (classes == 2) p.insert(p.begin(), 1 - p[0]);
       prediction.label =
@@ -226,6 +228,26 @@ double MeanMarginNoise(absl::Span<const PrivateCounts> counts) {
   }
   const double reports = Reports(counts);
   return reports > 0 ? total / reports : 0;
+}
+
+// The mean place of reported numbers, by all leaves' margins, as far as their noise lets it differ
+// from the middle: numbers are taken to lie there give or take a quarter of the range.
+double CenterOfReports(absl::Span<const PrivateCounts> counts) {
+  constexpr double kMiddle = 0.5, kPrior = 0.25;
+  const double reports = Reports(counts);
+  if (reports == 0) return kMiddle;
+  double margin = 0, variance = 0;
+  for (const PrivateCounts& of_tree : counts) {
+    const size_t leaves = of_tree.counts.leaf.size();
+    for (uint32_t leaf = 0; leaf < leaves; ++leaf) {
+      margin += of_tree.counts.at(leaf, 1) - of_tree.counts.at(leaf, 0);
+      if (of_tree.consistent) variance += of_tree.consistent->variance[leaf];
+    }
+    if (of_tree.consistent) continue;
+    variance += static_cast<double>(of_tree.reports * leaves) * MarginNoise(of_tree.noise);
+  }
+  const double off = margin / (2 * reports), noise = variance / (4 * reports * reports);
+  return std::clamp(kMiddle + off * kPrior * kPrior / (kPrior * kPrior + noise), 0.0, 1.0);
 }
 
 }  // namespace
@@ -277,16 +299,18 @@ absl::StatusOr<SmoothFit> EstimateSmooth(const SmoothBasis& basis, const Forest&
   fit.diagnosis.noise_per_report = MeanMarginNoise(counts);
   fit.diagnosis.equivalent_rows =
       EquivalentRows(basis, Reports(counts), fit.diagnosis.noise_per_report);
+  const bool alone = basis.has_numbers() && evidence == Evidence::kReports;
+  const double center = alone ? CenterOfReports(counts) : basis.center();
   PrivateSide reports;
   const bool by_leaves = evidence != Evidence::kPublic && counts[0].consistent.has_value();
   if (evidence != Evidence::kPublic && !by_leaves) {
-    reports = ReadReports(basis, counts, fit.diagnosis.noise_per_report);
+    reports = ReadReports(basis, center, counts, fit.diagnosis.noise_per_report);
   }
-  COPPICE_ASSIGN_OR_RETURN(GridAverage averaged,
-                           by_leaves
-                               ? AverageConsistent(basis, counts, evidence, fit.diagnosis, cancel)
-                               : Average(basis, reports, evidence != Evidence::kReports, cancel));
-  fit.leaves = Predictions(basis, forest, averaged);
+  COPPICE_ASSIGN_OR_RETURN(
+      GridAverage averaged,
+      by_leaves ? AverageConsistent(basis, center, counts, evidence, fit.diagnosis, cancel)
+                : Average(basis, reports, evidence != Evidence::kReports, cancel));
+  fit.leaves = Predictions(basis, center, forest, averaged);
   fit.diagnosis.beta = std::move(averaged.beta);
   return fit;
 }

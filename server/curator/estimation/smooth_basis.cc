@@ -152,8 +152,10 @@ absl::Status SmoothBasis::DecomposeLeaves() {
 void SmoothBasis::SetScale(const Table& public_rows) {
   const double classes = classes_;
   scale_ = classes / std::sqrt(classes - 1);
+  center_ = 1 / classes;
   has_numbers_ = public_rows.schema().target().has_value();
   if (!has_numbers_) return;
+  center_ = MeanPlace(public_rows);
   const double deviation = PlaceDeviation(public_rows);
   const double deviations = deviation > 0 ? 1 / deviation : kRangeDeviations;
   answer_square_ = std::pow(deviations / scale_, 2);
@@ -161,13 +163,12 @@ void SmoothBasis::SetScale(const Table& public_rows) {
 }
 
 void SmoothBasis::SetLabels(const Table& public_rows) {
-  const double share = 1 / static_cast<double>(classes_);
   std::vector<double> y(rows_);
   for (size_t k = 0; k < columns(); ++k) {
     const auto of_class = static_cast<uint32_t>(columns() == 1 ? 1 : k);
     double squares = 0;
     for (size_t i = 0; i < rows_; ++i) {
-      y[i] = scale() * (OutputShare(public_rows, i, of_class) - share);
+      y[i] = scale() * (OutputShare(public_rows, i, of_class) - center_);
       squares += y[i] * y[i];
     }
     labels_.push_back(FromRows(y));

@@ -5,7 +5,7 @@
 // in one leaf (Z: rows by leaves of all T trees), with eigenvectors Q and eigenvalues lambda. A
 // function on the public rows is held by its coordinates in Q. Shapes: n public rows, r = rank();
 // labels as columns: one of +-1 for two classes, else one per class, scale() * (1{label = k} -
-// 1/K); of numbers one, scale() * (place in their range - 1/2). It takes one symmetric
+// 1/K); of numbers one, scale() * (place in their range - center()). It takes one symmetric
 // eigen-decomposition: of size n up to kManyPublicRows rows, above that of the leaves of all trees,
 // at most kMaxLeafBasis.
 
@@ -46,6 +46,9 @@ class SmoothBasis {
   // numbers the range in standard deviations of the public ones, or kRangeDeviations if these are
   // all the same.
   double scale() const { return scale_; }
+  // What is taken from a class's share of a row, or a number's place in its range: 1/K, or the mean
+  // place of the public numbers.
+  double center() const { return center_; }
   // The mean square of what devices answer about, in labels' units: 1 of classes; of numbers, which
   // are rounded to an end, more.
   double answer_square() const { return answer_square_; }
@@ -99,6 +102,7 @@ class SmoothBasis {
   uint32_t classes_ = 0;
   bool has_numbers_ = false;
   double scale_ = 0;
+  double center_ = 0;
   double answer_square_ = 1;
   std::vector<std::vector<uint32_t>> leaf_of_;  // leaf_of_[tree][row]
   LeafValues rows_in_leaf_;

@@ -57,6 +57,9 @@ void AppendCopy(absl::Span<const Node> tree, std::vector<Node>& nodes) {
   }
 }
 
+// Of all trees: what is sent of them stays well below the largest answer that clients take, 64 MiB.
+constexpr size_t kMaxCopiedNodes = size_t{1} << 22;
+
 absl::Status CheckSize(const Tree& tree, const Feature& asked) {
   const size_t copies = NumCopies(asked);
   const size_t nodes = copies * tree.nodes().size() + copies - 1;
@@ -165,6 +168,16 @@ std::vector<uint32_t> NodesOfValues(const Tree& tree, uint32_t copies) {
 
 absl::StatusOr<Forest> PutValuesInFront(const Forest& forest, const Schema& schema,
                                         uint32_t feature) {
+  const Feature& asked = schema.features()[feature];
+  size_t nodes = 0;
+  for (const Tree& tree : forest) nodes += NumCopies(asked) * tree.nodes().size();
+  if (nodes > kMaxCopiedNodes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("partition.by_feature: ", asked.name, " has ", asked.values.size(),
+                     " values, and with a copy behind each the trees would have ", nodes,
+                     " nodes in all; at most ", kMaxCopiedNodes,
+                     " fit an answer: take a feature with fewer values, or fewer trees"));
+  }
   Forest result;
   for (const Tree& tree : forest) {
     COPPICE_ASSIGN_OR_RETURN(Tree longer, PutInFront(tree, schema, feature));

@@ -9,15 +9,11 @@
 
 namespace coppice::curator {
 
-namespace {
-
 double MeanPlace(const Table& rows) {
   double sum = 0;
   for (size_t i = 0; i < rows.num_rows(); ++i) sum += PlaceOf(rows, i);
   return rows.num_rows() > 0 ? sum / static_cast<double>(rows.num_rows()) : 0.5;
 }
-
-}  // namespace
 
 double PlaceDeviation(const Table& rows) {
   constexpr double kRounding = 1e-9;

@@ -24,7 +24,9 @@ namespace coppice::curator {
 // The standard deviations of public numbers that a range has unless somebody says another.
 inline constexpr double kRangeDeviations = 4;
 
-// The standard deviation of the rows' places; 0 if they are all the same but for rounding.
+// The mean of the rows' places, 1/2 without rows, and their standard deviation, 0 if they are all the
+// same but for rounding.
+double MeanPlace(const Table& rows);
 double PlaceDeviation(const Table& rows);
 
 // The range to round numbers within: half of kRangeDeviations on either side of the public numbers'

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "server/curator/estimation/consistent_counts.h"
 #include "server/curator/estimation/mechanism_choice.h"
@@ -267,6 +268,14 @@ absl::StatusOr<SimulatedStudy> Collect(const Table& public_rows, const Table& pr
     COPPICE_ASSIGN_OR_RETURN(
         result.mechanism,
         MechanismFor(options, labels ? Forest{Tree::SingleLeaf()} : result.forest, classes));
+    COPPICE_ASSIGN_OR_RETURN(
+        const auto of_label,
+        MakeLocalMechanism(*result.mechanism, *options.epsilon, {.leaves = 1, .classes = classes}));
+    if (shows_values && of_label->adds_laplace_noise()) {
+      return absl::InvalidArgumentError(absl::StrCat("--mechanism ",
+                                                     MechanismName(*result.mechanism),
+                                                     ": is for studies without public features"));
+    }
   }
   if (options.epsilon.has_value() && public_rows.schema().all_public()) {
     COPPICE_RETURN_IF_ERROR(

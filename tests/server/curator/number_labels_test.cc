@@ -195,6 +195,34 @@ TEST(NumberLabelsTest, PublicNumbersAndReportsCorrectEachOther) {
   EXPECT_LT(RmseOf(model, Steps(500, 3)), 4.5);
 }
 
+// A range five times as wide as the numbers need, and all of them near its lower end: what reports
+// say is noisier, but nothing is drawn towards the middle, and errors are no smaller than they are
+// said.
+TEST(NumberLabelsTest, NumbersFarFromTheMiddleOfTheRangeStayThere) {
+  const NumberRange range = {.low = 0, .high = 400};
+  const Table public_rows = *CutNumbers(Steps(100, 1), range);
+  const Forest forest = *GrowPartition(
+      public_rows, {.rule = SplitRule::kHybrid, .max_depth = 4, .min_leaf = 5, .trees = 8});
+  const SmoothBasis basis = *SmoothBasis::Create(forest, public_rows);
+  EXPECT_NEAR(basis.center(), 0.1, 0.01);
+  const Table test = Steps(500, 3);
+  for (const auto& [evidence, most] :
+       {std::pair{Evidence::kPublic, 5.0}, {Evidence::kBoth, 5.0}, {Evidence::kReports, 20.0}}) {
+    const std::vector<PrivateCounts> counts =
+        Reports(forest, Steps(40'000, 2), public_rows, MechanismKind::kSignedHadamard);
+    ASSERT_OK_AND_ASSIGN(SmoothFit fit, EstimateSmooth(basis, forest, counts, evidence));
+    PlaceInBounds(range, *StepSchema(400)->target(), fit.leaves);
+    ASSERT_OK_AND_ASSIGN(const Model model, Model::Create(*StepSchema(400), forest, fit.leaves, {},
+                                                          LeafKind::kAdditive));
+    EXPECT_LT(RmseOf(model, test), most) << static_cast<int>(evidence);
+    double mean = 0;
+    for (size_t i = 0; i < test.num_rows(); ++i) {
+      mean += model.Predict(test.row(i)).value / static_cast<double>(test.num_rows());
+    }
+    EXPECT_NEAR(mean, 40, evidence == Evidence::kReports ? 12 : 2) << static_cast<int>(evidence);
+  }
+}
+
 TEST(NumberLabelsTest, APlanForeseesErrorsInTheNumbersUnits) {
   const Planner planner = *Planner::Create(Steps(60, 1), *Budget::Parse("1"),
                                            {.partition = {.rule = SplitRule::kHybrid, .trees = 8},
