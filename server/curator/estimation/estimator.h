@@ -91,7 +91,7 @@ struct EstimatorOptions {
   uint32_t max_depth = 0;
   uint32_t min_depth = 1;
   Evidence evidence = Evidence::kBoth;  // for kSmooth
-  // Of the reports with this public value alone, for kSmooth; of all reports if not set.
+  // For kSmooth: go by the reports with this public value alone. All reports if not set.
   std::optional<FeatureValue> where = std::nullopt;
 
   std::string ToString() const;  // "weighted lambda=1", "prune", "smooth where plan = gold"

@@ -24,8 +24,8 @@ namespace coppice::curator {
 // The standard deviations of public numbers that a range has unless somebody says another.
 inline constexpr double kRangeDeviations = 4;
 
-// The mean of the rows' places, 1/2 without rows, and their standard deviation, 0 if they are all the
-// same but for rounding.
+// The mean of the rows' places, 1/2 without rows, and their standard deviation, 0 if they are all
+// the same but for rounding.
 double MeanPlace(const Table& rows);
 double PlaceDeviation(const Table& rows);
 

@@ -49,8 +49,8 @@ struct StoredLabels {
 // out, the last ones first.
 inline constexpr uint64_t kMaxLabelValues = uint64_t{1} << 27;
 
-// Of the first `reports` that the study counted those with the value `where`, or all; as many of
-// them as fit, whole groups of reports.
+// Loads those of the first `reports` counted that have the value `where`, or all of them; as many
+// as fit, in whole groups.
 absl::StatusOr<StoredLabels> LoadLabels(const storage::Store& store, const Study& study,
                                         uint64_t reports,
                                         const std::optional<EncodedValue>& where = std::nullopt);

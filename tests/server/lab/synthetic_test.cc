@@ -50,8 +50,9 @@ TEST(SyntheticTest, ParsesItsPartsInAnyOrder) {
 }
 
 TEST(SyntheticTest, RefusesUnknownPartsAndBadNumbers) {
-  EXPECT_THAT(SyntheticOptions::Parse("beta=1"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are gamma, sine, private")));
+  EXPECT_THAT(
+      SyntheticOptions::Parse("beta=1"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are gamma, sine, private")));
   EXPECT_THAT(SyntheticOptions::Parse("gamma=0"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gamma must be a positive")));
   EXPECT_THAT(SyntheticOptions::Parse("gamma=nan"),
