@@ -292,7 +292,7 @@ TEST_F(StudyRecordTest, ARangeIsForNumbersAndMeetsTheirBounds) {
   StudySpec outside = NumberSpec("two");
   outside.rounding = NumberRange{.low = 3, .high = 4};
   EXPECT_THAT(studies->Create(outside),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("meet the target's bounds")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("and meet these, 0 to 2")));
 }
 
 TEST_F(StudyRecordTest, NewerFormatIsRefused) {
