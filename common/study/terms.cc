@@ -65,7 +65,9 @@ absl::Status ValidateJoinedBy(const std::string& name, const Schema& schema) {
 
 absl::Status CheckRounding(const NumberRange& rounding, const Target& target) {
   constexpr double kWidest = 1e6;  // times the bounds: beyond that no report says anything
-  const bool is_range = rounding.low < rounding.high && rounding.width() <= kWidest * target.span();
+  // Bounds may be so wide that their multiple, and so a width, is infinite.
+  const bool is_range = rounding.low < rounding.high && std::isfinite(rounding.width()) &&
+                        rounding.width() <= kWidest * target.span();
   if (is_range && rounding.low < target.max && rounding.high > target.min) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("rounding: must be from a number to a greater one, at most a million times as "

@@ -81,6 +81,12 @@ TEST(NumberStudyTest, TermsNeedARangeForNumbersAndNoneForClasses) {
   }
 }
 
+// Without a width a number would have no place in the range, and its device no answer.
+TEST(NumberStudyTest, ARangeHasAWidthHoweverWideTheBoundsAre) {
+  EXPECT_FALSE(CheckRounding({.low = -1e308, .high = 1e308}, {.min = -8e307, .max = 8e307}).ok());
+  EXPECT_OK(CheckRounding({.low = -8e307, .high = 8e307}, {.min = -8e307, .max = 8e307}));
+}
+
 // Neighbours are any two rows, their ages and wages, and rows whose wage is no number.
 TEST(NumberStudyTest, ReportsOfAnyTwoRowsStayWithinEpsilon) {
   std::vector<Law<std::string>> laws;
