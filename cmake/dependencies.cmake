@@ -15,6 +15,13 @@ find_program(COPPICE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 # libcsv (Debian's libcsv-dev) has a header and a library, no CMake config.
 find_path(COPPICE_CSV_INCLUDE_DIR csv.h REQUIRED)
 find_library(COPPICE_CSV_LIBRARY csv REQUIRED)
+if(COPPICE_PYTHON)
+  # Debian's interpreter, whose packages are those of client/python/packages.txt, and not another one on the path.
+  set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package `coppice` is built for")
+  find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
+  find_package(pybind11 2.10 CONFIG REQUIRED)
+  find_program(COPPICE_GRPC_PYTHON_PLUGIN grpc_python_plugin REQUIRED)
+endif()
 
 # The outside libraries by their names in cmake/layers.txt.
 set(COPPICE_LIBRARY_absl
@@ -31,6 +38,7 @@ set(COPPICE_LIBRARY_lapack LAPACK::LAPACK lapacke)
 set(COPPICE_LIBRARY_openssl OpenSSL::SSL OpenSSL::Crypto)
 set(COPPICE_LIBRARY_prometheus prometheus-cpp::core prometheus-cpp::pull)
 set(COPPICE_LIBRARY_protobuf protobuf::libprotobuf)
+set(COPPICE_LIBRARY_pybind11 pybind11::headers)
 set(COPPICE_LIBRARY_rocksdb RocksDB::rocksdb)
 
 if(COPPICE_BUILD_TESTS)

@@ -2,6 +2,7 @@
 # Installs what is missing and builds.
 #
 #   deploy/build.sh PRESET [TARGET...]   a preset with its tests, or some targets of it
+#   deploy/build.sh release python       the Python package, into build/release/python
 #   deploy/build.sh programs             coppiced, coppice and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
 set -euo pipefail
@@ -13,7 +14,7 @@ export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 case "${1:-}" in
   "" | -*)
-    sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)
@@ -25,10 +26,16 @@ case "${1:-}" in
     fi
     ;;
   *)
-    deploy/install-packages.sh tests/packages.txt
     preset=$1
     targets=("${@:2}")
-    cmake --preset "$preset" -DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF >&2
+    packages=(tests/packages.txt)
+    options=(-DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF)
+    if [[ " ${targets[*]} " == *" python "* ]]; then
+      packages+=(client/python/packages.txt)
+      options+=(-DCOPPICE_PYTHON=ON)
+    fi
+    deploy/install-packages.sh "${packages[@]}"
+    cmake --preset "$preset" "${options[@]}" >&2
     ;;
 esac
 arguments=()

@@ -12,6 +12,7 @@
 #include "absl/types/optional.h"
 #include "common/base/printable.h"
 #include "common/base/status_macros.h"
+#include "common/schema/encode_number.h"
 #include "common/schema/number.h"
 
 namespace coppice {
@@ -162,14 +163,14 @@ bool Fits(const Feature& feature, double value) {
   return value >= 0 && value <= feature.other() && IsWhole(value);
 }
 
+}  // namespace
+
 EncodedField EncodeNumber(const Feature& feature, double number) {
   const double inside = std::clamp(number, feature.min, feature.max);
   if (inside != number) return {inside, FieldNote::kClamped};
   if (!feature.integer || IsWhole(number)) return {number, FieldNote::kNone};
   return {std::round(number) + 0.0, FieldNote::kRounded};  // -0 is 0
 }
-
-}  // namespace
 
 double WholeCut(double cut) {
   return std::nextafter(std::ceil(cut) - 1, std::numeric_limits<double>::infinity());

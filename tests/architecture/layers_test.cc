@@ -68,6 +68,7 @@ std::string LibraryOf(const std::string& header) {
       {"CLI/", "cli11"},       {"boost/", "boost"},     {"nlohmann/", "json"},
       {"csv.h", "csv"},        {"zlib.h", "zlib"},      {"Eigen/", "eigen"},
       {"lapacke.h", "lapack"}, {"gtest/", "gtest"},     {"prometheus/", "prometheus"},
+      {"pybind11/", "pybind11"},
   };
   for (const auto& [prefix, library] : kPrefixes) {
     if (header.rfind(prefix, 0) == 0) return library;
