@@ -15,4 +15,6 @@ PYBIND11_MODULE(_core, module) {
   BindModel(module);
   BindAccountant(module);
   BindTraining(module);
+  BindSimulation(module);
+  BindDevice(module);
 }
