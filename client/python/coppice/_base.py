@@ -203,10 +203,10 @@ class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
                 f"classes={FROM_Y!r}"
             )
         if not isinstance(self.classes, str):
-            return np.unique(np.asarray(list(self.classes)))
+            return np.asarray(np.unique(list(self.classes)))
         if self.classes != FROM_Y:
             raise ValueError(f"classes must be a sequence or {FROM_Y!r}, not {self.classes!r}")
-        found = np.unique(y)
+        found = np.asarray(np.unique(y))
         if len(found) < 2:
             raise ValueError("y has one class: a classifier needs two or more, declared as classes=[...]")
         warnings.warn(
@@ -286,19 +286,21 @@ class _Named:
 def _labels_of(y: Any, X: Any) -> npt.NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    y = np.asarray(column_or_1d(y, warn=True))
     if y.dtype.kind == "f":
         check_array(y.reshape(1, -1) if len(y) > 0 else [[0.0]])
+    elif y.dtype.kind == "O" and any(_rows.is_missing(value) for value in y):
+        raise ValueError("y has missing values: leave these rows out")
     check_classification_targets(y)
     _check_length(X, y)
-    return y
+    return np.asarray(y)
 
 
 def _numbers_of(y: Any, X: Any) -> _rows.Column:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
-    numbers = check_array(y, ensure_2d=False, dtype=np.float64, ensure_min_samples=0)
+    numbers = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, ensure_min_samples=0))
     _check_length(X, numbers)
     return numbers
 
@@ -317,7 +319,7 @@ def _classes_as_in(y: npt.NDArray[Any], schema: Schema) -> npt.NDArray[Any]:
     except (TypeError, ValueError):
         return np.array(schema.classes)
     same = [text_of(value) for value in classes.tolist()] == list(schema.classes)
-    return classes if same else np.array(schema.classes)
+    return np.asarray(classes if same else schema.classes)
 
 
 def _take_model(estimator: Any, model: Model) -> None:

@@ -6,12 +6,12 @@ import math
 import uuid
 import warnings
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from coppice import _core
 from coppice._base import ClassEstimator, NumberEstimator, Progress, TreeEstimator
 from coppice._core import Schema
-from coppice.accounting import BudgetAccountant, PrivacyWarning, default_accountant
+from coppice.accounting import BudgetAccountant, PrivacyWarning, SpendingTally, default_accountant
 from coppice.model import Model
 from coppice.schema import Bounds, Categories, Pair, SchemaLike, text_of
 
@@ -23,7 +23,7 @@ def algorithms() -> Any:
     return pandas.DataFrame(_core.algorithms()).set_index("name")
 
 
-class _PrivateTree(TreeEstimator):  # type: ignore[misc]
+class _PrivateTree(TreeEstimator):
     """Trains in this process, and charges an accountant."""
 
     def fit(self, X: Any, y: Any, progress: Progress = None) -> Any:
@@ -56,30 +56,28 @@ class _PrivateTree(TreeEstimator):  # type: ignore[misc]
         self._finish(self._train(table, schema, progress))
         return self
 
-    def _train(
-        self, table: Any, schema: Schema, progress: Progress
-    ) -> Model:
+    def _train(self, table: Any, schema: Schema, progress: Progress) -> Model:
         settings = {key: text_of(value) for key, value in (self.settings or {}).items()}
         asked = (str(self.algorithm), float(self.epsilon), repr(float(self.delta)), settings)
-        accountant = self._accountant()
+        accountant = self._checked_accountant()
         core = accountant._core if accountant is not None else None
-        for warning in _core.plan(schema, *asked, core)["warnings"]:
+        plan = _core.plan(schema, *asked, core)
+        for warning in plan["warnings"]:
             warnings.warn(warning, PrivacyWarning, stacklevel=4)
+        if accountant is None and self.epsilon != math.inf:
+            default_accountant(plan["neighbours"]).add(plan["epsilon"], plan["delta"])
         model = Model(_core.train(table, *asked, core, f"fit-{uuid.uuid4().hex}", progress))
-        if accountant is not None:
-            _tell_what_is_spent(accountant)
+        if self.epsilon != math.inf:
+            _tell_what_is_spent(accountant or default_accountant(plan["neighbours"]))
         return model
 
-    def _accountant(self) -> Optional[BudgetAccountant]:
+    def _checked_accountant(self) -> Optional[BudgetAccountant]:
+        if self.accountant is not None and not isinstance(self.accountant, BudgetAccountant):
+            raise ValueError("accountant must be a BudgetAccountant")
         if self.epsilon == math.inf:
             if self.accountant is not None:
                 raise ValueError("epsilon is infinite: no budget has room for a fit without privacy")
             warnings.warn("epsilon is infinite: nothing is private", PrivacyWarning, stacklevel=5)
-            return None
-        if self.accountant is None:
-            return default_accountant(_neighbours_of(str(self.algorithm)))
-        if not isinstance(self.accountant, BudgetAccountant):
-            raise ValueError("accountant must be a BudgetAccountant")
         return self.accountant
 
 
@@ -125,7 +123,7 @@ _DOCUMENTATION = """
     """
 
 
-class PrivateTreeClassifier(_PrivateTree, ClassEstimator):  # type: ignore[misc]
+class PrivateTreeClassifier(_PrivateTree, ClassEstimator):
     __doc__ = "Trees that predict a class, learned under differential privacy." + _DOCUMENTATION.format(
         and_classes=" and classes",
         and_target="",
@@ -161,7 +159,7 @@ class PrivateTreeClassifier(_PrivateTree, ClassEstimator):  # type: ignore[misc]
         self.accountant = accountant
 
 
-class PrivateTreeRegressor(_PrivateTree, NumberEstimator):  # type: ignore[misc]
+class PrivateTreeRegressor(_PrivateTree, NumberEstimator):
     __doc__ = "Trees that predict a number, learned under differential privacy." + _DOCUMENTATION.format(
         and_classes="",
         and_target="\n        (and for what is predicted, unless `target_bounds` says otherwise)",
@@ -196,24 +194,16 @@ class PrivateTreeRegressor(_PrivateTree, NumberEstimator):  # type: ignore[misc]
         self.accountant = accountant
 
 
-def _neighbours_of(algorithm: str) -> str:
-    for stated in _core.algorithms():
-        if stated["name"] == algorithm:
-            return str(stated["neighbours"])
-    return "add_or_remove_row"  # the training says which algorithms there are
-
-
-def _tell_what_is_spent(accountant: BudgetAccountant) -> None:
+def _tell_what_is_spent(accountant: Union[BudgetAccountant, SpendingTally]) -> None:
     """Say at the second fit, and each time that their number has doubled, that fits add up."""
-    account = accountant.account
-    fits = sum(entry["kind"] == "reserved" for entry in account["entries"])
+    fits = accountant.fits
     if fits < 2 or fits & (fits - 1) != 0:
         return
-    delta = f" and delta {account['delta_spent']:g}" if account["delta_spent"] > 0 else ""
+    epsilon, delta = accountant.spent
     warnings.warn(
-        f"{fits} fits were charged to this accountant, in all epsilon {account['epsilon_spent']:g}{delta}: "
-        "if their rows are the same people, as in a grid search, that is what they lost together. Scores on "
-        "private rows are releases too, and are not in it.",
+        f"{fits} fits were charged to this accountant, in all epsilon {epsilon:g}"
+        f"{f' and delta {delta:g}' if delta > 0 else ''}: if their rows are the same people, as in a grid "
+        "search, that is what they lost together. Scores on private rows are releases too, and are not in it.",
         PrivacyWarning,
         stacklevel=5,
     )

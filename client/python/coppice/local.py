@@ -74,7 +74,7 @@ def _table_of(frame: Any, schema: Schema) -> Any:
     return _rows.make_table(frame, schema, answers.to_numpy(dtype="float64", na_value=float("nan")))
 
 
-class _LocalTree(TreeEstimator):  # type: ignore[misc]
+class _LocalTree(TreeEstimator):
     """Trains by a study that runs in this process."""
 
     def fit(self, X: Any, y: Any, *, X_public: Any, y_public: Any) -> Any:
@@ -119,7 +119,7 @@ _DOCUMENTATION = """
     """
 
 
-class LocalTreeClassifier(_LocalTree, ClassEstimator):  # type: ignore[misc]
+class LocalTreeClassifier(_LocalTree, ClassEstimator):
     __doc__ = "Trees that predict a class, learned under local privacy." + _DOCUMENTATION.format(
         and_classes=" and classes", answers="classes", central="PrivateTreeClassifier"
     )
@@ -142,7 +142,7 @@ class LocalTreeClassifier(_LocalTree, ClassEstimator):  # type: ignore[misc]
         self.schema = schema
 
 
-class LocalTreeRegressor(_LocalTree, NumberEstimator):  # type: ignore[misc]
+class LocalTreeRegressor(_LocalTree, NumberEstimator):
     __doc__ = "Trees that predict a number, learned under local privacy." + _DOCUMENTATION.format(
         and_classes="", answers="target_bounds", central="PrivateTreeRegressor"
     )
