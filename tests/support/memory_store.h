@@ -5,22 +5,17 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "server/storage/store.h"
+#include "server/storage/memory_store.h"
 
 namespace coppice::testing {
 
-class MemoryStore final : public storage::Store {
+class MemoryStore final : public storage::MemoryStore {
  public:
   // What Apply() returns from now on; OK is to work.
   void FailWrites(absl::Status status) {
@@ -49,13 +44,6 @@ class MemoryStore final : public storage::Store {
     return writes_;
   }
 
-  absl::StatusOr<std::optional<std::string>> Get(absl::string_view key) const override {
-    const std::lock_guard lock(mutex_);
-    const auto it = pairs_.find(std::string(key));
-    if (it == pairs_.end()) return std::nullopt;
-    return it->second;
-  }
-
   absl::Status Apply(const storage::StoreBatch& batch) override {
     std::unique_lock lock(mutex_);
     ++waiting_;
@@ -63,32 +51,11 @@ class MemoryStore final : public storage::Store {
     changed_.wait(lock, [this] { return !held_; });
     --waiting_;
     if (!write_status_.ok()) return write_status_;
-    for (const std::string& prefix : batch.deleted_prefixes()) {
-      std::erase_if(pairs_, [&](const auto& pair) { return absl::StartsWith(pair.first, prefix); });
-    }
-    for (const std::string& key : batch.deleted_keys()) pairs_.erase(key);
-    for (const auto& [key, value] : batch.puts()) pairs_[key] = value;
     ++writes_;
-    return absl::OkStatus();
+    return storage::MemoryStore::Apply(batch);
   }
 
-  absl::Status Scan(absl::string_view prefix,
-                    absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)>
-                        visit) const override {
-    std::map<std::string, std::string> snapshot;
-    {
-      const std::lock_guard lock(mutex_);
-      snapshot = pairs_;
-    }
-    for (auto it = snapshot.lower_bound(std::string(prefix));
-         it != snapshot.end() && absl::StartsWith(it->first, prefix); ++it) {
-      absl::Status status = visit(it->first, it->second);
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
-  }
-
-  // Nothing is kept that was deleted; what was purged is noted.
+  // Notes what was purged.
   absl::Status Purge(absl::string_view prefix) override {
     const std::lock_guard lock(mutex_);
     if (!write_status_.ok()) return write_status_;
@@ -103,7 +70,6 @@ class MemoryStore final : public storage::Store {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::string> pairs_;
   std::vector<std::string> purged_;
   absl::Status write_status_;
   bool held_ = false;

@@ -1,5 +1,47 @@
-"""Decision trees learned under differential privacy."""
+"""Decision trees learned under differential privacy.
 
-from coppice._core import __version__
+Three doors lead in:
 
-__all__ = ["__version__"]
+- **central, in process**: `PrivateTreeClassifier` and `PrivateTreeRegressor` train on rows that you
+  hold, under a `BudgetAccountant`;
+- **local**: `Device` answers a study with one randomized report, and `simulate` runs a whole study in
+  this process;
+- **remote**: `connect` talks to a curator.
+
+Importing the package loads nothing but names: NumPy, pandas, scikit-learn and gRPC are loaded by what
+needs them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from coppice._core import BudgetExhausted, CoppiceError, Feature, Schema, __version__
+
+# Where each other public name lives.
+_HOMES = {
+    "BudgetAccountant": "coppice.accounting",
+    "PrivacyWarning": "coppice.accounting",
+    "default_accountant": "coppice.accounting",
+    "Certificate": "coppice.certificate",
+    "PrivateTreeClassifier": "coppice.estimators",
+    "PrivateTreeRegressor": "coppice.estimators",
+    "algorithms": "coppice.estimators",
+    "Model": "coppice.model",
+    "declare_schema": "coppice.schema",
+}
+
+__all__ = ["BudgetExhausted", "CoppiceError", "Feature", "Schema", "__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'coppice' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,21 +1,13 @@
-"""Whole HTML pages within a notebook."""
+"""Shows pages in notebooks."""
 
 from __future__ import annotations
 
 import html
 
 
-def frame(page: str, height: int = 480) -> str:
-    """Return markup that shows a page in a frame of its own, so that no style leaks out of it.
-
-    Parameters
-    ----------
-    page : str
-        A whole HTML document.
-    height : int
-        In pixels; what is below scrolls.
-    """
+def frame(page: str, height: int = 420) -> str:
+    """Return a whole HTML page as a frame, so that no style of either reaches the other."""
     return (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="" title="Coppice" '
-        f'style="width:100%;height:{height}px;border:0"></iframe>'
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" style="width:100%;height:{height}px;border:0" '
+        'sandbox="" loading="lazy"></iframe>'
     )

@@ -1,0 +1,128 @@
+"""Encodes rows of NumPy and pandas: numbers where they lie, categories as their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from coppice import _core
+from coppice._core import Feature, Schema
+from coppice.schema import text_of
+
+Column = npt.NDArray[np.float64]
+
+
+def is_frame(X: Any) -> bool:
+    """Tell a DataFrame of pandas without loading pandas."""
+    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def columns_of(X: Any, schema: Schema) -> list[Column]:
+    """Return one array per feature: numbers as they are, codes of categories, NaN where missing.
+
+    A column of a float64 matrix or DataFrame is a view; nothing is copied.
+
+    Raises
+    ------
+    ValueError
+        For a feature that has no column, and for a text where a number belongs.
+    """
+    if is_frame(X):
+        return [_column(_named(X, f.name), f) for f in schema.features]
+    matrix = np.asarray(X)
+    if matrix.ndim != 2:
+        raise ValueError(f"rows must be two-dimensional, not of shape {matrix.shape}")
+    if matrix.shape[1] != len(schema.features):
+        raise ValueError(f"rows have {matrix.shape[1]} columns, and the schema {len(schema.features)}")
+    return [_column(matrix[:, i], f) for i, f in enumerate(schema.features)]
+
+
+def encode_features(X: Any, schema: Schema) -> tuple[list[Column], dict[str, int]]:
+    """Return columns that are cut to the schema's bounds, and what that changed, by name."""
+    table = _core.Table(schema, columns_of(X, schema))
+    return [table.column(i) for i in range(len(schema.features))], table.notes
+
+
+def encode_labels(y: Any, schema: Schema) -> npt.NDArray[Any]:
+    """Return the class of every row, or its number within the target's bounds."""
+    if schema.target is not None:
+        low, high = schema.target
+        numbers = np.asarray(y, dtype=np.float64)
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{schema.label} must be a finite number in every row")
+        return np.clip(numbers, low, high)
+    return codes_of(y, schema.classes, schema.label).astype(np.uint32)
+
+
+def codes_of(y: Any, classes: Sequence[str], name: str) -> Column:
+    """Return the position of every value among `classes`.
+
+    Raises
+    ------
+    ValueError
+        For a value that is none of them. The value is not quoted: it may be private.
+    """
+    codes = _codes(np.asarray(y), classes)
+    if not ((codes >= 0) & (codes < len(classes))).all():
+        listed = ", ".join(repr(c) for c in classes[:8])
+        raise ValueError(f"{name} has a value that is none of the declared classes: {listed}")
+    return codes
+
+
+def _named(X: Any, name: str) -> Any:
+    for column in (name, int(name) if name.isdigit() else name):
+        if column in X.columns:
+            found = X[column]
+            if found.ndim != 1:
+                raise ValueError(f"there are several columns called {name!r}")
+            return found
+    raise ValueError(f"there is no column {name!r}, which the schema has")
+
+
+def _column(values: Any, feature: Feature) -> Column:
+    if feature.type == "categorical":
+        return _codes(values, feature.values)
+    try:
+        if hasattr(values, "to_numpy"):
+            return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {feature.name!r} must hold numbers") from error
+
+
+def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
+    """Return codes: `len(vocabulary)` for a value that is not in it, NaN where there is none."""
+    position = {text: float(i) for i, text in enumerate(vocabulary)}
+    other = float(len(vocabulary))
+    if hasattr(values, "cat"):  # a Series of categories: one look-up per category
+        by_code = [position.get(text_of(value), other) for value in values.cat.categories]
+        return np.append(np.array(by_code, dtype=np.float64), np.nan)[values.cat.codes.to_numpy()]
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.dtype.kind == "O":
+        return np.fromiter(
+            (np.nan if _is_missing(v) else position.get(text_of(v), other) for v in array),
+            dtype=np.float64,
+            count=len(array),
+        )
+    distinct, inverse = np.unique(array, return_inverse=True)
+    by_value = [np.nan if _is_missing(v) else position.get(text_of(v), other) for v in distinct.tolist()]
+    codes: Column = np.array(by_value, dtype=np.float64)[inverse]
+    return codes
+
+
+def _is_missing(value: Any) -> bool:
+    # NaN, NaT and pandas.NA are the values that are not themselves; NA's comparison is no bool.
+    if value is None or value == "":
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
+def make_table(X: Any, schema: Schema, answers: Optional[Column] = None) -> Any:
+    """Return the rows as trainers take them."""
+    return _core.Table(schema, columns_of(X, schema), answers)

@@ -1,0 +1,157 @@
+"""Privacy budgets that fits share."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any, Optional, Union
+
+from coppice import _core
+
+_NO_CAP = 1e6  # the largest epsilon that there is
+
+
+class PrivacyWarning(UserWarning):
+    """Something about privacy that whoever trains must know."""
+
+
+class BudgetAccountant:
+    """A privacy budget that any number of fits share.
+
+    The account is kept by the curator's own ledger: every fit is charged in full before it draws any
+    noise, and a fit that the budget has no room for raises `BudgetExhausted` and releases nothing. A
+    fit that fails, or that Ctrl-C stops, stays charged: it may have drawn noise.
+
+    Parameters
+    ----------
+    epsilon : float
+        What all fits may cost together.
+    delta : float, default 0
+        Likewise.
+    composition : {"basic", "zcdp"}, default "basic"
+        How costs add up. "zcdp" (zero-concentrated privacy) needs a delta, and allows more of many
+        small fits and less of a few large ones.
+    neighbours : {"add_or_remove_row", "change_label"}, default "add_or_remove_row"
+        What two tables that must not be told apart differ in.
+    path : path, optional
+        A file that holds the account, so that processes and sessions share it. Its cap cannot be
+        changed. Without one the account lives in this process.
+
+    Examples
+    --------
+    >>> accountant = BudgetAccountant(epsilon=2, path="adult.budget")   # doctest: +SKIP
+    >>> PrivateTreeClassifier(epsilon=1, accountant=accountant)         # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        composition: str = "basic",
+        neighbours: str = "add_or_remove_row",
+        path: Optional[Union[str, "os.PathLike[str]"]] = None,
+    ) -> None:
+        self._asked = (float(epsilon), float(delta), composition, neighbours)
+        self._path = "" if path is None else os.path.abspath(os.fspath(path))
+        self._core = _core.Accountant(
+            self._path, self._asked[0], repr(self._asked[1]), composition, neighbours
+        )
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The account as it is now: the cap, what is spent and left, and every entry."""
+        return self._core.account()
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Epsilon and delta that were charged."""
+        account = self.account
+        return account["epsilon_spent"], account["delta_spent"]
+
+    @property
+    def left(self) -> tuple[float, float]:
+        """Epsilon and delta of the largest fit that there is still room for."""
+        account = self.account
+        return account["epsilon_left"], account["delta_left"]
+
+    @property
+    def fits(self) -> int:
+        """How many fits were charged."""
+        return sum(entry["kind"] == "reserved" for entry in self.account["entries"])
+
+    def to_frame(self) -> Any:
+        """Return the entries of the account as a DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.account["entries"])
+
+    def _repr_html_(self) -> str:
+        from coppice._html import frame
+
+        return frame(_core.budget_page(json.dumps(_as_dataset(self.account))))
+
+    def __repr__(self) -> str:
+        account = self.account
+        return (
+            f"<BudgetAccountant: epsilon {account['epsilon_spent']:g} of {account['epsilon']:g} spent, "
+            f"{self.fits} fits; {account['neighbours']}, {account['composition']}>"
+        )
+
+    # Cloning an estimator, as searches over grids do, must not make a second budget.
+    def __copy__(self) -> BudgetAccountant:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BudgetAccountant:
+        return self
+
+    def __reduce__(self) -> Any:
+        if not self._path:
+            raise TypeError(
+                "an accountant in memory cannot be sent to another process, which would have a budget "
+                "of its own: give it a file, BudgetAccountant(..., path=...)"
+            )
+        epsilon, delta, composition, neighbours = self._asked
+        return _open, (epsilon, delta, composition, neighbours, self._path)
+
+
+def _open(
+    epsilon: float, delta: float, composition: str, neighbours: str, path: str
+) -> BudgetAccountant:
+    return BudgetAccountant(
+        epsilon, delta, composition=composition, neighbours=neighbours, path=path
+    )
+
+
+def _as_dataset(account: dict[str, Any]) -> dict[str, Any]:
+    """Return the account as `coppice dataset show --json` prints one."""
+    return {
+        "epsilon_total": account["epsilon"],
+        "delta_total": account["delta"],
+        "epsilon_spent": account["epsilon_spent"],
+        "delta_spent": account["delta_spent"],
+        "epsilon_left": account["epsilon_left"],
+        "delta_left": account["delta_left"],
+        "composition": account["composition"],
+        "neighbours": account["neighbours"],
+        "ledger": account["entries"],
+    }
+
+
+_process_accountants: dict[str, BudgetAccountant] = {}
+_lock = threading.Lock()
+
+
+def default_accountant(neighbours: str = "add_or_remove_row") -> BudgetAccountant:
+    """Return the account that fits without an accountant of their own are charged to.
+
+    It refuses nothing: it only adds up what this process has spent. There is one for each relation of
+    neighbours.
+    """
+    with _lock:
+        if neighbours not in _process_accountants:
+            _process_accountants[neighbours] = BudgetAccountant(
+                _NO_CAP, 1 - 1e-9, neighbours=neighbours
+            )
+        return _process_accountants[neighbours]

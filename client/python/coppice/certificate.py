@@ -1,0 +1,71 @@
+"""What a model cost in privacy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from coppice import _core
+from coppice._html import frame
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a model cost in privacy and what it assumed: every release, and what they add up to.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        In all.
+    neighbouring : str
+        The relation that the guarantee is about, in words.
+    algorithm, mechanism : str
+        What made the model; of a local study, what devices hid their rows with.
+    releases : list of dict
+        Everything that left the private rows, with what each time cost.
+    public_inputs : list of str
+        What was used without protection.
+    diagnosis : str
+        What the estimator made of its evidence; empty if it cannot tell.
+    """
+
+    epsilon: float
+    delta: float
+    neighbouring: str
+    algorithm: str
+    mechanism: str
+    releases: list[dict[str, Any]] = field(repr=False)
+    public_inputs: list[str] = field(repr=False)
+    reports: int = field(repr=False)
+    public_rows: int = field(repr=False)
+    code_version: str = field(repr=False)
+    diagnosis: str = field(repr=False)
+    words: list[dict[str, Any]] = field(repr=False)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for section in self.words:
+            lines += ["", section["title"], *("  " + sentence for sentence in section["sentences"])]
+        return "\n".join(lines[1:])
+
+    def to_frame(self) -> Any:
+        """Return the releases as a DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.releases)
+
+    def to_html(self) -> str:
+        """Return the page for people."""
+        page = {
+            "model": self.algorithm,
+            "verified": True,  # a model whose releases do not add up cannot be loaded
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbouring": self.neighbouring,
+            "words": self.words,
+        }
+        return _core.certificate_page(json.dumps(page))
+
+    def _repr_html_(self) -> str:
+        return frame(self.to_html())

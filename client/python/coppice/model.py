@@ -1,0 +1,120 @@
+"""Models: files that predict anywhere, with their certificates."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from coppice import _core, _rows
+from coppice._core import Schema
+from coppice._html import frame
+from coppice.certificate import Certificate
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Model:
+    """A trained model: complete, so that it predicts anywhere.
+
+    It holds sums that were released and what follows from them, and no row. Load one from a file that
+    `coppice model export` or `save` wrote.
+    """
+
+    def __init__(self, core: _core.Model) -> None:
+        self._core = core
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """Read a model from a file.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a model, or its certificate does not add up.
+        """
+        return cls(_core.Model.load(os.fspath(path)))
+
+    def save(self, path: Path, *, replace: bool = False) -> None:
+        """Write the model to a file, which is there whole or not at all."""
+        self._core.save(os.fspath(path), replace)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """Read a model from a serialized `coppice.v1.Model`."""
+        return cls(_core.Model.from_bytes(data))
+
+    def to_bytes(self) -> bytes:
+        """Return the serialized `coppice.v1.Model`."""
+        return self._core.to_bytes()
+
+    @property
+    def name(self) -> str:
+        """"models/ID" at the curator that made it, or empty."""
+        return self._core.name
+
+    @property
+    def schema(self) -> Schema:
+        """What rows it takes, and what it predicts."""
+        return self._core.schema
+
+    @property
+    def certificate(self) -> Certificate:
+        """What it cost in privacy."""
+        return Certificate(**self._core.certificate)
+
+    @property
+    def num_trees(self) -> int:
+        """How many trees it has."""
+        return self._core.num_trees
+
+    @property
+    def feature_importances(self) -> npt.NDArray[np.float64]:
+        """How much of its answers hangs on each feature; by released numbers alone."""
+        return np.array(self._core.importances)
+
+    def predict_arrays(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return everything that is predicted, one array each.
+
+        Returns
+        -------
+        dict
+            `labels` (positions of classes), `probabilities`, `standard_error`, and for numbers `value`
+            and `value_error`; `low` and `high` are a 95 % interval of the label's probability or of
+            the number.
+        """
+        return self._core.predict(_rows.columns_of(X, self.schema))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class, as text, or the number of every row."""
+        predicted = self.predict_arrays(X)
+        if self.schema.target is not None:
+            return predicted["value"]
+        return np.array(self.schema.classes)[predicted["labels"]]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of every class, in the schema's order."""
+        if self.schema.target is not None:
+            raise AttributeError("this model predicts a number, not a class")
+        return self.predict_arrays(X)["probabilities"]
+
+    def render(self, tree: int = 0, format: str = "text") -> str:
+        """Draw a tree as "text", "dot" or "svg"."""
+        return self._core.render(tree, format)
+
+    def to_html(self) -> str:
+        """Return the page that shows its trees."""
+        return _core.tree_page(self.name.partition("/")[2], self._core)
+
+    def _repr_html_(self) -> str:
+        return frame(self.to_html())
+
+    def __repr__(self) -> str:
+        return self._core.summary()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._core == other._core
+
+    __hash__ = None  # type: ignore[assignment]  # models are compared by what they hold

@@ -1,0 +1,218 @@
+"""Schemas from what people have at hand: a file, a dict, or bounds and categories beside a table.
+
+A schema is public. So nothing in this module reads a value of a row, but where it was asked to by name
+(`classes="from y"`, `categories="from dtypes"`), and then it says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
+
+from coppice._core import Schema
+
+Pair = tuple[float, float]
+Bounds = Union[Pair, Mapping[Any, Pair], Sequence[Pair]]
+Categories = Union[str, Mapping[Any, Sequence[Any]]]
+SchemaLike = Union[Schema, Mapping[str, Any], str, "os.PathLike[str]"]
+
+FROM_DTYPES = "from dtypes"
+FROM_Y = "from y"
+
+
+class LeakWarning(UserWarning):
+    """Something public was read off private rows, because the caller asked for that."""
+
+
+def as_schema(given: SchemaLike) -> Schema:
+    """Return the schema that a `Schema`, a dict, JSON text or the path of a file stands for.
+
+    Raises
+    ------
+    ValueError
+        With everything that is wrong in it.
+    """
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping):
+        return Schema.from_json(json.dumps(dict(given)))
+    text = os.fspath(given)
+    return Schema.from_json(text) if text.lstrip().startswith("{") else Schema.from_file(text)
+
+
+def text_of(value: Any) -> str:
+    """Write a category or a class as schemas have it: whole numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def declare_schema(
+    columns: Sequence[str],
+    *,
+    bounds: Optional[Bounds] = None,
+    categories: Optional[Categories] = None,
+    classes: Optional[Sequence[Any]] = None,
+    target_bounds: Optional[Pair] = None,
+    label: str = "label",
+    dtypes: Optional[Sequence[Any]] = None,
+) -> Schema:
+    """Declare a schema by bounds and categories.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the features, in order.
+    bounds : pair, mapping or sequence of pairs, optional
+        `(low, high)` for every numeric feature, or one pair per name, or one per column.
+    categories : mapping or "from dtypes", optional
+        The values of each categorical feature. "from dtypes" takes those of pandas' categorical types,
+        which are private wherever pandas found them in the rows.
+    classes : sequence, optional
+        What is predicted: two or more classes.
+    target_bounds : pair, optional
+        What is predicted: a number in this range.
+    label : str
+        Name of what is predicted.
+    dtypes : sequence, optional
+        pandas' types of the columns, which tell numbers from categories.
+
+    Returns
+    -------
+    Schema
+    """
+    names = [str(name) for name in columns]
+    types = list(dtypes) if dtypes is not None else [None] * len(names)
+    values = _values_by_name(names, types, categories)
+    numeric = [name for name in names if name not in values]
+    limits = _bounds_by_name(names, numeric, bounds)
+    features = [
+        {"name": name, "type": "categorical", "values": values[name]}
+        if name in values
+        else {"name": name, "type": "numeric", "min": limits[name][0], "max": limits[name][1]}
+        for name in names
+    ]
+    label = _free_name(label, names)
+    declared: dict[str, Any] = {"features": features, "label": label}
+    if target_bounds is not None:
+        declared["target_min"], declared["target_max"] = _as_pair(target_bounds, "target_bounds")
+    else:
+        declared["classes"] = [text_of(value) for value in classes or []]
+    return as_schema(declared)
+
+
+def _free_name(label: str, names: Sequence[str]) -> str:
+    while label in names:
+        label += "_"
+    return label
+
+
+def _as_pair(given: Any, what: str) -> Pair:
+    if not _is_pair(given):
+        raise ValueError(f"{what} must be two numbers, the lower one first, not {given!r}")
+    return float(given[0]), float(given[1])
+
+
+def _is_pair(given: Any) -> bool:
+    try:
+        low, high = given
+        float(low), float(high)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(given, (str, Mapping))
+
+
+def _by_name(names: Sequence[str], given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """Take keys that are names or positions."""
+    result = {}
+    for key, value in given.items():
+        is_position = isinstance(key, int) and not isinstance(key, bool) and str(key) not in names
+        name = names[key] if is_position and 0 <= key < len(names) else str(key)
+        if name not in names:
+            raise ValueError(f"{what} names {key!r}, which is no column; there are {_some(names)}")
+        result[name] = value
+    return result
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _bounds_by_name(
+    names: Sequence[str], numeric: Sequence[str], bounds: Optional[Bounds]
+) -> dict[str, Pair]:
+    if not numeric:
+        return {}
+    if bounds is None:
+        lines = ", ".join(f"{name!r}: (LOW, HIGH)" for name in numeric[:3])
+        more = ", ..." if len(numeric) > 3 else ""
+        raise ValueError(
+            "bounds are public and are never read off the rows: declare them by what you know of "
+            f"the columns, as bounds={{{lines}{more}}} or, for all of them alike, bounds=(LOW, HIGH)"
+        )
+    if _is_pair(bounds):
+        return {name: _as_pair(bounds, "bounds") for name in numeric}
+    if isinstance(bounds, Mapping):
+        found = _by_name(names, bounds, "bounds")
+    else:
+        pairs = list(bounds)
+        if len(pairs) != len(names):
+            raise ValueError(
+                f"bounds has {len(pairs)} pairs and there are {len(names)} columns: give one per "
+                "column, a mapping by name, or one pair for all"
+            )
+        found = dict(zip(names, pairs))
+    without = [name for name in numeric if name not in found]
+    if without:
+        raise ValueError(f"bounds says nothing of {_some(without)}: add {without[0]!r}: (LOW, HIGH)")
+    return {name: _as_pair(found[name], f"bounds[{name!r}]") for name in numeric}
+
+
+def _values_by_name(
+    names: Sequence[str], types: Sequence[Any], categories: Optional[Categories]
+) -> dict[str, list[str]]:
+    """Return the values of each categorical column."""
+    if isinstance(categories, str):
+        if categories != FROM_DTYPES:
+            raise ValueError(f"categories must be a mapping or {FROM_DTYPES!r}, not {categories!r}")
+        found = _values_of_dtypes(names, types)
+    else:
+        found = {
+            name: [text_of(value) for value in values]
+            for name, values in _by_name(names, categories or {}, "categories").items()
+        }
+    without = []
+    for name, dtype in zip(names, types):
+        if name in found or dtype is None:
+            continue
+        if getattr(dtype, "kind", "O") == "b":
+            found[name] = ["False", "True"]  # known by the type alone
+        elif getattr(dtype, "kind", "O") not in "iuf":
+            without.append(name)
+    if without:
+        raise ValueError(
+            "categories are public and are never read off the rows: declare those of "
+            f"{_some(without)}, as categories={{{without[0]!r}: [VALUE, ...]}}; where the types of "
+            f"the DataFrame list what is public, categories={FROM_DTYPES!r}"
+        )
+    return found
+
+
+def _values_of_dtypes(names: Sequence[str], types: Sequence[Any]) -> dict[str, list[str]]:
+    found = {
+        name: [text_of(value) for value in dtype.categories]
+        for name, dtype in zip(names, types)
+        if hasattr(dtype, "categories")
+    }
+    if found:
+        warnings.warn(
+            f"the categories of {_some(list(found))} are those of their types: where pandas found "
+            "them in the rows, they tell which values occur",
+            LeakWarning,
+            stacklevel=2,
+        )
+    return found

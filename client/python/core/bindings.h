@@ -1,0 +1,39 @@
+// What the files of the extension module share: how errors cross into Python, and who binds what.
+
+#ifndef COPPICE_CLIENT_PYTHON_CORE_BINDINGS_H_
+#define COPPICE_CLIENT_PYTHON_CORE_BINDINGS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace coppice::python {
+
+// Raises the Python exception that `status` means: ValueError for what the caller gave,
+// BudgetExhausted where a budget has no room, CoppiceError for everything else, each with the
+// status's message. An exception that a callback raised already goes on as it is.
+void RaiseIfError(const absl::Status& status);
+
+template <typename T>
+T ValueOrRaise(absl::StatusOr<T> value) {
+  RaiseIfError(value.status());
+  return *std::move(value);
+}
+
+// Each adds its part to the module.
+void BindErrors(pybind11::module_& module);
+void BindSchema(pybind11::module_& module);
+void BindTable(pybind11::module_& module);
+void BindModel(pybind11::module_& module);
+void BindTraining(pybind11::module_& module);
+void BindAccountant(pybind11::module_& module);
+void BindDevice(pybind11::module_& module);
+void BindSimulation(pybind11::module_& module);
+void BindPages(pybind11::module_& module);
+
+}  // namespace coppice::python
+
+#endif  // COPPICE_CLIENT_PYTHON_CORE_BINDINGS_H_

@@ -1,0 +1,50 @@
+#include <string>
+
+#include "client/python/core/bindings.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+// Set once, when the module is imported, and never freed: exceptions may be raised until the end.
+PyObject* coppice_error = nullptr;
+PyObject* budget_exhausted = nullptr;
+
+PyObject* ExceptionFor(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return PyExc_ValueError;
+    case absl::StatusCode::kNotFound:
+      return PyExc_LookupError;
+    case absl::StatusCode::kUnavailable:
+      return PyExc_OSError;
+    case absl::StatusCode::kResourceExhausted:
+      return budget_exhausted;
+    default:
+      return coppice_error;
+  }
+}
+
+}  // namespace
+
+void RaiseIfError(const absl::Status& status) {
+  if (status.ok()) return;
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  const std::string message(status.message());
+  PyErr_SetString(ExceptionFor(status.code()), message.c_str());
+  throw py::error_already_set();
+}
+
+void BindErrors(py::module_& module) {
+  coppice_error = PyErr_NewExceptionWithDoc("coppice.CoppiceError", "What coppice could not do.",
+                                            PyExc_RuntimeError, nullptr);
+  budget_exhausted = PyErr_NewExceptionWithDoc(
+      "coppice.BudgetExhausted", "A budget has no room for what was asked. Nothing was released.",
+      coppice_error, nullptr);
+  module.attr("CoppiceError") = py::handle(coppice_error);
+  module.attr("BudgetExhausted") = py::handle(budget_exhausted);
+}
+
+}  // namespace coppice::python

@@ -1,0 +1,271 @@
+#include "common/tree/model.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/python/core/bindings.h"
+#include "client/python/core/columns.h"
+#include "client/python/core/trained_model.h"
+#include "common/base/mutex.h"
+#include "common/base/read_file.h"
+#include "common/base/write_file.h"
+#include "common/tree/certificate_text.h"
+#include "common/tree/render.h"
+#include "common/tree/summary.h"
+#include "common/wire/convert.h"
+#include "coppice/v1/model.pb.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr size_t kRowsPerThread = 10'000;
+constexpr double kBillion = 1e9;
+constexpr double kQuintillion = 1e18;
+
+// ---- reading and writing
+
+TrainedModel FromMessage(v1::Model message) {
+  Model model = ValueOrRaise(FromProto(message));
+  return {.model = std::make_shared<Model>(std::move(model)), .message = std::move(message)};
+}
+
+TrainedModel FromBytes(const std::string& bytes) {
+  v1::Model message;
+  if (!message.ParseFromString(bytes)) throw py::value_error("these bytes are not a model");
+  return FromMessage(std::move(message));
+}
+
+TrainedModel Load(const std::string& path) {
+  v1::Model message;
+  const auto status =
+      google::protobuf::util::JsonStringToMessage(ValueOrRaise(ReadFile(path)), &message);
+  if (!status.ok()) {
+    throw py::value_error(path + " is no model as `coppice model export` writes it: " +
+                          std::string(status.message()));
+  }
+  return FromMessage(std::move(message));
+}
+
+void Save(const TrainedModel& self, const std::string& path, bool replace) {
+  std::string text;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  const auto status = google::protobuf::util::MessageToJsonString(self.message, &text, options);
+  if (!status.ok()) throw py::value_error(std::string(status.message()));
+  RaiseIfError(WriteFileAtomically(path, text, {.replace = replace}));
+}
+
+// ---- predicting
+
+// One array per number of a Prediction, filled in by row.
+struct Predictions {
+  Predictions(size_t rows, size_t outputs)
+      : labels(static_cast<py::ssize_t>(rows)),
+        probabilities({rows, outputs}),
+        standard_error(static_cast<py::ssize_t>(rows)),
+        value(static_cast<py::ssize_t>(rows)),
+        value_error(static_cast<py::ssize_t>(rows)),
+        low(static_cast<py::ssize_t>(rows)),
+        high(static_cast<py::ssize_t>(rows)) {}
+
+  py::array_t<uint32_t> labels;
+  py::array_t<double> probabilities, standard_error, value, value_error, low, high;
+};
+
+// The same arrays as plain memory, which threads fill without the interpreter.
+struct PredictionMemory {
+  explicit PredictionMemory(Predictions& arrays)
+      : labels(arrays.labels.mutable_data()),
+        probabilities(arrays.probabilities.mutable_data()),
+        standard_error(arrays.standard_error.mutable_data()),
+        value(arrays.value.mutable_data()),
+        value_error(arrays.value_error.mutable_data()),
+        low(arrays.low.mutable_data()),
+        high(arrays.high.mutable_data()) {}
+
+  void Set(size_t row, const Prediction& prediction) const {
+    labels[row] = prediction.label;
+    std::copy(prediction.probabilities.begin(), prediction.probabilities.end(),
+              probabilities + row * prediction.probabilities.size());
+    standard_error[row] = prediction.standard_error;
+    value[row] = prediction.value;
+    value_error[row] = prediction.value_error;
+    low[row] = prediction.low;
+    high[row] = prediction.high;
+  }
+
+  uint32_t* labels;
+  double *probabilities, *standard_error, *value, *value_error, *low, *high;
+};
+
+absl::Status PredictRows(const Model& model, const Columns& columns, size_t begin, size_t end,
+                         const PredictionMemory& out) {
+  Row row(model.schema().num_features());
+  ReadNotes notes;
+  for (size_t i = begin; i < end; ++i) {
+    const absl::Status encoded = columns.EncodeRow(i, row, notes);
+    if (!encoded.ok()) return encoded;
+    out.Set(i, model.Predict(row));
+  }
+  return absl::OkStatus();
+}
+
+// Rows are independent, so each thread has a part of them.
+absl::Status PredictOnThreads(const Model& model, const Columns& columns,
+                              const PredictionMemory& out) {
+  const size_t rows = columns.num_rows();
+  const size_t threads = std::clamp<size_t>(rows / kRowsPerThread, 1,
+                                            std::max(1u, std::thread::hardware_concurrency()));
+  Mutex mutex;
+  absl::Status status;
+  const auto work = [&](size_t part) {
+    const absl::Status done =
+        PredictRows(model, columns, rows * part / threads, rows * (part + 1) / threads, out);
+    const MutexLock lock(mutex);
+    status.Update(done);
+  };
+  std::vector<std::thread> workers;
+  for (size_t part = 1; part < threads; ++part) workers.emplace_back(work, part);
+  work(0);
+  for (std::thread& worker : workers) worker.join();
+  return status;
+}
+
+py::dict Predict(const TrainedModel& self, std::vector<py::array_t<double>> arrays) {
+  const std::shared_ptr<const Model> model = self.model;
+  const Columns columns(std::make_shared<Schema>(model->schema()), std::move(arrays));
+  Predictions predictions(columns.num_rows(), model->schema().num_outputs());
+  const PredictionMemory memory(predictions);
+  absl::Status status;
+  {
+    const py::gil_scoped_release released;
+    status = PredictOnThreads(*model, columns, memory);
+  }
+  RaiseIfError(status);
+  py::dict result;
+  result["labels"] = predictions.labels;
+  result["probabilities"] = predictions.probabilities;
+  result["standard_error"] = predictions.standard_error;
+  result["value"] = predictions.value;
+  result["value_error"] = predictions.value_error;
+  result["low"] = predictions.low;
+  result["high"] = predictions.high;
+  return result;
+}
+
+// ---- describing
+
+py::dict DescribeRelease(const Release& release) {
+  py::dict described;
+  described["what"] = release.what;
+  described["mechanism"] = release.mechanism;
+  described["epsilon"] = static_cast<double>(release.epsilon_nanos) / kBillion;
+  described["delta"] = static_cast<double>(release.delta_atto) / kQuintillion;
+  described["times"] = release.times;
+  described["part"] = release.part;
+  return described;
+}
+
+py::list WordsOf(const Certificate& certificate) {
+  py::list sections;
+  for (const CertificateText::Section& section : DescribeCertificate(certificate).sections) {
+    py::dict described;
+    described["title"] = section.title;
+    described["sentences"] = section.sentences;
+    sections.append(described);
+  }
+  return sections;
+}
+
+py::dict DescribeCertificateOf(const Model& model) {
+  const Certificate& certificate = model.certificate();
+  py::list releases;
+  for (const Release& release : certificate.releases) releases.append(DescribeRelease(release));
+  py::dict described;
+  described["epsilon"] = static_cast<double>(certificate.epsilon_nanos) / kBillion;
+  described["delta"] = static_cast<double>(certificate.delta_atto) / kQuintillion;
+  described["neighbouring"] = certificate.neighbouring;
+  described["mechanism"] = certificate.mechanism;
+  described["algorithm"] = certificate.estimator;
+  described["public_inputs"] = certificate.public_inputs;
+  described["reports"] = certificate.reports;
+  described["public_rows"] = certificate.public_rows;
+  described["code_version"] = certificate.code_version;
+  described["diagnosis"] = certificate.diagnosis;
+  described["releases"] = releases;
+  described["words"] = WordsOf(certificate);
+  return described;
+}
+
+// One number per feature of the schema; a derived feature's part goes to its own in equal shares.
+std::vector<double> ImportancesOf(const Model& model) {
+  std::vector<double> importances(model.schema().num_features());
+  for (const Importance& importance : Summarize(model).importances) {
+    if (importance.feature < importances.size()) {
+      importances[importance.feature] += importance.importance;
+      continue;
+    }
+    const DerivedFeature& parts = model.derived()[importance.feature - importances.size()];
+    for (const DerivedTerm& part : parts) {
+      importances[part.feature] += importance.importance / static_cast<double>(parts.size());
+    }
+  }
+  return importances;
+}
+
+}  // namespace
+
+TrainedModel WithoutRecord(Model model) {
+  v1::Model message = ToProto(model);
+  return {.model = std::make_shared<Model>(std::move(model)), .message = std::move(message)};
+}
+
+void BindModel(py::module_& module) {
+  py::class_<TrainedModel>(module, "Model", "A trained model, with its certificate.")
+      .def_static("from_bytes", FromBytes, py::arg("bytes"))
+      .def_static("load", Load, py::arg("path"))
+      .def("save", Save, py::arg("path"), py::arg("replace") = false)
+      .def("to_bytes",
+           [](const TrainedModel& self) { return py::bytes(self.message.SerializeAsString()); })
+      .def_property_readonly("name", [](const TrainedModel& self) { return self.message.name(); })
+      .def_property_readonly(
+          "schema",
+          [](const TrainedModel& self) { return std::make_shared<Schema>(self.model->schema()); })
+      .def_property_readonly(
+          "certificate",
+          [](const TrainedModel& self) { return DescribeCertificateOf(*self.model); })
+      .def_property_readonly("importances",
+                             [](const TrainedModel& self) { return ImportancesOf(*self.model); })
+      .def_property_readonly("num_trees",
+                             [](const TrainedModel& self) { return self.model->forest().size(); })
+      .def("summary", [](const TrainedModel& self) { return RenderSummary(*self.model); })
+      .def(
+          "render",
+          [](const TrainedModel& self, size_t tree, const std::string& format) {
+            return ValueOrRaise(Render(*self.model, tree, ValueOrRaise(ParseRenderFormat(format))));
+          },
+          py::arg("tree") = 0, py::arg("format") = "text")
+      .def("predict", Predict, py::arg("columns"))
+      .def("__eq__",
+           [](const TrainedModel& a, const py::object& b) {
+             return py::isinstance<TrainedModel>(b) &&
+                    *a.model == *b.cast<const TrainedModel&>().model;
+           })
+      .def(py::pickle(
+          [](const TrainedModel& self) { return py::bytes(self.message.SerializeAsString()); },
+          [](const py::bytes& state) { return FromBytes(state); }));
+}
+
+}  // namespace coppice::python

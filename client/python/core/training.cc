@@ -1,0 +1,193 @@
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/python/core/accountant.h"
+#include "client/python/core/bindings.h"
+#include "client/python/core/table.h"
+#include "client/python/core/trained_model.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/delta.h"
+#include "common/privacy/openssl_random.h"
+#include "server/central/job_plan.h"
+#include "server/trainers/registry.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr double kBillion = 1e9;
+constexpr double kQuintillion = 1e18;
+constexpr std::chrono::milliseconds kBetweenSignals(50);
+
+// What is asked for. Without an epsilon nothing is private.
+struct Request {
+  std::string algorithm;
+  std::optional<uint64_t> epsilon_nanos;
+  uint64_t delta_atto = 0;
+  trainers::Settings settings{};
+};
+
+Request MakeRequest(const std::string& algorithm, double epsilon, const std::string& delta,
+                    const std::map<std::string, std::string>& settings) {
+  Request request{.algorithm = algorithm,
+                  .epsilon_nanos = std::nullopt,
+                  .delta_atto = ValueOrRaise(ParseDelta(delta)),
+                  .settings = trainers::Settings(settings.begin(), settings.end())};
+  if (!std::isinf(epsilon) || epsilon < 0) {
+    request.epsilon_nanos = ValueOrRaise(Budget::FromEpsilon(epsilon)).nanos();
+  }
+  return request;
+}
+
+// Without an accountant costs add up in nothing; the cap only says what the algorithm protects.
+ledger::BudgetCap CapFor(const trainers::Trainer& trainer, const Accountant* accountant) {
+  if (accountant != nullptr) return accountant->cap();
+  ledger::BudgetCap cap;
+  cap.neighbours = trainer.info().neighbours;
+  return cap;
+}
+
+absl::StatusOr<central::JobPlan> PlanWithoutPrivacy(const trainers::Trainer& trainer,
+                                                    const Request& request, const Schema& schema) {
+  central::JobPlan plan;
+  plan.trainer = &trainer;
+  plan.options.settings = request.settings;
+  COPPICE_RETURN_IF_ERROR(trainer.Plan(schema, plan.options).status());
+  return plan;
+}
+
+absl::StatusOr<central::JobPlan> Plan(const Request& request, const Schema& schema,
+                                      const Accountant* accountant) {
+  COPPICE_ASSIGN_OR_RETURN(const trainers::Trainer* const trainer,
+                           trainers::FindTrainer(request.algorithm));
+  if (!request.epsilon_nanos) return PlanWithoutPrivacy(*trainer, request, schema);
+  return central::PlanJob({.dataset = "",
+                           .algorithm = request.algorithm,
+                           .epsilon_nanos = *request.epsilon_nanos,
+                           .delta_atto = request.delta_atto,
+                           .settings = request.settings},
+                          schema, CapFor(*trainer, accountant), trainers::AllTrainers());
+}
+
+// Looks for Ctrl-C now and then while the interpreter's lock is free, and tells `progress`.
+class Watch {
+ public:
+  explicit Watch(py::object progress) : progress_(std::move(progress)) {}
+
+  absl::Status operator()(double done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < kBetweenSignals) return absl::OkStatus();
+    last_ = now;
+    const py::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) return absl::CancelledError("interrupted");
+    if (progress_.is_none()) return absl::OkStatus();
+    try {
+      progress_(done);
+    } catch (py::error_already_set& error) {
+      error.restore();
+      return absl::CancelledError("interrupted");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const py::object progress_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// Charges, trains, and settles. A fit that fails or is stopped once it was charged stays charged:
+// it may have drawn noise.
+absl::StatusOr<Model> TrainCharged(const central::JobPlan& plan, const Table& table,
+                                   Accountant* accountant, const std::string& fit,
+                                   const trainers::TrainProgress& progress) {
+  if (accountant != nullptr) COPPICE_RETURN_IF_ERROR(accountant->Reserve(fit, plan.releases));
+  OpenSslRandom random;
+  COPPICE_ASSIGN_OR_RETURN(Model model, plan.trainer->Train(table, plan.options, random, progress));
+  if (!plan.options.epsilon) return model;
+  COPPICE_RETURN_IF_ERROR(central::CheckResult(model, table.schema(), plan.releases));
+  if (accountant != nullptr) {
+    COPPICE_RETURN_IF_ERROR(accountant->Settle(fit, model.certificate().releases));
+  }
+  return model;
+}
+
+TrainedModel Train(const EncodedTable& table, const std::string& algorithm, double epsilon,
+                   const std::string& delta, const std::map<std::string, std::string>& settings,
+                   Accountant* accountant, const std::string& fit, py::object progress) {
+  const Request request = MakeRequest(algorithm, epsilon, delta, settings);
+  if (!request.epsilon_nanos && accountant != nullptr) {
+    throw py::value_error("epsilon is infinite: no budget has room for a fit without privacy");
+  }
+  const central::JobPlan plan = ValueOrRaise(Plan(request, table.table->schema(), accountant));
+  Watch watch(std::move(progress));
+  absl::StatusOr<Model> model = absl::UnknownError("");
+  {
+    const py::gil_scoped_release released;
+    model =
+        TrainCharged(plan, *table.table, accountant, fit, [&](double done) { return watch(done); });
+  }
+  return WithoutRecord(ValueOrRaise(std::move(model)));
+}
+
+py::dict PlanOf(const Schema& schema, const std::string& algorithm, double epsilon,
+                const std::string& delta, const std::map<std::string, std::string>& settings,
+                const Accountant* accountant) {
+  const central::JobPlan plan =
+      ValueOrRaise(Plan(MakeRequest(algorithm, epsilon, delta, settings), schema, accountant));
+  py::dict described;
+  described["epsilon"] = static_cast<double>(plan.cost.epsilon_nanos) / kBillion;
+  described["delta"] = static_cast<double>(plan.cost.delta_atto) / kQuintillion;
+  described["warnings"] = plan.warnings;
+  return described;
+}
+
+py::list Algorithms() {
+  py::list algorithms;
+  for (const trainers::Trainer* trainer : trainers::AllTrainers()) {
+    const trainers::AlgorithmInfo& info = trainer->info();
+    py::dict described;
+    described["name"] = info.name;
+    described["summary"] = info.summary;
+    described["source"] = info.source;
+    described["neighbours"] = std::string(NeighboursName(info.neighbours));
+    described["delta"] = info.delta;
+    described["private"] = info.is_private;
+    described["classification"] = info.classification;
+    described["regression"] = info.regression;
+    py::list parameters;
+    for (const trainers::Parameter& parameter : info.parameters) {
+      py::dict stated;
+      stated["name"] = parameter.name;
+      stated["default"] = parameter.default_value;
+      stated["description"] = parameter.description;
+      parameters.append(stated);
+    }
+    described["parameters"] = parameters;
+    algorithms.append(described);
+  }
+  return algorithms;
+}
+
+}  // namespace
+
+void BindTraining(py::module_& module) {
+  module.def("algorithms", Algorithms);
+  module.def("plan", PlanOf, py::arg("schema"), py::arg("algorithm"), py::arg("epsilon"),
+             py::arg("delta"), py::arg("settings"), py::arg("accountant") = nullptr);
+  module.def("train", Train, py::arg("table"), py::arg("algorithm"), py::arg("epsilon"),
+             py::arg("delta"), py::arg("settings"), py::arg("accountant"), py::arg("fit"),
+             py::arg("progress") = py::none());
+}
+
+}  // namespace coppice::python
