@@ -27,7 +27,9 @@ _HOMES = {
     "Certificate": "coppice.certificate",
     "PrivateTreeClassifier": "coppice.estimators",
     "PrivateTreeRegressor": "coppice.estimators",
+    "RemoteError": "coppice.remote",
     "algorithms": "coppice.estimators",
+    "connect": "coppice.remote",
     "Model": "coppice.model",
     "declare_schema": "coppice.schema",
 }

@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, module) {
   BindModel(module);
   BindAccountant(module);
   BindTraining(module);
+  BindPages(module);
 }

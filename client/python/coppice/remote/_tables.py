@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from coppice import Schema
 from coppice._rows import encode_features, encode_labels
@@ -56,8 +56,7 @@ class Table:
         self._has_target = schema.target is not None
         if labelled:
             self.labels = encode_labels(frame[schema.label], schema)
-        if notes:
-            warnings.warn(str(notes), stacklevel=4)
+        _tell_what_changed(notes)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -88,6 +87,17 @@ class Table:
     def rows_per_prediction(self) -> int:
         """Return how many rows a request for predictions has."""
         return _rows_within(_PREDICT_BYTES, _PREDICT_ROWS, len(self.columns))
+
+
+def _tell_what_changed(notes: Mapping[str, int]) -> None:
+    words = {
+        "clamped": "numbers outside their bounds were cut to them",
+        "rounded": "numbers were rounded to whole ones",
+        "unknown_categories": "values are no category of theirs and became 'other'",
+    }
+    told = [f"{notes[name]} {text}" for name, text in words.items() if notes.get(name)]
+    if told:
+        warnings.warn("; ".join(told), RuntimeWarning, stacklevel=5)
 
 
 def _rows_within(size: int, most: int, features: int) -> int:

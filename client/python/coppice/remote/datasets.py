@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple
 
-from coppice._schema import as_schema
+from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import Caller, new_request_id
 from coppice.remote._describe import (

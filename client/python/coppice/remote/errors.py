@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Optional
 
+from coppice._core import BudgetExhausted, CoppiceError
 
-class RemoteError(Exception):
+
+class RemoteError(CoppiceError):
     """A call to the curator failed.
 
     Attributes
@@ -75,7 +77,7 @@ class ResourceExhaustedError(RemoteError):
     code = "RESOURCE_EXHAUSTED"
 
 
-class BudgetExhaustedError(ResourceExhaustedError):
+class BudgetExhaustedError(ResourceExhaustedError, BudgetExhausted):
     """What is left of a dataset's budget does not allow the job. Nothing was spent."""
 
 

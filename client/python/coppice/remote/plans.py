@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
-from coppice._schema import as_schema
+from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import PLAN_TIMEOUT, Caller
 from coppice.remote._describe import mechanism_text

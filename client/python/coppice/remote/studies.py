@@ -6,7 +6,7 @@ import base64
 import datetime
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-from coppice._schema import as_schema
+from coppice.schema import as_schema
 from coppice.remote import _pages
 from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
 from coppice.remote._describe import describe_study, describe_study_briefly, frame_of, study_state
