@@ -167,15 +167,18 @@ class Caller:
         return timeout if self._timeout is None else self._timeout
 
     def wait_connected(self, seconds: float) -> None:
-        """Wait so long; a channel that lost its server connects again only if it is waited for."""
+        """Wait so long, and connect meanwhile.
+
+        A channel that lost its server connects again only while a call waits for it; others meet
+        its last error at once. The question for the server's health waits here, as everybody may
+        ask it.
+        """
         until = time.monotonic() + seconds
-        ready = grpc.channel_ready_future(self._channel)
+        ask = self._channel.unary_unary("/grpc.health.v1.Health/Check")
         try:
-            ready.result(timeout=seconds)
-        except grpc.FutureTimeoutError:
+            ask(b"", timeout=seconds, wait_for_ready=True)
+        except grpc.RpcError:
             pass
-        finally:
-            ready.cancel()
         time.sleep(max(0.0, until - time.monotonic()))
 
     def _error_of(self, rpc_error: Any) -> RemoteError:
@@ -183,6 +186,7 @@ class Caller:
         metadata = dict(rpc_error.trailing_metadata() or ())
         request_id = metadata.get("x-request-id")
         detail = _printable(rpc_error.details() or "")
+        pushback = _pushback(metadata.get("grpc-retry-pushback-ms"))
         if code == "CANCELLED":
             # Nobody here cancels a call and then asks for its answer, so the curator did.
             code = "DEADLINE_EXCEEDED"
@@ -193,12 +197,15 @@ class Caller:
         elif code == "DEADLINE_EXCEEDED":
             detail = f"{self._server} did not answer in time: {detail}"
         elif code == "UNAVAILABLE" and request_id is None:
-            detail = self._diagnose() or f"no answer from {self._server}: {detail}"
+            why = self._diagnose()
+            if why is not None and not why.startswith("nobody answers"):
+                pushback = -1.0  # certificates do not get better by trying again
+            detail = why or f"no answer from {self._server}: {detail}"
         if request_id is not None:
             detail = f"{detail} (request id {_printable(request_id)})"
         error = error_of_code(code, detail)
         error.request_id = request_id
-        error.pushback = _pushback(metadata.get("grpc-retry-pushback-ms"))
+        error.pushback = pushback
         return error
 
 
@@ -235,11 +242,9 @@ class Patience:
 
 def is_transient(error: RemoteError) -> bool:
     """Tell whether the same call may succeed later."""
-    if isinstance(error, ResourceExhaustedError):
-        return error.pushback is not None and error.pushback >= 0
-    if str(error).startswith("cannot trust "):
-        return False
-    return error.code in _TRANSIENT
+    if error.pushback is not None:
+        return error.pushback >= 0
+    return error.code in _TRANSIENT and not isinstance(error, ResourceExhaustedError)
 
 
 def _backoff(tries: int) -> float:

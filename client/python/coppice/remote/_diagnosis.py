@@ -21,13 +21,14 @@ def diagnose(options: ConnectOptions) -> Optional[str]:
         return None
     server = options.server
     try:
-        with socket.create_connection(options.address, timeout=_PATIENCE) as connection:
-            return None if options.insecure else _diagnose_tls(options, connection)
+        connection = socket.create_connection(options.address, timeout=_PATIENCE)
     except socket.gaierror as error:
         return f"nobody answers at {server}: {error.strerror}; check the name"
     except OSError as error:
         why = error.strerror or str(error)
         return f"nobody answers at {server}: {why}; check the address and that coppiced runs there"
+    with connection:
+        return None if options.insecure else _diagnose_tls(options, connection)
 
 
 def _diagnose_tls(options: ConnectOptions, connection: socket.socket) -> Optional[str]:
@@ -47,6 +48,10 @@ def _diagnose_tls(options: ConnectOptions, connection: socket.socket) -> Optiona
             "of the authority that signed the server's, and that the server goes by this name"
         )
     except ssl.SSLError as error:
-        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_EOF_WHILE_READING"):
+        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
             return f"{server} speaks no TLS; check the port, or give insecure=True on this machine"
+        if error.reason is None:
+            return None
         return f"{server} refuses the TLS connection: {error.reason}; check `cert` and `key`"
+    except OSError:  # it was cut, which says nothing of why
+        return None

@@ -21,7 +21,8 @@ class RemoteError(CoppiceError):
     request_id : str or None
         The id under which the curator's log has the call; None if nobody answered.
     pushback : float or None
-        The seconds that the curator asks to wait before another try; None if it says nothing.
+        The seconds that the curator asks to wait before another try, or a number below 0: another
+        try is in vain. None if it says nothing.
     """
 
     code: str = "UNKNOWN"

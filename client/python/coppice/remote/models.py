@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
 
-from coppice import _core
-from coppice._html import frame
 from coppice.remote._calls import Caller
 from coppice.remote._describe import (
     count_leaves,
@@ -212,7 +210,7 @@ class RemoteModel(_Predicting):
         return f"<RemoteModel {self.id}: {trees} trees, epsilon {self.epsilon:g}>"
 
     def _repr_html_(self) -> str:
-        return frame(_core.tree_page(self.id, self.download()))
+        return self.download()._repr_html_()
 
 
 class Endpoints:
