@@ -25,13 +25,21 @@ _HOMES = {
     "PrivacyWarning": "coppice.accounting",
     "default_accountant": "coppice.accounting",
     "Certificate": "coppice.certificate",
+    "Device": "coppice._core",
+    "Journal": "coppice._core",
+    "LocalTreeClassifier": "coppice.local",
+    "LocalTreeRegressor": "coppice.local",
+    "Policy": "coppice._core",
+    "Privatizer": "coppice._core",
     "PrivateTreeClassifier": "coppice.estimators",
     "PrivateTreeRegressor": "coppice.estimators",
     "RemoteError": "coppice.remote",
     "algorithms": "coppice.estimators",
-    "connect": "coppice.remote",
     "Model": "coppice.model",
+    "LeakWarning": "coppice.schema",
+    "connect": "coppice.remote",
     "declare_schema": "coppice.schema",
+    "simulate": "coppice.local",
 }
 
 __all__ = ["BudgetExhausted", "CoppiceError", "Feature", "Schema", "__version__", *sorted(_HOMES)]

@@ -99,27 +99,28 @@ def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
     other = float(len(vocabulary))
     if hasattr(values, "cat"):  # a Series of categories: one look-up per category
         by_code = [position.get(text_of(value), other) for value in values.cat.categories]
-        return np.append(np.array(by_code, dtype=np.float64), np.nan)[values.cat.codes.to_numpy()]
+        with_missing: Column = np.array([*by_code, np.nan])  # pandas' code of a missing value is -1
+        return np.asarray(with_missing[values.cat.codes.to_numpy()])
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if array.dtype.kind == "O":
         return np.fromiter(
-            (np.nan if _is_missing(v) else position.get(text_of(v), other) for v in array),
+            (np.nan if is_missing(v) else position.get(text_of(v), other) for v in array),
             dtype=np.float64,
             count=len(array),
         )
     distinct, inverse = np.unique(array, return_inverse=True)
-    by_value = [np.nan if _is_missing(v) else position.get(text_of(v), other) for v in distinct.tolist()]
+    by_value = [np.nan if is_missing(v) else position.get(text_of(v), other) for v in distinct.tolist()]
     codes: Column = np.array(by_value, dtype=np.float64)[inverse]
     return codes
 
 
-def _is_missing(value: Any) -> bool:
-    # NaN, NaT and pandas.NA are the values that are not themselves; NA's comparison is no bool.
-    if value is None or value == "":
+def is_missing(value: Any) -> bool:
+    """Tell whether a value of a column stands for none: None, NaN, NaT, pandas.NA or an empty text."""
+    if value is None:
         return True
     try:
-        return bool(value != value)
-    except TypeError:
+        return bool(value != value) or value == ""
+    except TypeError:  # pandas.NA has no truth
         return True
 
 

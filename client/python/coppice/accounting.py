@@ -9,8 +9,6 @@ from typing import Any, Optional, Union
 
 from coppice import _core
 
-_NO_CAP = 1e6  # the largest epsilon that there is
-
 
 class PrivacyWarning(UserWarning):
     """Something about privacy that whoever trains must know."""
@@ -139,19 +137,43 @@ def _as_dataset(account: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_process_accountants: dict[str, BudgetAccountant] = {}
-_lock = threading.Lock()
+class SpendingTally:
+    """What the fits of this process cost that had no accountant. It refuses nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fits, self._epsilon, self._delta = 0, 0.0, 0.0
+
+    def add(self, epsilon: float, delta: float) -> None:
+        """Add a fit."""
+        with self._lock:
+            self._fits += 1
+            self._epsilon += epsilon
+            self._delta += delta
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Epsilon and delta of all fits."""
+        return self._epsilon, self._delta
+
+    @property
+    def fits(self) -> int:
+        """How many fits were made."""
+        return self._fits
+
+    def __repr__(self) -> str:
+        return f"<SpendingTally: epsilon {self._epsilon:g}, {self._fits} fits>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SpendingTally:
+        return self
 
 
-def default_accountant(neighbours: str = "add_or_remove_row") -> BudgetAccountant:
-    """Return the account that fits without an accountant of their own are charged to.
+_tallies = {name: SpendingTally() for name in ("add_or_remove_row", "change_label")}
 
-    It refuses nothing: it only adds up what this process has spent. There is one for each relation of
-    neighbours.
+
+def default_accountant(neighbours: str = "add_or_remove_row") -> SpendingTally:
+    """Return what adds up the fits of this process that have no accountant of their own.
+
+    There is one for each relation of neighbours, since costs under one are not costs under the other.
     """
-    with _lock:
-        if neighbours not in _process_accountants:
-            _process_accountants[neighbours] = BudgetAccountant(
-                _NO_CAP, 1 - 1e-9, neighbours=neighbours
-            )
-        return _process_accountants[neighbours]
+    return _tallies[neighbours]

@@ -92,7 +92,8 @@ class Model:
         predicted = self.predict_arrays(X)
         if self.schema.target is not None:
             return predicted["value"]
-        return np.array(self.schema.classes)[predicted["labels"]]
+        classes = np.array(self.schema.classes)
+        return np.asarray(classes[predicted["labels"]])
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of every class, in the schema's order."""

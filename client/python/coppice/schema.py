@@ -89,7 +89,7 @@ def declare_schema(
     values = _values_by_name(names, types, categories)
     numeric = [name for name in names if name not in values]
     limits = _bounds_by_name(names, numeric, bounds)
-    features = [
+    features: list[dict[str, Any]] = [
         {"name": name, "type": "categorical", "values": values[name]}
         if name in values
         else {"name": name, "type": "numeric", "min": limits[name][0], "max": limits[name][1]}

@@ -15,5 +15,7 @@ PYBIND11_MODULE(_core, module) {
   BindModel(module);
   BindAccountant(module);
   BindTraining(module);
+  BindSimulation(module);
+  BindDevice(module);
   BindPages(module);
 }

@@ -148,6 +148,7 @@ py::dict PlanOf(const Schema& schema, const std::string& algorithm, double epsil
   py::dict described;
   described["epsilon"] = static_cast<double>(plan.cost.epsilon_nanos) / kBillion;
   described["delta"] = static_cast<double>(plan.cost.delta_atto) / kQuintillion;
+  described["neighbours"] = std::string(NeighboursName(plan.trainer->info().neighbours));
   described["warnings"] = plan.warnings;
   return described;
 }

@@ -10,15 +10,9 @@
 namespace coppice::trainers {
 namespace {
 
-absl::StatusOr<size_t> OneOfTheBest(absl::Span<const int64_t> scores, PrivateRandom& random) {
+absl::StatusOr<size_t> FirstOfTheBest(absl::Span<const int64_t> scores) {
   if (scores.empty()) return absl::InvalidArgumentError("a selection needs candidates");
-  const int64_t best = *std::max_element(scores.begin(), scores.end());
-  std::vector<size_t> places;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] == best) places.push_back(i);
-  }
-  COPPICE_ASSIGN_OR_RETURN(const uint64_t place, random.UniformBelow(places.size()));
-  return places[place];
+  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
 }  // namespace
@@ -51,7 +45,7 @@ absl::StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetSh
 
 absl::StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores,
                                                const BudgetShare& share, uint64_t range) {
-  if (!share.is_private()) return OneOfTheBest(scores, random_);
+  if (!share.is_private()) return FirstOfTheBest(scores);
   if (share.is_concentrated()) {
     return ExponentialMechanism(scores, share.rho().ForSelection(), range, random_);
   }

@@ -88,9 +88,9 @@ class PrivateReleaser {
   // How Select() chooses from now on, for a share of epsilon.
   void UseRule(SelectionRule rule) { rule_ = rule; }
 
-  // The place of the chosen candidate; without a share one of the best, each as likely. A share of
-  // rho is spent by the exponential mechanism, whatever the rule: permute and flip costs more
-  // there.
+  // The place of the chosen candidate; without a share the first of the best, so that what has no
+  // noise can be repeated. A share of rho is spent by the exponential mechanism, whatever the rule:
+  // permute and flip costs more there.
   absl::StatusOr<size_t> Select(absl::Span<const int64_t> scores, const BudgetShare& share,
                                 uint64_t range);
   // Only for a share of epsilon, or none: `sensitivity` is in L1.

@@ -1,0 +1,329 @@
+"""What all estimators share: what is declared, what rows are, and what predictions are."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from coppice import _rows
+from coppice._core import Schema
+from coppice.model import Model
+from coppice.schema import FROM_Y, LeakWarning, as_schema, declare_schema, text_of
+
+Progress = Optional[Callable[[float], None]]
+
+
+class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What classifiers and regressors share, whoever trains them."""
+
+    # ---- fitting
+
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
+        """Return the schema that is declared, and the answers of all rows in its terms."""
+        raise NotImplementedError
+
+    def _encode(self, X: Any, y: Any) -> tuple[Any, Schema]:
+        """Return the rows as trainers take them."""
+        X = self._check_rows(X, reset=True)
+        schema, answers = self._declare(X, y)
+        table = _rows.make_table(X, schema, answers)
+        self._tell_what_changed(table.notes, len(answers))
+        return table, schema
+
+    def _tell_what_changed(self, notes: Mapping[str, int], rows: int) -> None:
+        """Warn of values that were cut. The counts are private, so the estimator does not keep them."""
+        words = {
+            "clamped": "numbers outside their bounds were cut to them",
+            "clamped_targets": "numbers to be predicted were outside their bounds and cut to them",
+            "rounded": "numbers were rounded to whole ones",
+            "unknown_categories": 'values are no category of theirs and became "other"',
+        }
+        told = [f"{notes[key]} {text}" for key, text in words.items() if notes[key] > 0]
+        if told:
+            warnings.warn(f"of {rows} rows, " + "; ".join(told), RuntimeWarning, stacklevel=5)
+
+    def _finish(self, model: Model) -> None:
+        self.model_ = model
+        self.privacy_ = model.certificate
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """How much of the answers hangs on each feature: post-processing, which costs no privacy."""
+        check_is_fitted(self)
+        return self.model_.feature_importances
+
+    # ---- declaring
+
+    def _declare_features(self, X: Any, y: Any, **answer: Any) -> Schema:
+        names = [f"x{i}" for i in range(self.n_features_in_)]
+        dtypes = None
+        if _rows.is_frame(X):
+            names, dtypes = [str(name) for name in X.columns], list(X.dtypes)
+        return declare_schema(
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            dtypes=dtypes,
+            label=str(getattr(y, "name", None) or "label"),
+            **answer,
+        )
+
+    def _given_schema(self) -> Optional[Schema]:
+        if self.schema is None:
+            return None
+        for name in ("bounds", "categories"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"schema and {name} are both given: the schema says it all")
+        return as_schema(self.schema)
+
+    # ---- rows
+
+    def _check_rows(self, X: Any, reset: bool) -> Any:
+        """Check what scikit-learn checks. A DataFrame stays one, whose columns have types."""
+        if not _rows.is_frame(X):
+            has_text = self.categories is not None or self.schema is not None
+            return self._validate_data(
+                X,
+                reset=reset,
+                dtype=None if has_text else "numeric",
+                force_all_finite=not has_text and "allow-nan",
+            )
+        self._check_feature_names(X, reset=reset)
+        self._check_n_features(X, reset=reset)
+        if len(X) == 0:
+            raise ValueError(f"there are 0 row(s) and {X.shape[1]} columns: a minimum of 1 is required")
+        return X
+
+    def _rows_to_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._check_rows(X, reset=False)
+
+    # ---- answers
+
+    def set_output(self, *, transform: Optional[str] = None) -> Any:
+        """Choose what predictions are: "default" is arrays, "pandas" is Series and DataFrames.
+
+        They have the index of the rows, and the names of the classes.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise ValueError(f'transform must be "default" or "pandas", not {transform!r}')
+        if transform is not None:
+            self._output = transform
+        return self
+
+    def _answer(self, values: npt.NDArray[Any], X: Any, columns: Optional[Sequence[Any]]) -> Any:
+        if getattr(self, "_output", "default") != "pandas":
+            return values
+        import pandas
+
+        index = X.index if _rows.is_frame(X) else None
+        if columns is None:
+            return pandas.Series(values, index=index, name=self.model_.schema.label)
+        return pandas.DataFrame(values, index=index, columns=list(columns))
+
+    def predict_interval(self, X: Any) -> Any:
+        """Return a 95 % interval for every row: low and high.
+
+        For classes it is of the probability of the class that is predicted. For numbers, and where trees
+        add up scores, it says how far the noise of this model may have moved the answer, not how far a
+        row's own number lies from it (docs/mechanisms.md).
+
+        Returns
+        -------
+        array of shape (rows, 2), or DataFrame
+        """
+        X = self._rows_to_predict(X)
+        predicted = self.model_.predict_arrays(X)
+        both = np.column_stack([predicted["low"], predicted["high"]])
+        return self._answer(both, X, ["low", "high"])
+
+    def _repr_html_(self) -> str:
+        if hasattr(self, "model_"):
+            return self.model_._repr_html_()
+        return f"<pre>{self!r}</pre>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _more_tags(self) -> dict[str, Any]:
+        expected = {"check_parameters_default_constructible": "bounds are public and must be declared"}
+        if self.epsilon != math.inf:
+            expected["check_fit_idempotent"] = "every fit draws its own noise, which no seed fixes"
+        return {
+            "non_deterministic": True,
+            "poor_score": True,
+            "allow_nan": True,
+            "_xfail_checks": expected,
+        }
+
+
+class ClassEstimator(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
+    """Trees that predict a class."""
+
+    @classmethod
+    def from_model(cls, model: Model) -> Any:
+        """Return an estimator that predicts as `model` does."""
+        schema = model.schema
+        if schema.target is not None:
+            raise ValueError("this model predicts a number: use a regressor")
+        estimator = cls(schema=schema)
+        estimator.classes_ = np.array(schema.classes)
+        _take_model(estimator, model)
+        return estimator
+
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
+        name = getattr(y, "name", None)
+        y = _labels_of(y, X)
+        schema = self._given_schema()
+        if schema is None:
+            self.classes_ = self._declared_classes(y)
+            texts = [text_of(value) for value in self.classes_.tolist()]
+            schema = self._declare_features(X, _Named(name), classes=texts)
+        elif self.classes is not None:
+            raise ValueError("schema and classes are both given: the schema says it all")
+        elif schema.target is not None:
+            raise ValueError("the schema predicts a number: use a regressor")
+        else:
+            self.classes_ = _classes_as_in(y, schema)
+        return schema, _rows.codes_of(y, schema.classes, "y")
+
+    def _declared_classes(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self.classes is None:
+            raise ValueError(
+                "classes are public and are never read off the rows: declare them, as "
+                "classes=[FIRST, SECOND, ...]; where it may be known which ones occur, "
+                f"classes={FROM_Y!r}"
+            )
+        if not isinstance(self.classes, str):
+            return np.asarray(np.unique(list(self.classes)))
+        if self.classes != FROM_Y:
+            raise ValueError(f"classes must be a sequence or {FROM_Y!r}, not {self.classes!r}")
+        found = np.asarray(np.unique(y))
+        if len(found) < 2:
+            raise ValueError("y has one class: a classifier needs two or more, declared as classes=[...]")
+        warnings.warn(
+            f"the classes are those that occur in y, which tells that they do: classes={found.tolist()!r} "
+            "would declare them",
+            LeakWarning,
+            stacklevel=5,
+        )
+        return found
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of every row, as an array or, by `set_output`, a Series."""
+        X = self._rows_to_predict(X)
+        labels = self.model_.predict_arrays(X)["labels"]
+        return self._answer(self.classes_[labels], X, None)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of every class, as an array or, by `set_output`, a DataFrame."""
+        X = self._rows_to_predict(X)
+        probabilities = self.model_.predict_arrays(X)["probabilities"]
+        return self._answer(probabilities, X, self.classes_.tolist())
+
+
+class NumberEstimator(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+    """Trees that predict a number."""
+
+    @classmethod
+    def from_model(cls, model: Model) -> Any:
+        """Return an estimator that predicts as `model` does."""
+        if model.schema.target is None:
+            raise ValueError("this model predicts a class: use a classifier")
+        estimator = cls(schema=model.schema)
+        _take_model(estimator, model)
+        return estimator
+
+    def _declare(self, X: Any, y: Any) -> tuple[Schema, _rows.Column]:
+        name = getattr(y, "name", None)
+        y = _numbers_of(y, X)
+        schema = self._given_schema()
+        if schema is None:
+            schema = self._declare_features(X, _Named(name), target_bounds=self._declared_range(y))
+        elif self.target_bounds is not None:
+            raise ValueError("schema and target_bounds are both given: the schema says it all")
+        elif schema.target is None:
+            raise ValueError("the schema predicts a class: use a classifier")
+        return schema, y
+
+    def _declared_range(self, y: _rows.Column) -> Any:
+        if self.target_bounds is not None:
+            return self.target_bounds
+        try:
+            low, high = (float(end) for end in self.bounds)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "the range of what is predicted is public and is never read off the rows: declare it, as "
+                "target_bounds=(LOW, HIGH)"
+            ) from None
+        if len(y) > 0 and (y.min() < low or y.max() > high):
+            raise ValueError(
+                "y leaves the bounds of the features: declare its own, as target_bounds=(LOW, HIGH)"
+            )
+        return low, high
+
+    def predict(self, X: Any) -> Any:
+        """Return the number of every row, as an array or, by `set_output`, a Series."""
+        X = self._rows_to_predict(X)
+        return self._answer(self.model_.predict_arrays(X)["value"], X, None)
+
+
+class _Named:
+    """What is predicted, by its name alone."""
+
+    def __init__(self, name: Any) -> None:
+        self.name = name
+
+
+def _labels_of(y: Any, X: Any) -> npt.NDArray[Any]:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = np.asarray(column_or_1d(y, warn=True))
+    if y.dtype.kind == "f":
+        check_array(y.reshape(1, -1) if len(y) > 0 else [[0.0]])
+    elif y.dtype.kind == "O" and any(_rows.is_missing(value) for value in y):
+        raise ValueError("y has missing values: leave these rows out")
+    check_classification_targets(y)
+    _check_length(X, y)
+    return np.asarray(y)
+
+
+def _numbers_of(y: Any, X: Any) -> _rows.Column:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    numbers = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, ensure_min_samples=0))
+    _check_length(X, numbers)
+    return numbers
+
+
+def _check_length(X: Any, y: npt.NDArray[Any]) -> None:
+    if len(X) != len(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{len(X)}, {len(y)}]"
+        )
+
+
+def _classes_as_in(y: npt.NDArray[Any], schema: Schema) -> npt.NDArray[Any]:
+    """Return the schema's classes as values of y's type, where its texts are such values."""
+    try:
+        classes = np.array([y.dtype.type(text) for text in schema.classes])
+    except (TypeError, ValueError):
+        return np.array(schema.classes)
+    same = [text_of(value) for value in classes.tolist()] == list(schema.classes)
+    return np.asarray(classes if same else schema.classes)
+
+
+def _take_model(estimator: Any, model: Model) -> None:
+    names = [feature.name for feature in model.schema.features]
+    estimator.n_features_in_ = len(names)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator._finish(model)

@@ -1,0 +1,234 @@
+#include "client/device.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/collector/collector.h"
+#include "client/journal.h"
+#include "client/policy.h"
+#include "client/python/core/bindings.h"
+#include "client/trust.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/openssl_random.h"
+#include "common/wire/convert.h"
+#include "common/wire/packed_forest.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+// ---- policy
+
+std::optional<Budget> BudgetOf(const std::optional<double>& epsilon) {
+  if (!epsilon.has_value()) return std::nullopt;
+  return ValueOrRaise(Budget::FromEpsilon(*epsilon));
+}
+
+Policy MakePolicy(double max_epsilon, const std::optional<double>& max_total_epsilon,
+                  bool opted_out, const std::optional<uint64_t>& max_waiting,
+                  std::shared_ptr<Schema> own_schema, std::vector<std::string> shows) {
+  return {.max_epsilon = ValueOrRaise(Budget::FromEpsilon(max_epsilon)),
+          .max_total_epsilon = BudgetOf(max_total_epsilon),
+          .opted_out = opted_out,
+          .max_waiting = max_waiting,
+          .own_schema = std::move(own_schema),
+          .shows = std::move(shows)};
+}
+
+void BindPolicy(py::module_& module) {
+  py::class_<Policy, std::shared_ptr<Policy>>(module, "Policy",
+                                              "What a device agrees to, before it reads its row.")
+      .def(py::init(&MakePolicy), py::arg("max_epsilon"), py::kw_only(),
+           py::arg("max_total_epsilon") = py::none(), py::arg("opted_out") = false,
+           py::arg("max_waiting") = py::none(), py::arg("own_schema") = nullptr,
+           py::arg("shows") = std::vector<std::string>());
+}
+
+// ---- journal
+
+py::dict Describe(const JournalEntry& entry) {
+  py::dict described;
+  described["subject"] = entry.subject;
+  described["study"] = entry.report.study;
+  described["epsilon"] = entry.epsilon.epsilon();
+  described["payload_bytes"] = entry.report.payload.size();
+  described["delivered"] = entry.delivered;
+  return described;
+}
+
+void BindJournal(py::module_& module) {
+  py::class_<Journal, std::shared_ptr<Journal>>(
+      module, "Journal", "A device's memory of its answers: a file that one process holds.")
+      .def(py::init([](const std::string& path) {
+             return std::shared_ptr<Journal>(ValueOrRaise(Journal::Open(path)));
+           }),
+           py::arg("path"))
+      .def(
+          "spent",
+          [](const Journal& journal, const std::string& subject) {
+            const std::optional<Budget> spent = ValueOrRaise(journal.Spent(subject));
+            return spent.has_value() ? spent->epsilon() : 0.0;
+          },
+          py::arg("subject"), "Epsilon that all answers of a subject add up to.")
+      .def(
+          "entries",
+          [](const Journal& journal) {
+            py::list entries;
+            for (const JournalEntry& entry : ValueOrRaise(journal.Entries())) {
+              entries.append(Describe(entry));
+            }
+            return entries;
+          },
+          "Every answer, oldest first.");
+}
+
+// ---- privatizer
+
+// Values as a row's text: None and NaN are missing.
+TextRow TextOf(const py::dict& row) {
+  TextRow text;
+  for (const auto& [name, value] : row) {
+    const bool missing = value.is_none() || !value.equal(value);
+    if (!missing) text[py::str(name)] = py::str(value);
+  }
+  return text;
+}
+
+Privatizer MakePrivatizer(const std::string& terms_bytes, std::vector<std::string> trees) {
+  Terms terms = ValueOrRaise(ParseTerms(terms_bytes));
+  Forest forest = ValueOrRaise(OpenForest(terms, PackTrees(std::move(trees))));
+  return ValueOrRaise(Privatizer::Create(std::move(terms), FingerprintOf(terms_bytes),
+                                         AllTrees(std::move(forest))));
+}
+
+py::dict Privatize(const Privatizer& privatizer, const py::dict& row, const std::string& ticket) {
+  OpenSslRandom random;
+  const LabelledRow encoded = privatizer.terms().schema->EncodeTotally(TextOf(row));
+  const PrivateReport report =
+      ValueOrRaise(privatizer.Privatize(encoded, ValueOrRaise(Ticket::FromBytes(ticket)), random));
+  py::dict described;
+  described["study"] = report.study;
+  described["ticket"] = py::bytes(report.ticket.ToBytes());
+  described["payload"] = py::bytes(report.payload);
+  described["public_values"] = py::bytes(report.public_values);
+  return described;
+}
+
+void BindPrivatizer(py::module_& module) {
+  py::class_<Privatizer>(module, "Privatizer",
+                         "Turns one row into one randomized report, by a study's terms and trees.")
+      .def(py::init(&MakePrivatizer), py::arg("terms"), py::arg("trees"))
+      .def_property_readonly(
+          "epsilon",
+          [](const Privatizer& privatizer) { return privatizer.terms().epsilon.epsilon(); })
+      .def(
+          "privatize", Privatize, py::arg("row"), py::arg("ticket"),
+          "Randomize a row, a dict from names to values; a row must be randomized once per study.");
+}
+
+// ---- device
+
+// A device with all that it stands on, so that Python keeps one thing alive.
+class DeviceInPython {
+ public:
+  DeviceInPython(const ConnectOptions& connect, OfferPolicy offer_policy, std::string subject,
+                 std::shared_ptr<Policy> policy, std::shared_ptr<Journal> journal)
+      : policy_(std::move(policy)),
+        journal_(std::move(journal)),
+        trust_(std::move(offer_policy), *journal_),
+        curator_(ValueOrRaise(Collector::Create(connect, RetryOptions(), &trust_))),
+        device_(std::move(subject), *policy_, *journal_, curator_) {}
+
+  // `read` is a dict, or what returns one. It is called once the policy has agreed, and whatever
+  // it does there is an answer: of what it fails to say all is missing.
+  void Answer(const std::string& study, const py::object& read, const std::string& token) {
+    absl::Status status;
+    {
+      const py::gil_scoped_release released;
+      status = device_.Answer(
+          study, [&] { return Read(read); }, random_, token);
+    }
+    RaiseIfError(status);
+  }
+
+  py::dict Deliver() {
+    absl::StatusOr<Device::Deliveries> sent = absl::UnknownError("");
+    {
+      const py::gil_scoped_release released;
+      sent = device_.Deliver();
+    }
+    const Device::Deliveries deliveries = ValueOrRaise(std::move(sent));
+    py::dict described;
+    described["delivered"] = deliveries.delivered;
+    described["of_other_curators"] = deliveries.of_other_curators;
+    described["unknown"] = deliveries.unknown;
+    described["refused"] = deliveries.refused;
+    return described;
+  }
+
+  void GiveUp(const std::string& study) { RaiseIfError(device_.GiveUp(study)); }
+
+ private:
+  static TextRow Read(const py::object& read) {
+    const py::gil_scoped_acquire acquired;
+    try {
+      return TextOf(py::isinstance<py::dict>(read) ? read : py::dict(read()));
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("the row of a device; it answers as if all were missing");
+      return {};
+    }
+  }
+
+  const std::shared_ptr<Policy> policy_;
+  const std::shared_ptr<Journal> journal_;
+  Trust trust_;
+  const Collector curator_;
+  const Device device_;
+  OpenSslRandom random_;
+};
+
+std::unique_ptr<DeviceInPython> MakeDevice(const std::string& server,
+                                           std::shared_ptr<Policy> policy,
+                                           std::shared_ptr<Journal> journal,
+                                           const std::string& subject, const std::string& ca,
+                                           const std::string& curator_key, bool demand_pin,
+                                           uint64_t min_reports, bool insecure) {
+  OfferPolicy offers{.demand_pin = demand_pin, .min_reports = min_reports};
+  if (!curator_key.empty()) offers.curator_key = ValueOrRaise(ReadCuratorKey(curator_key));
+  const ConnectOptions connect{.server = server, .ca_file = ca, .insecure = insecure};
+  return std::make_unique<DeviceInPython>(connect, std::move(offers), subject, std::move(policy),
+                                          std::move(journal));
+}
+
+void BindDeviceClass(py::module_& module) {
+  py::class_<DeviceInPython>(module, "Device",
+                             "A device: what it does about a study, from the question to the "
+                             "delivery.")
+      .def(py::init(&MakeDevice), py::arg("server"), py::arg("policy"), py::arg("journal"),
+           py::kw_only(), py::arg("subject") = "this device", py::arg("ca") = "",
+           py::arg("curator_key") = "", py::arg("demand_pin") = false, py::arg("min_reports") = 0,
+           py::arg("insecure") = false)
+      .def("answer", &DeviceInPython::Answer, py::arg("study"), py::arg("read"),
+           py::arg("submission_token") = "",
+           "Answer a study once: `read` is the row, a dict, or a function that returns it.")
+      .def("deliver", &DeviceInPython::Deliver, "Send what waits for this curator.")
+      .def("give_up", &DeviceInPython::GiveUp, py::arg("study"),
+           "End the waiting of an answer, which is not delivered then.");
+}
+
+}  // namespace
+
+void BindDevice(py::module_& module) {
+  BindPolicy(module);
+  BindJournal(module);
+  BindPrivatizer(module);
+  BindDeviceClass(module);
+}
+
+}  // namespace coppice::python

@@ -1,0 +1,174 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <ctime>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/privatizer.h"
+#include "client/python/core/bindings.h"
+#include "client/python/core/table.h"
+#include "client/python/core/trained_model.h"
+#include "common/base/status_macros.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/openssl_random.h"
+#include "common/wire/convert.h"
+#include "common/wire/packed_forest.h"
+#include "server/curator/estimation/estimator.h"
+#include "server/curator/partition/forest_size.h"
+#include "server/curator/partition/partition.h"
+#include "server/curator/studies/studies.h"
+#include "server/models/models.h"
+#include "server/storage/memory_store.h"
+
+namespace coppice::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr char kStudy[] = "simulated";
+constexpr char kModel[] = "simulated";
+
+// A curator of this process, whose store forgets.
+struct LocalCurator {
+  storage::MemoryStore store;
+  models::Models models;
+  std::unique_ptr<curator::Studies> studies;
+};
+
+absl::StatusOr<std::unique_ptr<LocalCurator>> StartCurator() {
+  auto curator = std::make_unique<LocalCurator>();
+  COPPICE_ASSIGN_OR_RETURN(curator->studies,
+                           curator::Studies::Open(curator->store, curator->models, [] {
+                             return static_cast<int64_t>(std::time(nullptr));
+                           }));
+  return curator;
+}
+
+// As `coppice study create` asks for it.
+curator::StudySpec SpecOf(std::shared_ptr<const Table> public_rows, const Budget& epsilon,
+                          std::optional<MechanismKind> mechanism) {
+  return {.id = kStudy,
+          .request_id = kStudy,
+          .public_rows = std::move(public_rows),
+          .partition = {.rule = curator::SplitRule::kHybrid,
+                        .criterion = curator::Criterion::kEntropy,
+                        .trees = curator::kForestTrees},
+          .choose_size = true,
+          .epsilon = epsilon,
+          .mechanism = mechanism};
+}
+
+LabelledRow RowOf(const Table& rows, size_t i) {
+  LabelledRow row{.row = rows.row(i)};
+  if (rows.schema().target()) {
+    row.number = rows.target(i);
+  } else {
+    row.label = rows.label(i);
+  }
+  return row;
+}
+
+absl::Status Submit(curator::Studies& studies, const Fingerprint& fingerprint,
+                    curator::ReportBatch reports) {
+  std::promise<absl::Status> answered;
+  studies.Submit(kStudy, std::string(fingerprint.begin(), fingerprint.end()), std::move(reports),
+                 [&](absl::StatusOr<std::vector<curator::ReportOutcome>> outcomes) {
+                   answered.set_value(outcomes.status());
+                 });
+  return answered.get_future().get();
+}
+
+// Every row is the one row of a device, which answers with a ticket of its own.
+class Devices {
+ public:
+  Devices(curator::Studies& studies, const Table& rows) : studies_(studies), rows_(rows) {}
+
+  absl::Status Answer(const CancelCheck& cancel) {
+    for (size_t begin = 0; begin < rows_.num_rows();
+         begin += curator::Studies::kMaxTicketsPerOffer) {
+      COPPICE_RETURN_IF_ERROR(cancel());
+      const size_t left = rows_.num_rows() - begin;
+      const size_t count = std::min<size_t>(left, curator::Studies::kMaxTicketsPerOffer);
+      COPPICE_RETURN_IF_ERROR(AnswerFrom(begin, count));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status AnswerFrom(size_t begin, size_t count) {
+    COPPICE_ASSIGN_OR_RETURN(const curator::Studies::Offer offer,
+                             studies_.MakeOffer(kStudy, static_cast<uint32_t>(count)));
+    if (!privatizer_) COPPICE_RETURN_IF_ERROR(Read(offer));
+    curator::ReportBatch batch;
+    for (size_t i = 0; i < count; ++i) {
+      COPPICE_ASSIGN_OR_RETURN(
+          const PrivateReport report,
+          privatizer_->Privatize(RowOf(rows_, begin + i), offer.tickets[i], random_));
+      batch.Add(report.ticket.ToBytes(), report.payload, report.public_values);
+    }
+    return Submit(studies_, offer.fingerprint, std::move(batch));
+  }
+
+  // Terms and trees are the same in every offer.
+  absl::Status Read(const curator::Studies::Offer& offer) {
+    COPPICE_ASSIGN_OR_RETURN(Terms terms, ParseTerms(*offer.terms_bytes));
+    COPPICE_ASSIGN_OR_RETURN(Forest forest, OpenForest(terms, *offer.forest));
+    COPPICE_ASSIGN_OR_RETURN(
+        Privatizer privatizer,
+        Privatizer::Create(std::move(terms), offer.fingerprint, AllTrees(std::move(forest))));
+    privatizer_.emplace(std::move(privatizer));
+    return absl::OkStatus();
+  }
+
+  curator::Studies& studies_;
+  const Table& rows_;
+  std::optional<Privatizer> privatizer_;
+  OpenSslRandom random_;
+};
+
+absl::StatusOr<Model> RunStudy(const curator::StudySpec& spec, const Table& private_rows,
+                               const CancelCheck& cancel) {
+  COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<LocalCurator> curator, StartCurator());
+  curator::Studies& studies = *curator->studies;
+  COPPICE_RETURN_IF_ERROR(studies.Create(spec, cancel).status());
+  COPPICE_RETURN_IF_ERROR(Devices(studies, private_rows).Answer(cancel));
+  COPPICE_RETURN_IF_ERROR(studies.Seal(kStudy).status());
+  const curator::EstimatorOptions options{.kind = curator::EstimatorKind::kSmooth};
+  COPPICE_ASSIGN_OR_RETURN(const models::ModelInfo built,
+                           studies.BuildModel(kStudy, kModel, options, cancel));
+  return *built.model;
+}
+
+absl::Status CheckSignals() {
+  const py::gil_scoped_acquire acquired;
+  return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
+}
+
+TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& private_rows,
+                      double epsilon, const std::optional<std::string>& mechanism) {
+  std::optional<MechanismKind> kind;
+  if (mechanism.has_value()) kind = ValueOrRaise(ParseMechanism(*mechanism));
+  const curator::StudySpec spec =
+      SpecOf(public_rows.table, ValueOrRaise(Budget::FromEpsilon(epsilon)), kind);
+  absl::StatusOr<Model> model = absl::UnknownError("");
+  {
+    const py::gil_scoped_release released;
+    model = RunStudy(spec, *private_rows.table, CancelCheck(CheckSignals));
+  }
+  return WithoutRecord(ValueOrRaise(std::move(model)));
+}
+
+}  // namespace
+
+void BindSimulation(py::module_& module) {
+  module.def("simulate", Simulate, py::arg("public_rows"), py::arg("private_rows"),
+             py::arg("epsilon"), py::arg("mechanism") = py::none());
+}
+
+}  // namespace coppice::python

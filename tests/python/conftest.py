@@ -1,0 +1,46 @@
+"""What the tests of the Python package share."""
+
+import os
+import pathlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def people() -> pd.DataFrame:
+    """Rows of numbers, categories, bools and missing values, whose label two columns tell well."""
+    draw = np.random.default_rng(7)
+    rows = 4000
+    age = draw.integers(18, 90, rows).astype(float)
+    plan = draw.choice(["basic", "plus", "gold"], rows)
+    score = 0.05 * (age - 50) + 1.5 * (plan == "gold") + draw.normal(0, 0.7, rows)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "plan": plan,
+            "member": draw.random(rows) < 0.5,
+            "label": np.where(score > 0, "stays", "leaves"),
+            "spends": np.clip(40 + 0.5 * age + 20 * (plan == "gold") + draw.normal(0, 5, rows), 0, 120),
+        }
+    )
+    frame.loc[::40, "age"] = np.nan
+    frame.loc[::55, "plan"] = None
+    return frame
+
+
+@pytest.fixture
+def declared() -> dict:
+    return {"bounds": {"age": (18, 90)}, "categories": {"plan": ["basic", "plus", "gold"]}}
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> pathlib.Path:
+    """Real data, where the machine has them."""
+    folder = pathlib.Path(os.environ.get("COPPICE_DATA_DIR", SOURCE / "../shared/data"))
+    if not folder.is_dir():
+        pytest.skip(f"there is no data in {folder}: set COPPICE_DATA_DIR")
+    return folder
