@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -81,14 +82,20 @@ std::set<std::string> SettledJobs(const Json& ledger) {
 
 std::string LedgerTable(const Json& ledger) {
   TableData table{.caption = "What was charged and given back, oldest first",
-                  .columns = {"time", "entry", "job", "ε", "δ", "ρ"},
+                  .columns = {"time", "entry", "job", "ε"},
                   .rows = {}};
+  std::vector<const char*> others;  // that anything was charged of
+  for (const auto& [name, heading] : {std::pair{"delta", "δ"}, std::pair{"rho", "ρ"}}) {
+    const auto charges = [name = name](const Json& entry) { return NumberOf(entry, name) != 0; };
+    if (std::none_of(ledger.begin(), ledger.end(), charges)) continue;
+    table.columns.emplace_back(heading);
+    others.push_back(name);
+  }
   for (const Json& entry : ledger) {
-    table.rows.push_back({Cell(TextOf(entry, "time")), Cell(TextOf(entry, "entry")),
-                          Cell(TextOf(entry, "job")),
-                          NumberCell(UnlessZero(NumberOf(entry, "epsilon"))),
-                          NumberCell(UnlessZero(NumberOf(entry, "delta"))),
-                          NumberCell(UnlessZero(NumberOf(entry, "rho")))});
+    std::vector<TableCell>& cells = table.rows.emplace_back();
+    cells = {Cell(TextOf(entry, "time")), Cell(TextOf(entry, "entry")), Cell(TextOf(entry, "job")),
+             NumberCell(UnlessZero(NumberOf(entry, "epsilon")))};
+    for (const char* name : others) cells.push_back(NumberCell(UnlessZero(NumberOf(entry, name))));
   }
   return table.rows.empty() ? "" : Section("Ledger", RenderTable(table));
 }

@@ -54,7 +54,7 @@ std::string RecordPage(const std::string& kind, const std::string& title, const 
   std::string tables;
   for (const auto& [name, value] : record.items()) {
     if (IsTable(value)) {
-      absl::StrAppend(&tables, Section(Heading(name), ObjectsTable(Heading(name), value)));
+      absl::StrAppend(&tables, Section(Heading(name), ObjectsTable("One by one", value)));
     } else if (const std::string text = ValueText(value); !value.is_null() && !text.empty()) {
       facts.rows.push_back({Cell(Heading(name)), Cell(text)});
     }

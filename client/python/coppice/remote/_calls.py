@@ -273,10 +273,7 @@ def _method(request: Any, response: Any) -> tuple[str, Any, Any]:
         for method in service.methods:
             names = (method.input_type.full_name, method.output_type.full_name)
             if names == (asked.full_name, answered.full_name):
-                serialize = type(request) if not isinstance(request, type) else request
-                return (
-                    f"/{service.full_name}/{method.name}",
-                    serialize.SerializeToString,
-                    response.FromString,
-                )
+                path = f"/{service.full_name}/{method.name}"
+                kind: Any = request if isinstance(request, type) else type(request)
+                return path, kind.SerializeToString, response.FromString
     raise TypeError(f"no method takes {asked.full_name} and answers with {answered.full_name}")

@@ -74,8 +74,9 @@ def mechanism_text(mechanism: int) -> str:
 
 def describe_counts(study: study_pb2.Study) -> Description:
     """Describe what happened to the reports of a study."""
+    rejected: Description = {}
     described: Description = {"received": study.received, "accepted": 0, "duplicate": 0}
-    described["rejected"] = rejected = {}
+    described["rejected"] = rejected
     for count in study.counts:
         outcome = enum_text(study_pb2.ReportOutcome, count.outcome, "REPORT_OUTCOME_")
         (described if outcome in ("accepted", "duplicate") else rejected)[outcome] = count.reports

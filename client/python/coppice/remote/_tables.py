@@ -10,7 +10,7 @@ from coppice._rows import encode_features, encode_labels
 from coppice.v1 import dataset_pb2, schema_pb2
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 _UPLOAD_BYTES = 1 << 20
@@ -52,7 +52,7 @@ class Table:
             )
         self.index = frame.index
         self.columns, notes = encode_features(frame[names], schema)
-        self.labels: Optional[np.ndarray] = None
+        self.labels: Optional[npt.NDArray[Any]] = None
         self._has_target = schema.target is not None
         if labelled:
             self.labels = encode_labels(frame[schema.label], schema)
@@ -106,7 +106,8 @@ def _rows_within(size: int, most: int, features: int) -> int:
 
 def to_message(schema: Schema) -> schema_pb2.Schema:
     """Return a schema as a message."""
-    return schema_pb2.Schema.FromString(schema.to_bytes())
+    message: schema_pb2.Schema = schema_pb2.Schema.FromString(schema.to_bytes())
+    return message
 
 
 def from_message(schema: schema_pb2.Schema) -> Schema:

@@ -86,12 +86,11 @@ def enum_text(kind: Any, value: int, prefix: str) -> str:
     return name.removeprefix(prefix).lower()
 
 
-def enum_value(kind: Any, text: str, prefix: str, name: str) -> int:
+def enum_value(kind: Any, text: str, prefix: str, name: str) -> Any:
     """Return the value of an enum that `text` stands for."""
     words = [word.removeprefix(prefix).lower() for word in kind.keys()]
     if text in words and text != "unspecified":
-        value: int = kind.Value(prefix + text.upper())
-        return value
+        return kind.Value(prefix + text.upper())
     known = ", ".join(word for word in words if word != "unspecified")
     raise ValueError(f"{name}={text!r}: must be one of {known}")
 

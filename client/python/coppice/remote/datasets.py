@@ -382,7 +382,7 @@ def _tables_of_parts(parts: Iterator[Any], schema: Schema) -> Iterator[Tuple[Tab
         part = following
 
 
-def _choice(name: str, text: str, choices: Mapping[str, int]) -> int:
+def _choice(name: str, text: str, choices: Mapping[str, Any]) -> Any:
     if text in choices:
         return choices[text]
     raise ValueError(f"{name}={text!r}: must be one of {', '.join(choices)}")

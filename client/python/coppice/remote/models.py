@@ -20,7 +20,8 @@ from coppice.v1 import model_pb2
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coppice import Model, Schema
+    from coppice import Schema
+    from coppice.model import Model
 
 
 class Models:
@@ -189,7 +190,7 @@ class RemoteModel(_Predicting):
 
     def download(self) -> Model:
         """Return the model itself, which predicts without the curator."""
-        from coppice import Model
+        from coppice.model import Model
 
         return Model.from_bytes(self._message.SerializeToString())
 

@@ -171,6 +171,8 @@ class Plan:
         return f"<Plan of {len(self._response.outlooks)} studies: {self.advice}>"
 
     def _repr_html_(self) -> str:
+        if self._predicts_numbers:  # the page draws accuracies; errors have no natural scale
+            return str(self.to_frame()._repr_html_())
         return _pages.plan(self.to_dict())
 
 
