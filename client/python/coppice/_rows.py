@@ -102,6 +102,8 @@ def _codes(values: Any, vocabulary: Sequence[str]) -> Column:
         with_missing: Column = np.array([*by_code, np.nan])  # pandas' code of a missing value is -1
         return np.asarray(with_missing[values.cat.codes.to_numpy()])
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.dtype.kind == "b" and "True" not in position:
+        array = array.astype(int)  # True is 1, where 1 is what was declared
     if array.dtype.kind == "O":
         return np.fromiter(
             (np.nan if is_missing(v) else position.get(text_of(v), other) for v in array),
