@@ -98,7 +98,8 @@ class Curator:
             time.sleep(0.02)
 
     def stop(self):
-        self.daemon.terminate()
+        """End as a crash does: an orderly end waits for connections, up to ten seconds."""
+        self.daemon.kill()
         self.daemon.wait()
 
     def end(self):

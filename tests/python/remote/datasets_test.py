@@ -344,6 +344,8 @@ def test_waiting_goes_on_across_a_restart(busy, busy_client):
     assert job.wait(timeout=20).state == "done"
     restarting.join()
     assert job.model().epsilon == pytest.approx(0.5)
+    with pytest.raises(remote.JobFailedError, match="job long-0 failed"):
+        busy_client.job("long-0").wait()
 
 
 def test_an_unknown_job(owner):
