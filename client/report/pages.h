@@ -40,6 +40,16 @@ inline constexpr size_t kMaxPageNodes = 20'000;
 // "title" and "sentences", and everything that was released.
 std::string CertificatePage(const nlohmann::ordered_json& verdict);
 
+// `coppice dataset show --json`: what is left of a budget, its ledger, and every release. Of a
+// budget that is nobody's dataset the members "dataset", "state" and "rows" are left out.
+std::string BudgetPage(const nlohmann::ordered_json& dataset);
+
+// Anything that a command describes as one object, such as `coppice study show --json` or `coppice
+// train show --json`: its members in a table, and those that are lists of objects in tables of
+// their own. `kind` and `title` are plain text.
+std::string RecordPage(const std::string& kind, const std::string& title,
+                       const nlohmann::ordered_json& record);
+
 }  // namespace coppice::report
 
 #endif  // COPPICE_CLIENT_REPORT_PAGES_H_

@@ -151,10 +151,11 @@ std::string Requirements(const Json& plan) {
 }  // namespace
 
 std::string PlanPage(const Json& plan) {
-  std::vector<Figure> figures = {
-      {"Public rows", Plain(plan["public_rows"]), ""},
-      {"Trees", Plain(plan["trees"]), ""},
-      {"Cells told apart", absl::StrFormat("%.0f", plan["effective_cells"].get<double>()), ""}};
+  std::vector<Figure> figures = {{"Public rows", Plain(plan["public_rows"]), ""}};
+  // The curator's forecast does not say how many trees it rests on.
+  if (plan.contains("trees")) figures.push_back({"Trees", Plain(plan["trees"]), ""});
+  figures.push_back(
+      {"Cells told apart", absl::StrFormat("%.0f", plan["effective_cells"].get<double>()), ""});
   if (plan.contains("public_only")) {
     const Json& level = plan["public_only"];
     figures.insert(figures.begin(),

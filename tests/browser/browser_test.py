@@ -19,7 +19,7 @@ import unittest
 
 PROGRAM, OUTPUT = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ["certificate", "curve", "evaluation", "hostile", "plan", "regression", "tree"]
+PAGES = ["budget", "certificate", "curve", "evaluation", "hostile", "plan", "record", "regression", "tree"]
 WIDTHS = {"wide": 1000, "narrow": 390}
 
 # The least contrast of a text and what is behind it, by WCAG 2; with the text that has it.
@@ -219,7 +219,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(self.browser.value(state), not before)
 
     def test_names_from_data_stay_text(self):
-        for page in ("hostile", "tree"):
+        for page in ("budget", "hostile", "record", "tree"):
             self.show(page)
             self.assertEqual(self.browser.value("document.scripts.length"), 0, page)
             self.assertIn("<script>alert(\"1\")</script>", self.browser.value("document.body.textContent"), page)

@@ -26,6 +26,9 @@ bool WriteAll(const std::string& folder) {
          Write(folder + "/curve.html", report::CurvePage(curve)) &&
          Write(folder + "/curve.svg", report::CurveDrawing(curve, report::ChartUse::kFile)) &&
          Write(folder + "/plan.html", report::PlanPage(testing::SamplePlan())) &&
+         Write(folder + "/budget.html", report::BudgetPage(testing::SampleBudget())) &&
+         Write(folder + "/record.html",
+               report::RecordPage("Study", "Study leavers", testing::SampleRecord())) &&
          Write(folder + "/tree.html", report::TreePage("m-91c0", testing::SampleModel())) &&
          Write(folder + "/certificate.html", report::CertificatePage(testing::SampleVerdict()));
 }

@@ -33,6 +33,7 @@ _HOMES = {
     "Privatizer": "coppice._core",
     "PrivateTreeClassifier": "coppice.estimators",
     "PrivateTreeRegressor": "coppice.estimators",
+    "RemoteError": "coppice.remote",
     "algorithms": "coppice.estimators",
     "Model": "coppice.model",
     "LeakWarning": "coppice.schema",

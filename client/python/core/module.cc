@@ -17,4 +17,5 @@ PYBIND11_MODULE(_core, module) {
   BindTraining(module);
   BindSimulation(module);
   BindDevice(module);
+  BindPages(module);
 }

@@ -20,11 +20,13 @@ using ::coppice::testing::FullTree;
 using ::coppice::testing::kHostileFeature;
 using ::coppice::testing::kHostileName;
 using ::coppice::testing::Numeric;
+using ::coppice::testing::SampleBudget;
 using ::coppice::testing::SampleCurve;
 using ::coppice::testing::SampleEvaluation;
 using ::coppice::testing::SampleModel;
 using ::coppice::testing::SampleNumberEvaluation;
 using ::coppice::testing::SamplePlan;
+using ::coppice::testing::SampleRecord;
 using ::coppice::testing::SampleVerdict;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -35,9 +37,14 @@ std::vector<std::string> AllPages() {
   verdict["neighbouring"] = kHostileName;
   Json plan = SamplePlan();
   plan["advice"] = kHostileName;
-  return {EvaluationPage(SampleEvaluation(kHostileName)), EvaluationPage(SampleNumberEvaluation()),
-          CurvePage(SampleCurve(kHostileName)),           PlanPage(plan),
-          TreePage(kHostileName, SampleModel()),          CertificatePage(verdict)};
+  return {EvaluationPage(SampleEvaluation(kHostileName)),
+          EvaluationPage(SampleNumberEvaluation()),
+          CurvePage(SampleCurve(kHostileName)),
+          PlanPage(plan),
+          TreePage(kHostileName, SampleModel()),
+          CertificatePage(verdict),
+          BudgetPage(SampleBudget()),
+          RecordPage(kHostileName, kHostileName, SampleRecord())};
 }
 
 std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
@@ -223,6 +230,74 @@ TEST(PagesTest, ACertificateThatDoesNotAddUpSaysSo) {
   verdict["words"] = Json::array();  // as `model verify` has it then
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("Releases one by one"));
+}
+
+TEST(PagesTest, APlanNeedNotSayHowManyTrees) {
+  Json plan = SamplePlan();
+  EXPECT_THAT(PlanPage(plan), HasSubstr("<dt>Trees</dt><dd><b>64</b>"));
+  plan.erase("trees");
+  EXPECT_THAT(PlanPage(plan), Not(HasSubstr("<dt>Trees")));
+}
+
+TEST(PagesTest, ABudgetSaysFirstWhatIsLeft) {
+  const std::string page = BudgetPage(SampleBudget());
+  EXPECT_THAT(page, HasSubstr("<h1>Dataset people</h1>"));
+  EXPECT_THAT(page, HasSubstr("<dt>ε left</dt><dd><b>1.5</b>"));
+  EXPECT_THAT(page, HasSubstr("<b>1.5</b><span>50 % of 3</span>"));
+  EXPECT_THAT(page, HasSubstr("whether each row is there"));
+  EXPECT_THAT(page, Not(HasSubstr("δ in all")));
+  EXPECT_THAT(page, Not(HasSubstr("On hold")));
+}
+
+TEST(PagesTest, WhatAJobPlannedIsToldByWhatItMade) {
+  const std::string page = BudgetPage(SampleBudget());
+  const auto times = [&](const std::string& text) {
+    return std::vector<std::string>(absl::StrSplit(page, text)).size() - 1;
+  };
+  EXPECT_EQ(times("the sums of each leaf"), 1u);
+  EXPECT_EQ(times("the number of rows"), 2u) << "made by one job, planned by the other";
+  EXPECT_EQ(times("reserved"), 2u);
+}
+
+TEST(PagesTest, ABudgetOfRhosSaysSo) {
+  Json dataset = SampleBudget();
+  dataset["composition"] = "zcdp";
+  dataset["delta_total"] = 1e-6;
+  dataset["rho_spent"] = 0.125;
+  dataset["epsilon_left_with_delta"] = 1.25;
+  const std::string page = BudgetPage(dataset);
+  EXPECT_THAT(page, HasSubstr("<dt>ρ spent</dt><dd><b>0.125</b>"));
+  EXPECT_THAT(page, HasSubstr("<dt>ε left with δ</dt><dd><b>1.25</b>"));
+  EXPECT_THAT(page, HasSubstr("<dt>δ in all</dt><dd><b>1e-06</b>"));
+}
+
+TEST(PagesTest, ABudgetOnHoldSaysWhy) {
+  Json dataset = SampleBudget();
+  dataset["hold"] = "unconfirmed";
+  EXPECT_THAT(BudgetPage(dataset), HasSubstr("until an admin confirms the ledger"));
+  dataset["hold"] = "closed";
+  EXPECT_THAT(BudgetPage(dataset), HasSubstr("On hold for good"));
+}
+
+// An accountant in a process has neither rows nor a name.
+TEST(PagesTest, ABudgetNeedNotBeADatasets) {
+  const std::string page = BudgetPage(
+      {{"epsilon_total", 2.0}, {"epsilon_spent", 0.0}, {"epsilon_left", 2.0}, {"ledger", nullptr}});
+  EXPECT_THAT(page, HasSubstr("<h1>Budget</h1>"));
+  EXPECT_THAT(page, Not(HasSubstr("Rows")));
+  EXPECT_THAT(page, Not(HasSubstr("<table")));
+  EXPECT_THAT(BudgetPage(Json::object()), HasSubstr("<dt>ε left</dt><dd><b>–</b>"));
+}
+
+TEST(PagesTest, ARecordHasATableOfItsMembersAndOneOfEachList) {
+  const std::string page = RecordPage("Study", "Study leavers", SampleRecord());
+  EXPECT_THAT(page, HasSubstr("<h1>Study leavers</h1>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">rejected</th><td>bad ticket 2</td>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">retired</th><td>yes</td>"));
+  EXPECT_THAT(page, HasSubstr("<h2>alarms</h2>"));
+  EXPECT_THAT(page, Not(HasSubstr("expires"))) << "null is left out";
+  EXPECT_THAT(page, Not(HasSubstr("choice"))) << "so is what is empty";
+  EXPECT_THAT(RecordPage("Job", "Job j", Json::object()), HasSubstr("<h1>Job j</h1>"));
 }
 
 }  // namespace

@@ -144,6 +144,65 @@ inline SampleJson SamplePlan() {
   return plan;
 }
 
+// A dataset of which one job was made and one is under way, as `coppice dataset show --json` tells.
+inline SampleJson SampleBudget() {
+  const SampleJson count = {{"what", "the number of rows"},
+                            {"mechanism", "discrete_laplace"},
+                            {"epsilon", 0.01},
+                            {"times", 1},
+                            {"part", "all"}};
+  const SampleJson sums = {{"what", "the sums of each leaf"},
+                           {"mechanism", "discrete_laplace"},
+                           {"epsilon", 0.495},
+                           {"times", 2},
+                           {"part", "one of 7 groups"}};
+  const auto entry = [](const char* time, const char* kind, const std::string& job, double epsilon,
+                        const SampleJson& releases) {
+    return SampleJson{{"time", time},
+                      {"entry", kind},
+                      {"job", job},
+                      {"epsilon", epsilon},
+                      {"delta", 0.0},
+                      {"releases", releases},
+                      {"hash", std::string(64, 'a')}};
+  };
+  const SampleJson none = SampleJson::array();
+  SampleJson dataset = {{"dataset", "people"},
+                        {"state", "ready"},
+                        {"rows", 6000},
+                        {"epsilon_total", 3.0},
+                        {"epsilon_spent", 1.5},
+                        {"epsilon_left", 1.5},
+                        {"delta_total", 0.0},
+                        {"delta_spent", 0.0},
+                        {"composition", "basic"},
+                        {"neighbours", "add_or_remove_row"},
+                        {"created", "2026-03-02T09:00:00Z"},
+                        {"ledger_head", std::string(64, 'a')}};
+  dataset["ledger"] = {
+      entry("2026-03-02T09:00:00Z", "opened", "", 0, none),
+      entry("2026-03-02T09:05:00Z", "reserved", "first", 1, {count, sums}),
+      entry("2026-03-02T09:06:00Z", "settled", "first", 1, {count, sums}),
+      entry("2026-03-03T11:00:00Z", "reserved", kHostileName, 0.5, SampleJson::array({count})),
+  };
+  return dataset;
+}
+
+// `coppice study show --json`, in part.
+inline SampleJson SampleRecord() {
+  return {{"study", "leavers"},
+          {"state", "open"},
+          {"accepted", 3000},
+          {"rejected", {{"bad_ticket", 2}}},
+          {"public_features", {"plan", kHostileFeature}},
+          {"expires", nullptr},
+          {"retired", true},
+          {"choice", ""},
+          {"alarms",
+           {{{"name", "tree"}, {"value", -2.19}, {"raised", false}, {"text", kHostileName}},
+            {{"name", "margin"}, {"value", 0.0}, {"raised", false}, {"text", "as expected"}}}}};
+}
+
 // Of a model of auto, in the words of its certificate.
 inline SampleJson SampleVerdict() {
   Certificate certificate;

@@ -1,0 +1,115 @@
+"""Rows of a caller as messages carry them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+
+from coppice import Schema
+from coppice._rows import encode_features, encode_labels
+from coppice.v1 import dataset_pb2, schema_pb2
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+_UPLOAD_BYTES = 1 << 20
+_UPLOAD_ROWS = 65_536
+_PREDICT_BYTES = 2 << 20
+_PREDICT_ROWS = 10_000
+
+
+def as_frame(rows: Any) -> pd.DataFrame:
+    """Return `rows` as a DataFrame: one already, an Arrow or Polars table, or columns by name."""
+    import pandas as pd
+
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    if hasattr(rows, "to_pandas"):
+        return rows.to_pandas()
+    return pd.DataFrame(rows)
+
+
+class Table:
+    """Rows that are encoded by a schema, column by column.
+
+    Parameters
+    ----------
+    rows : DataFrame or what becomes one
+        Columns by name; those that the schema does not name are ignored.
+    labelled : bool
+        Whether the label's column is needed; otherwise it is not looked at.
+    """
+
+    def __init__(self, rows: Any, schema: Schema, *, labelled: bool) -> None:
+        frame = as_frame(rows)
+        names = [feature.name for feature in schema.features]
+        missing = [name for name in names + [schema.label] * labelled if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"rows: have no column {', '.join(missing)}; the schema wants "
+                f"{', '.join(names + [schema.label] * labelled)}"
+            )
+        self.index = frame.index
+        self.columns, notes = encode_features(frame[names], schema)
+        self.labels: Optional[npt.NDArray[Any]] = None
+        self._has_target = schema.target is not None
+        if labelled:
+            self.labels = encode_labels(frame[schema.label], schema)
+        _tell_what_changed(notes)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def rows(self, begin: int, end: int) -> Iterator[schema_pb2.Row]:
+        """Return rows as messages."""
+        import numpy as np
+
+        block = np.column_stack([column[begin:end] for column in self.columns])
+        for values in block.tolist():
+            yield schema_pb2.Row(values=values)
+
+    def block(self, begin: int, end: int) -> dataset_pb2.RowBlock:
+        """Return rows with their labels as one message, column by column."""
+        block = dataset_pb2.RowBlock()
+        for column in self.columns:
+            block.columns.add().values.extend(column[begin:end].tolist())
+        if self.labels is not None and begin < end:
+            (block.targets if self._has_target else block.labels).extend(
+                self.labels[begin:end].tolist()
+            )
+        return block
+
+    def rows_per_upload(self) -> int:
+        """Return how many rows a block of an upload has."""
+        return _rows_within(_UPLOAD_BYTES, _UPLOAD_ROWS, len(self.columns))
+
+    def rows_per_prediction(self) -> int:
+        """Return how many rows a request for predictions has."""
+        return _rows_within(_PREDICT_BYTES, _PREDICT_ROWS, len(self.columns))
+
+
+def _tell_what_changed(notes: Mapping[str, int]) -> None:
+    words = {
+        "clamped": "numbers outside their bounds were cut to them",
+        "rounded": "numbers were rounded to whole ones",
+        "unknown_categories": "values are no category of theirs and became 'other'",
+    }
+    told = [f"{notes[name]} {text}" for name, text in words.items() if notes.get(name)]
+    if told:
+        warnings.warn("; ".join(told), RuntimeWarning, stacklevel=5)
+
+
+def _rows_within(size: int, most: int, features: int) -> int:
+    return max(1, min(size // (8 * features + 8), most))
+
+
+def to_message(schema: Schema) -> schema_pb2.Schema:
+    """Return a schema as a message."""
+    message: schema_pb2.Schema = schema_pb2.Schema.FromString(schema.to_bytes())
+    return message
+
+
+def from_message(schema: schema_pb2.Schema) -> Schema:
+    """Return the schema of a message."""
+    return Schema.from_bytes(schema.SerializeToString())

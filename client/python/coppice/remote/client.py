@@ -1,0 +1,130 @@
+"""A connection to a curator."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Type
+
+from coppice.remote._calls import Caller
+from coppice.remote._channel import ConnectOptions, make_channel
+from coppice.remote._diagnosis import diagnose
+from coppice.remote._public_rows import AUTO
+from coppice.remote._units import Number
+from coppice.remote.datasets import Dataset, Datasets
+from coppice.remote.jobs import Job, Jobs
+from coppice.remote.models import Endpoint, Models, RemoteModel
+from coppice.remote.plans import Plan, make_plan
+from coppice.remote.studies import Studies, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Client:
+    """A connection to a curator; `coppice.connect` makes one. Threads may share it.
+
+    Attributes
+    ----------
+    studies : Studies
+    datasets : Datasets
+    jobs : Jobs
+    models : Models
+    """
+
+    def __init__(self, options: ConnectOptions, timeout: Optional[float]) -> None:
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"timeout={timeout}: must be above 0")
+        self._server = options.server
+        self._channel = make_channel(options)
+        caller = Caller(self._channel, options.server, timeout, partial(diagnose, options))
+        self._caller = caller
+        self.studies = Studies(caller)
+        self.datasets = Datasets(caller)
+        self.jobs = Jobs(caller)
+        self.models = Models(caller)
+
+    def study(self, study_id: str) -> Study:
+        """Return a study as it is now, with its alarms."""
+        return self.studies.get(study_id)
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """Return a dataset as it is now, with its ledger."""
+        return self.datasets.get(dataset_id)
+
+    def job(self, job_id: str) -> Job:
+        """Return a job as it is now."""
+        return self.jobs.get(job_id)
+
+    def model(self, model_id: str) -> RemoteModel:
+        """Return a model."""
+        return self.models.get(model_id)
+
+    def endpoint(self, endpoint_id: str) -> Endpoint:
+        """Return an endpoint as it is now."""
+        return self.models.endpoints.get(endpoint_id)
+
+    def algorithms(self) -> pd.DataFrame:
+        """Return what can be trained on datasets."""
+        return self.jobs.algorithms()
+
+    def plan(
+        self,
+        public: Any,
+        schema: Any,
+        *,
+        epsilon: Sequence[Number] = (0.5, 1, 2, 4, 8),
+        devices: Sequence[int] = (1_000, 10_000, 100_000),
+        public_labels: str = "as_given",
+        rounding: Optional[Tuple[float, float]] = None,
+        mechanism: str = AUTO,
+        max_payload: int = 0,
+        seed: int = 1,
+    ) -> Plan:
+        """Foresee what a study would be worth, from its public rows alone; creates nothing.
+
+        Parameters
+        ----------
+        public : DataFrame, a table, or None
+            Public rows; None: there are none.
+        schema : Schema, dict, JSON text or path
+            What rows look like.
+        epsilon : number or sequence
+            What one report may cost, up to 8 of them.
+        devices : int or sequence
+            How many answer, up to 8 of them.
+        public_labels, rounding, mechanism, max_payload
+            As `Studies.create` takes them.
+        seed : int
+            Of partitions and of the simulation; public.
+        """
+        return make_plan(
+            self._caller,
+            public,
+            schema,
+            epsilon=epsilon,
+            devices=devices,
+            public_labels=public_labels,
+            rounding=rounding,
+            mechanism=mechanism,
+            max_payload=max_payload,
+            seed=seed,
+        )
+
+    def close(self) -> None:
+        """End the connection. Calls that are under way are cancelled."""
+        self._channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._server}>"

@@ -1,0 +1,388 @@
+"""Datasets: tables of an owner who trusts the curator with them, each under a privacy budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple
+
+from coppice.schema import as_schema
+from coppice.remote import _pages
+from coppice.remote._calls import Caller, new_request_id
+from coppice.remote._describe import (
+    describe_dataset,
+    describe_dataset_briefly,
+    describe_entry,
+    describe_release,
+    frame_of,
+    is_zero_concentrated,
+)
+from coppice.remote._progress import make_bar
+from coppice.remote._tables import Table, as_frame, from_message, to_message
+from coppice.remote._units import Number, delta_atto, epsilon_nanos, id_of, make_name, new_id
+from coppice.remote._uploads import Upload, get_dataset
+from coppice.remote.errors import FailedPreconditionError, RemoteError
+from coppice.remote.jobs import Job, JobPreview, Jobs, job_spec, preview_job, submit_job
+from coppice.v1 import dataset_pb2
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from coppice import Schema
+
+_COMPOSITIONS = {
+    "basic": dataset_pb2.COMPOSITION_BASIC,
+    "zcdp": dataset_pb2.COMPOSITION_ZERO_CONCENTRATED,
+}
+_NEIGHBOURS = {
+    "add_or_remove_row": dataset_pb2.NEIGHBOURS_ADD_OR_REMOVE_ROW,
+    "change_label": dataset_pb2.NEIGHBOURS_CHANGE_LABEL,
+}
+
+
+class Datasets:
+    """The datasets of a curator that the caller may see. `Client.datasets` is one."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(self) -> pd.DataFrame:
+        """Return all datasets that the caller may see, by their ids."""
+        request = dataset_pb2.ListDatasetsRequest(page_size=1000)
+        pages = self._caller.pages(request, dataset_pb2.ListDatasetsResponse)
+        datasets = [describe_dataset_briefly(one) for page in pages for one in page.datasets]
+        return frame_of(datasets, "dataset")
+
+    def get(self, dataset_id: str) -> Dataset:
+        """Return a dataset as it is now, with its ledger."""
+        name = make_name("datasets", dataset_id)
+        return Dataset(self._caller, get_dataset(self._caller, name))
+
+    def create(
+        self,
+        rows: Any,
+        schema: Any,
+        epsilon_total: Number,
+        *,
+        delta_total: Number = 0,
+        composition: str = "basic",
+        neighbours: str = "add_or_remove_row",
+        dataset_id: Optional[str] = None,
+        progress: Optional[bool] = None,
+        request_id: Optional[str] = None,
+    ) -> Dataset:
+        """Upload a table under a privacy budget, which cannot be changed.
+
+        Parameters
+        ----------
+        rows : DataFrame, a table, an iterator of them, or None
+            As `Dataset.upload` takes them; None: nothing is uploaded yet.
+        schema : Schema, dict, JSON text or path
+            Its bounds, categories and classes are public.
+        epsilon_total : number
+            What all jobs on it together may cost, for good.
+        delta_total : number
+            The same for delta; 0: pure differential privacy only.
+        composition : {"basic", "zcdp"}
+            How the costs of jobs add up: ``basic``, their epsilons; ``zcdp`` allows more small
+            jobs for a `delta_total` such as 1e-6.
+        neighbours : {"add_or_remove_row", "change_label"}
+            What is hidden: whether a row is there at all, or the label of a row alone.
+        dataset_id : str, optional
+            The id of the new dataset; the curator chooses one otherwise.
+        progress : bool or None
+            Whether to show how far the upload is; None: in a terminal or a notebook.
+        request_id : str, optional
+            Repeating it returns the dataset that it made; a new one otherwise.
+        """
+        checked = as_schema(schema)
+        cap = dataset_pb2.BudgetCap(
+            epsilon_nanos=epsilon_nanos(epsilon_total, "epsilon_total"),
+            delta_atto=delta_atto(delta_total, "delta_total"),
+            composition=_choice("composition", composition, _COMPOSITIONS),
+            neighbours=_choice("neighbours", neighbours, _NEIGHBOURS),
+        )
+        if composition == "zcdp" and cap.delta_atto == 0:
+            raise ValueError("delta_total: must be above 0 for composition='zcdp'")
+        request = dataset_pb2.CreateDatasetRequest(
+            request_id=request_id or new_request_id(),
+            dataset_id=new_id(dataset_id),
+            schema=to_message(checked),
+            cap=cap,
+        )
+        # Rows that do not fit are found before a budget is opened for them.
+        tables = None if rows is None else _tables(rows, checked)
+        response = self._caller.call(request, dataset_pb2.CreateDatasetResponse)
+        dataset = Dataset(self._caller, response.dataset)
+        if tables is not None:
+            dataset._upload(tables, progress)
+        return dataset.refresh()
+
+
+class Dataset:
+    """A dataset as it was when it was asked for; `refresh` asks again."""
+
+    def __init__(self, caller: Caller, message: dataset_pb2.Dataset) -> None:
+        self._caller = caller
+        self._message = message
+
+    @property
+    def id(self) -> str:
+        """The id."""
+        return id_of(self._message.name)
+
+    @property
+    def state(self) -> str:
+        """``uploading``, ``ready`` or ``deleted``."""
+        return str(self._brief["state"])
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has. Exact: for the owner alone."""
+        return int(self._message.rows)
+
+    @property
+    def schema(self) -> Schema:
+        """What rows look like."""
+        return from_message(self._message.schema)
+
+    @property
+    def epsilon_total(self) -> float:
+        """What all jobs together may cost."""
+        return float(self._brief["epsilon_total"])
+
+    @property
+    def epsilon_spent(self) -> float:
+        """What was charged and not given back."""
+        return float(self._brief["epsilon_spent"])
+
+    @property
+    def epsilon_left(self) -> float:
+        """The largest epsilon that one more release of pure differential privacy may cost."""
+        return float(self._brief["epsilon_left"])
+
+    @property
+    def delta_total(self) -> float:
+        """The delta that all jobs together may cost."""
+        return float(self._brief["delta_total"])
+
+    @property
+    def delta_spent(self) -> float:
+        """The delta that was charged; 0 where rhos add up."""
+        return float(self._brief["delta_spent"])
+
+    @property
+    def rho_spent(self) -> Optional[float]:
+        """The rho that was charged, where rhos add up."""
+        rho: Optional[float] = self.to_dict().get("rho_spent")
+        return rho
+
+    @property
+    def ledger_head(self) -> Optional[str]:
+        """The hash of the ledger's last entry: note it, for `confirm_ledger` after a restore."""
+        head: Optional[str] = self.to_dict().get("ledger_head")
+        return head
+
+    @property
+    def hold(self) -> Optional[str]:
+        """Why nothing of the budget can be spent now: ``unconfirmed`` or ``closed``, or None."""
+        hold: Optional[str] = self.to_dict().get("hold")
+        return hold
+
+    @property
+    def _brief(self) -> Dict[str, Any]:
+        return describe_dataset_briefly(self._message)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return what ``coppice dataset show --json`` prints."""
+        return describe_dataset(self._message)
+
+    def ledger(self) -> pd.DataFrame:
+        """Return every entry of the ledger: what was charged and given back, and when."""
+        import pandas as pd
+
+        with_rho = is_zero_concentrated(self._message)
+        entries = [describe_entry(one, with_rho=with_rho) for one in self._message.ledger]
+        return pd.DataFrame(entries).drop(columns="releases", errors="ignore")
+
+    def releases(self) -> pd.DataFrame:
+        """Return everything that was computed from the rows and let out, job by job."""
+        import pandas as pd
+
+        made = []
+        for entry in self._message.ledger:
+            if entry.kind == dataset_pb2.LEDGER_ENTRY_KIND_SETTLED:
+                job = {"job": id_of(entry.job)}
+                made += [{**job, **describe_release(release)} for release in entry.releases]
+        columns = ["job", "what", "mechanism", "epsilon", "times", "part"]
+        return pd.DataFrame(made, columns=None if made else columns)
+
+    def refresh(self) -> Dataset:
+        """Ask the curator again; returns the dataset itself."""
+        self._message = get_dataset(self._caller, self._message.name)
+        return self
+
+    def upload(self, rows: Any, progress: Optional[bool] = None) -> Dataset:
+        """Upload the rows, or go on with an upload that was cut off, with the same rows.
+
+        A broken connection is no matter: the upload goes on from what the curator has.
+
+        Parameters
+        ----------
+        rows : DataFrame, a table, or an iterator of them
+            Features and label by name, such as ``pandas.read_parquet`` or ``pandas.read_sql``
+            returns, also with ``chunksize``.
+        progress : bool or None
+            Whether to show how far it is; None: in a terminal or a notebook.
+        """
+        self.refresh()
+        if self.state != "uploading":
+            raise FailedPreconditionError(
+                f"dataset {self.id} is {self.state}: nothing can be added to it; create another one"
+            )
+        self._upload(_tables(rows, self.schema), progress)
+        return self.refresh()
+
+    def _upload(self, tables: Iterator[Tuple[Table, bool]], progress: Optional[bool]) -> None:
+        bar = make_bar(f"upload {self.id}", progress)
+        total = 0
+
+        def show(stored: int) -> None:
+            bar.show(stored / total if total else 0.0, f"{stored:,} rows")
+
+        upload = Upload(self._caller, self._message, show)
+        first_row = 0
+        try:
+            for table, last in tables:
+                total = first_row + len(table)
+                self._check_not_longer(total, last)
+                upload.send(table, first_row, complete=last)
+                first_row = total
+        except (RemoteError, KeyboardInterrupt) as error:
+            error.args = (
+                f"{error}; what is stored stays: client.dataset({self.id!r}).upload(rows) goes on",
+            )
+            raise
+        finally:
+            bar.close()
+
+    def _check_not_longer(self, total: int, last: bool) -> None:
+        if last and self._message.rows > total:
+            raise ValueError(
+                f"dataset {self.id}: has {self._message.rows} rows already, and these are only "
+                f"{total}; go on with the rows that the upload began with"
+            )
+
+    def train(
+        self,
+        algorithm: str = "auto",
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        job_id: Optional[str] = None,
+        model_id: Optional[str] = None,
+        request_id: Optional[str] = None,
+        **settings: Any,
+    ) -> Job:
+        """Take a job's cost out of the budget, and queue it.
+
+        Parameters
+        ----------
+        algorithm : str
+            What to train; `Jobs.algorithms` lists them.
+        epsilon, delta : number
+            What the job costs in all.
+        job_id, model_id : str, optional
+            The ids of the job and of its model; the curator chooses otherwise.
+        request_id : str, optional
+            Repeating it returns the job that it made, paid for once; a new one otherwise.
+        **settings
+            Parameters of the algorithm; `Jobs.settings` lists them.
+
+        Raises
+        ------
+        BudgetExhaustedError
+            If what is left does not allow it. Nothing was spent.
+        """
+        spec = job_spec(self._message.name, algorithm, epsilon, delta, settings)
+        return submit_job(
+            self._caller, spec, job_id=job_id, model_id=model_id, request_id=request_id
+        )
+
+    def preview(
+        self, algorithm: str = "auto", *, epsilon: Number, delta: Number = 0, **settings: Any
+    ) -> JobPreview:
+        """Tell what a job would cost, and whether the budget allows it. Spends nothing."""
+        spec = job_spec(self._message.name, algorithm, epsilon, delta, settings)
+        return preview_job(self._caller, spec)
+
+    def jobs(self) -> pd.DataFrame:
+        """Return the jobs on this dataset, by their ids."""
+        return Jobs(self._caller).list(self.id)
+
+    def delete(self) -> None:
+        """Delete the rows, for good. The ledger and the models stay, and what was spent is."""
+        request = dataset_pb2.DeleteDatasetRequest(name=self._message.name)
+        self._caller.call(request, dataset_pb2.DeleteDatasetResponse)
+
+    def confirm_ledger(self, head: str) -> Dataset:
+        """Say that the ledger of a dataset on hold lacks no entry, so that jobs run again.
+
+        Parameters
+        ----------
+        head : str
+            The `ledger_head` that was noted before the store was restored.
+        """
+        try:
+            digest = bytes.fromhex(head)
+        except ValueError:
+            raise ValueError("head: must be 64 hexadecimal digits, as ledger_head has") from None
+        request = dataset_pb2.ConfirmLedgerRequest(name=self._message.name, head=digest)
+        self._caller.call(request, dataset_pb2.ConfirmLedgerResponse)
+        return self.refresh()
+
+    def write_off_ledger(self, epsilon: Number = 0, delta: Number = 0) -> Dataset:
+        """Charge what lost entries of a dataset on hold cost, and end the hold.
+
+        Parameters
+        ----------
+        epsilon, delta : number
+            What they cost; both 0: what the curator's spending journal says.
+        """
+        request = dataset_pb2.WriteOffLedgerRequest(
+            name=self._message.name,
+            epsilon_nanos=epsilon_nanos(epsilon) if epsilon else 0,
+            delta_atto=delta_atto(delta),
+        )
+        self._caller.call(request, dataset_pb2.WriteOffLedgerResponse, repeatable=False)
+        return self.refresh()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Dataset {self.id}: {self.state}, epsilon {self.epsilon_spent:g} of "
+            f"{self.epsilon_total:g} spent>"
+        )
+
+    def _repr_html_(self) -> str:
+        return _pages.budget(self.to_dict())
+
+
+def _tables(rows: Any, schema: Schema) -> Iterator[Tuple[Table, bool]]:
+    """Encode rows, each part as it is needed, with whether it is the last."""
+    if not hasattr(rows, "__next__"):
+        return iter([(Table(rows, schema, labelled=True), True)])
+    return _tables_of_parts(rows, schema)
+
+
+def _tables_of_parts(parts: Iterator[Any], schema: Schema) -> Iterator[Tuple[Table, bool]]:
+    part = next(parts, None)
+    if part is None:
+        raise ValueError("rows: the iterator has no table")
+    while part is not None:
+        following = next(parts, None)
+        yield Table(as_frame(part), schema, labelled=True), following is None
+        part = following
+
+
+def _choice(name: str, text: str, choices: Mapping[str, Any]) -> Any:
+    if text in choices:
+        return choices[text]
+    raise ValueError(f"{name}={text!r}: must be one of {', '.join(choices)}")

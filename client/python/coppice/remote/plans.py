@@ -1,0 +1,212 @@
+"""What accuracy to expect of a study, from its public rows alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+
+from coppice.schema import as_schema
+from coppice.remote import _pages
+from coppice.remote._calls import PLAN_TIMEOUT, Caller
+from coppice.remote._describe import mechanism_text
+from coppice.remote._public_rows import AUTO, study_request
+from coppice.remote._units import Number, delta_number, epsilon_nanos, epsilon_number
+from coppice.v1 import study_pb2
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Plan:
+    """The forecast of a study, for each number of devices and each epsilon.
+
+    Attributes
+    ----------
+    advice : str
+        What to do, in a sentence.
+    public_rows : int
+        How many public rows the forecast rests on.
+    effective_cells : float
+        How many cells of equal size would tell rows apart as well as the forest does.
+    baseline : float or None
+        What always answering the most frequent class scores on the public rows, or by how much
+        always answering their mean errs. None without public labels.
+    """
+
+    def __init__(
+        self, study: study_pb2.CreateStudyRequest, response: study_pb2.PreviewStudyResponse
+    ) -> None:
+        self._response = response
+        self._predicts_numbers = study.schema.HasField("target")
+        self.advice: str = response.advice
+        self.public_rows: int = response.public_rows
+        self.effective_cells: float = response.effective_cells
+        self.baseline: Optional[float] = None
+        self._baseline_answer = ""
+        if not study.partition.ignore_labels:
+            self._set_baseline(study)
+
+    def _set_baseline(self, study: study_pb2.CreateStudyRequest) -> None:
+        if self._predicts_numbers:
+            numbers = list(study.public_numbers)
+            mean = sum(numbers) / len(numbers)
+            self.baseline = (sum((y - mean) ** 2 for y in numbers) / len(numbers)) ** 0.5
+            self._baseline_answer = f"{mean:.4g}"
+        else:
+            label, count = Counter(study.public_labels).most_common(1)[0]
+            self.baseline = count / len(study.public_labels)
+            self._baseline_answer = study.schema.classes[label]
+
+    @property
+    def measure(self) -> str:
+        """What is forecast: ``accuracy``, or ``rmse`` of numbers."""
+        return "rmse" if self._predicts_numbers else "accuracy"
+
+    @property
+    def public_only(self) -> Optional[Tuple[float, float, float]]:
+        """Low, mean and high from public labels alone, at 90 %; None without labels."""
+        name = "public_only_rmse" if self._predicts_numbers else "public_only"
+        if not self._response.HasField(name):
+            return None
+        level = getattr(self._response, name)
+        return level.low, level.mean, level.high
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each epsilon and number of devices; intervals are of 90 %."""
+        import pandas as pd
+
+        return pd.DataFrame([self._describe(outlook) for outlook in self._response.outlooks])
+
+    def public_features(self) -> pd.DataFrame:
+        """Return what it is worth that features are public: the gain lost were each private."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"feature": one.name, "gain": one.gain, "equivalent_rows": one.equivalent_rows}
+                for one in self._response.public_features
+            ],
+            columns=["feature", "gain", "equivalent_rows"],
+        )
+
+    def plot(self, ax: Optional[Axes] = None) -> Axes:
+        """Draw what to expect over epsilon: a line with its 90 % band for each number of devices.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure otherwise.
+        """
+        if self.public_only is None:
+            raise ValueError("plan: no accuracy is forecast without public labels")
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        for (devices, mechanism), line in self.to_frame().groupby(["devices", "mechanism"]):
+            line = line.sort_values("epsilon")
+            label = f"{devices:,} devices, {mechanism}"
+            (drawn,) = ax.plot(line["epsilon"], line[self.measure], marker="o", label=label)
+            ax.fill_between(
+                line["epsilon"], line["low"], line["high"], alpha=0.15, color=drawn.get_color()
+            )
+        ax.axhline(self.public_only[1], linestyle="--", color="0.4", label="public labels alone")
+        if self.baseline is not None:
+            always = f"always {self._baseline_answer}"
+            ax.axhline(self.baseline, linestyle=":", color="0.4", label=always)
+        ax.set_xscale("log")
+        ax.set_xlabel("epsilon of one report")
+        ax.set_ylabel(f"{self.measure} to expect")
+        ax.legend()
+        return ax
+
+    def _describe(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
+        # Where readers are promised nothing more, what every report is promised holds for them too.
+        readers = outlook.readers_epsilon_nanos or outlook.epsilon_nanos
+        described: Dict[str, Any] = {
+            "epsilon": epsilon_number(outlook.epsilon_nanos),
+            "devices": outlook.devices,
+            "mechanism": mechanism_text(outlook.mechanism),
+            "payload_bytes": outlook.payload_bytes,
+            "equivalent_rows": outlook.equivalent_rows,
+            "influence": outlook.influence or None,
+            "readers_epsilon": epsilon_number(readers),
+            "readers_delta": delta_number(outlook.readers_delta_atto),
+        }
+        if outlook.HasField(self.measure):
+            level, gain = getattr(outlook, self.measure), outlook.gain_interval
+            described.update({self.measure: level.mean, "low": level.low, "high": level.high})
+            described.update(gain=outlook.gain, gain_low=gain.low, gain_high=gain.high)
+        return described
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the plan as ``coppice-lab plan --json`` prints one."""
+        described: Dict[str, Any] = {
+            "public_rows": self.public_rows,
+            "effective_cells": self.effective_cells,
+            "advice": self.advice,
+        }
+        if self.public_only is not None:
+            low, mean, high = self.public_only
+            name = "public_only_rmse" if self._predicts_numbers else "public_only"
+            described[name] = {"low": low, "mean": mean, "high": high}
+        if self.baseline is not None and self._predicts_numbers:
+            described["mean_rmse"] = self.baseline
+        elif self.baseline is not None:
+            described.update(majority=self.baseline, majority_class=self._baseline_answer)
+        described["studies"] = [self._describe_nested(one) for one in self._response.outlooks]
+        return described
+
+    def _describe_nested(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
+        study = {name: value for name, value in self._describe(outlook).items() if value is not None}
+        if outlook.HasField(self.measure):
+            level = getattr(outlook, self.measure)
+            study[self.measure] = {"low": level.low, "mean": level.mean, "high": level.high}
+            study["gain_interval"] = [study.pop("gain_low"), study.pop("gain_high")]
+            del study["low"], study["high"]
+        return study
+
+    def __repr__(self) -> str:
+        return f"<Plan of {len(self._response.outlooks)} studies: {self.advice}>"
+
+    def _repr_html_(self) -> str:
+        if self._predicts_numbers:  # the page draws accuracies; errors have no natural scale
+            return str(self.to_frame()._repr_html_())
+        return _pages.plan(self.to_dict())
+
+
+def make_plan(
+    caller: Caller,
+    public: Any,
+    schema: Any,
+    *,
+    epsilon: Sequence[Number] = (0.5, 1, 2, 4, 8),
+    devices: Sequence[int] = (1_000, 10_000, 100_000),
+    public_labels: str = "as_given",
+    rounding: Optional[Tuple[float, float]] = None,
+    mechanism: str = AUTO,
+    max_payload: int = 0,
+    seed: int = 1,
+) -> Plan:
+    """Forecast a study; `Client.plan` describes the parameters."""
+    study = study_request(
+        as_schema(schema),
+        public,
+        public_labels=public_labels,
+        rounding=rounding,
+        mechanism=mechanism,
+        max_payload=max_payload,
+    )
+    study.partition.seed = seed
+    request = study_pb2.PreviewStudyRequest(
+        study=study,
+        epsilon_nanos=[epsilon_nanos(one) for one in _several(epsilon)],
+        devices=_several(devices),
+    )
+    response = caller.call(request, study_pb2.PreviewStudyResponse, timeout=PLAN_TIMEOUT)
+    return Plan(study, response)
+
+
+def _several(values: Any) -> List[Any]:
+    return [values] if isinstance(values, (int, float, str)) else list(values)

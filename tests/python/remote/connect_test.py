@@ -1,0 +1,151 @@
+"""Connections: what is refused before anything is sent, and what errors say."""
+
+import pathlib
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+
+import coppice
+import pytest
+from coppice import remote
+from curator import CuttingProxy, free_port
+
+
+@pytest.mark.parametrize("server", ["", "host", "host:", "host:0", "host:65536", "::1:80", "a/b:1", "h:1x"])
+def test_an_address_has_a_host_and_a_port(server):
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        coppice.connect(server)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:1", "[::1]:1", "localhost:1"])
+def test_insecure_is_for_this_machine(server):
+    coppice.connect(server, insecure=True).close()
+
+
+@pytest.mark.parametrize(
+    "options, why",
+    [
+        ({"insecure": True}, "loopback"),
+        ({"cert": "a.crt"}, "go together"),
+        ({"token": "a", "token_file": "b"}, "one of them"),
+        ({"token": "two words"}, "one token"),
+        ({"token": ""}, "one token"),
+        ({"timeout": 0}, "above 0"),
+    ],
+)
+def test_options_that_do_not_go_together(options, why):
+    with pytest.raises(ValueError, match=why):
+        coppice.connect("curator.example:8443", **options)
+
+
+def test_insecure_shows_no_token():
+    with pytest.raises(ValueError, match="show the token"):
+        coppice.connect("127.0.0.1:1", insecure=True, token="secret")
+    with pytest.raises(ValueError, match="no CA"):
+        coppice.connect("127.0.0.1:1", insecure=True, ca="ca.crt")
+
+
+def test_files_are_looked_at_first(curator, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        coppice.connect(curator.server, ca=tmp_path / "none.crt")
+    with pytest.raises(ValueError, match="ca: .* is not a PEM file"):
+        coppice.connect(curator.server, ca=curator.folder / "policy.json")
+
+
+def test_nobody_answers(curator):
+    with coppice.connect(f"127.0.0.1:{free_port()}", ca=curator.ca) as client:
+        with pytest.raises(remote.UnavailableError, match="nobody answers at 127.0.0.1:.*check the address") as caught:
+            client.studies.list()
+    assert isinstance(caught.value, ConnectionError) and isinstance(caught.value, coppice.RemoteError)
+    assert caught.value.request_id is None
+
+
+def test_a_server_that_is_not_to_be_trusted(curator, tmp_path):
+    other = tmp_path / "other"
+    make_certs = pathlib.Path(__file__).resolve().parents[3] / "deploy/make-certs.sh"
+    subprocess.run([make_certs, other], check=True, capture_output=True)
+    started = time.monotonic()
+    with coppice.connect(curator.server, ca=other / "ca.crt") as client:
+        with pytest.raises(remote.UnavailableError, match="cannot trust .* `ca`"):
+            client.studies.list()
+    assert time.monotonic() - started < 1  # it does not get better by trying again
+
+
+class PlainAnswer(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.recv(1 << 16)
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_a_server_without_tls(curator):
+    plain = socketserver.ThreadingTCPServer(("127.0.0.1", 0), PlainAnswer)
+    plain.daemon_threads = True
+    threading.Thread(target=plain.serve_forever, daemon=True).start()
+    with coppice.connect(f"127.0.0.1:{plain.server_address[1]}", ca=curator.ca) as client:
+        with pytest.raises(remote.UnavailableError, match="speaks no TLS; check the port"):
+            client.studies.list()
+    plain.shutdown()
+    plain.server_close()
+
+
+def test_a_token_is_needed(curator):
+    with coppice.connect(curator.server, ca=curator.ca) as client:
+        with pytest.raises(remote.UnauthenticatedError) as caught:
+            client.studies.list()
+    assert isinstance(caught.value, PermissionError)
+    with coppice.connect(curator.server, ca=curator.ca, token="coppice_unknown") as client:
+        with pytest.raises(remote.UnauthenticatedError):
+            client.studies.list()
+
+
+def test_a_token_comes_from_a_file(curator):
+    with coppice.connect(curator.server, ca=curator.ca, token_file=curator.folder / "ops.token") as client:
+        assert client.studies.list() is not None
+
+
+def test_a_role_has_its_calls(reader):
+    with pytest.raises(remote.PermissionDeniedError):
+        reader.studies.submission_tokens(1)
+
+
+def test_a_deadline_expires(curator):
+    with coppice.connect(curator.server, ca=curator.ca, token=curator.tokens["ops"], timeout=1e-6) as client:
+        with pytest.raises(remote.DeadlineExceededError, match="did not answer in time") as caught:
+            client.studies.list()
+    assert isinstance(caught.value, TimeoutError)
+
+
+def test_a_call_is_tried_again(curator):
+    proxy = CuttingProxy(curator.port)
+    proxy.refuse = True
+    with coppice.connect(f"127.0.0.1:{proxy.port}", ca=curator.ca, token=curator.tokens["ops"]) as client:
+        def let_through():
+            proxy.refuse = False
+        threading.Timer(0.15, let_through).start()
+        assert client.studies.list() is not None
+    proxy.close()
+
+
+def test_after_close_there_is_no_call(curator):
+    client = coppice.connect(curator.server, ca=curator.ca)
+    client.close()
+    with pytest.raises(ValueError, match="closed"):
+        client.studies.list()
+
+
+def test_importing_loads_little():
+    program = (
+        "import sys, coppice; coppice.connect; coppice.RemoteError;"
+        "print([name for name in ('grpc', 'numpy', 'pandas', 'sklearn') if name in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert printed.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", [name for name in remote.__all__ if name.endswith("Error")])
+def test_every_error_is_one_of_coppice(name):
+    error = getattr(remote, name)("what; where; what to do")
+    assert isinstance(error, coppice.CoppiceError) and isinstance(error, coppice.RemoteError)
+    assert str(error) == "what; where; what to do"
