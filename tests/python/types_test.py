@@ -29,7 +29,7 @@ def test_the_package_has_types(tmp_path):
 def test_a_program_that_uses_it_has_types(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", "--cache-dir", tmp_path, "program.py"],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports", "--cache-dir", tmp_path, "program.py"],
         capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(PACKAGE.parent)},
     )
     assert "program.py:3" in done.stdout and "Certificate" in done.stdout, done.stdout
