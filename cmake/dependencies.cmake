@@ -21,6 +21,7 @@ if(COPPICE_PYTHON)
   find_package(Python 3.11 COMPONENTS Interpreter Development.Module REQUIRED)
   find_package(pybind11 2.10 CONFIG REQUIRED)
   find_program(COPPICE_GRPC_PYTHON_PLUGIN grpc_python_plugin REQUIRED)
+  set(COPPICE_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the component python is installed, below the prefix")
 endif()
 
 # The outside libraries by their names in cmake/layers.txt.

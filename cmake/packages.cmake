@@ -1,4 +1,4 @@
-# Debian packages of the three components, which deploy/packages.sh builds through CPack.
+# Debian packages of the components, which deploy/packages.sh builds through CPack.
 set(COPPICE_MAINTAINER "Coppice maintainers <maintainers@coppice.invalid>" CACHE STRING
     "Who answers for the Debian packages: NAME <ADDRESS>")
 set(CPACK_GENERATOR DEB)
@@ -62,6 +62,19 @@ The curator opens studies, takes privatized reports of devices, trains on
 tables under a privacy budget whose ledger survives crashes, and answers with
 models, over gRPC with TLS. It runs under systemd as a user that exists only
 while it runs; its store stays when the package is purged.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-coppice)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.11), python3 (<< 3.12), python3-numpy, ${linear_algebra}")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS
+    "python3-sklearn, python3-pandas, python3-grpcio (>= 1.51), python3-protobuf (>= 3.21)")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-matplotlib, coppiced")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION
+"decision trees under differential privacy, Python package
+Estimators for scikit-learn train on a table in memory under a privacy budget;
+devices answer studies with randomized reports, and whole studies run in one
+process; and a client for the curator (package coppiced) uploads DataFrames,
+trains, and predicts.")
+
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian/coppiced)
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
     "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")

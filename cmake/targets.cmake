@@ -132,7 +132,11 @@ endfunction()
 
 # coppice_reference(PROGRAM): build/<preset>/share has its manual page and what completes its line in bash, zsh and fish, as
 # the program itself prints them, in the folders of an installation. The target `reference` makes those of all programs.
-add_custom_target(reference ALL)
+set(unless_asked ALL)
+if(SKBUILD)
+  set(unless_asked "")  # a wheel has no programs
+endif()
+add_custom_target(reference ${unless_asked})
 function(coppice_reference program)
   set(share ${CMAKE_BINARY_DIR}/share)
   set(pages

@@ -2,9 +2,10 @@
 # Installs what is missing and builds.
 #
 #   deploy/build.sh PRESET [TARGET...]   a preset with its tests, or some targets of it
-#   deploy/build.sh release python       the Python package, into build/release/python
-#   deploy/build.sh programs             coppiced, coppice and coppice-lab, in less time and without the packages
+#   deploy/build.sh programs [python]    coppiced, coppice and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
+#
+# The target `python` is the Python package, in build/PRESET/python, which PYTHONPATH may name.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -12,32 +13,31 @@ cd "$root"
 export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
 export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
+options=()
+packages=()
+if [[ " ${*:2} " == *" python "* ]]; then
+  packages+=(client/python/packages.txt)
+  options+=(-DCOPPICE_PYTHON=ON)
+fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
   programs)
-    deploy/install-packages.sh
     preset=release
-    targets=(coppiced coppice coppice-lab reference)
-    if [[ ! -f build/release/build.ninja ]]; then
-      cmake --preset release -DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON >&2
-    fi
+    targets=(coppiced coppice coppice-lab reference "${@:2}")
+    if [[ ! -f build/release/build.ninja ]]; then options+=(-DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON); fi
     ;;
   *)
     preset=$1
     targets=("${@:2}")
-    packages=(tests/packages.txt)
-    options=(-DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF)
-    if [[ " ${targets[*]} " == *" python "* ]]; then
-      packages+=(client/python/packages.txt)
-      options+=(-DCOPPICE_PYTHON=ON)
-    fi
-    deploy/install-packages.sh "${packages[@]}"
-    cmake --preset "$preset" "${options[@]}" >&2
+    packages+=(tests/packages.txt)
+    options+=(-DCOPPICE_BUILD_TESTS=ON -DCOPPICE_UNITY=OFF)
     ;;
 esac
+deploy/install-packages.sh "${packages[@]}"
+if [[ ${#options[@]} -gt 0 ]]; then cmake --preset "$preset" "${options[@]}" >&2; fi
 arguments=()
 if [[ ${#targets[@]} -gt 0 ]]; then arguments=(--target "${targets[@]}"); fi
 cmake --build --preset "$preset" "${arguments[@]}" >&2

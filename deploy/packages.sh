@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Debian packages libcoppice-dev, coppice and coppiced, and beside each what it is made of (SPDX 2.3).
+# Builds the Debian packages libcoppice-dev, coppice, coppiced and python3-coppice, and beside each what it is made of (SPDX 2.3).
 #
 #   deploy/packages.sh [--build-dir DIR] OUT_DIR
 #
@@ -38,8 +38,7 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=
 "$root/deploy/install-packages.sh" "$root/deploy/debian/packages.txt"
 if [[ -z "$build" ]]; then
   build="$root/build/release"
-  if [[ -f "$build/build.ninja" ]]; then (cd "$root" && cmake --preset release >&2); fi  # reads the date
-  "$root/deploy/build.sh" programs
+  "$root/deploy/build.sh" programs python  # configures anew, and so reads the date
 fi
 
 umask 022  # the folders of the packages are for everybody, whoever builds them
