@@ -10,6 +10,7 @@ import time
 import coppice
 import pytest
 from coppice import remote
+from coppice.remote._channel import ConnectOptions
 from curator import Curator, CuttingProxy, free_port
 
 
@@ -103,6 +104,19 @@ def test_a_token_is_needed(curator):
 def test_a_token_comes_from_a_file(curator):
     with coppice.connect(curator.server, ca=curator.ca, token_file=curator.folder / "ops.token") as client:
         assert client.studies.list() is not None
+
+
+def test_a_token_that_others_may_read(curator, tmp_path):
+    path = tmp_path / "token"
+    path.write_text(curator.tokens["ops"])
+    path.chmod(0o644)
+    with pytest.warns(UserWarning, match="chmod o-rwx"):
+        coppice.connect(curator.server, ca=curator.ca, token_file=path).close()
+
+
+def test_a_token_is_not_shown():
+    options = ConnectOptions("localhost:1", token="coppice_secret")
+    assert "coppice_secret" not in repr(options)
 
 
 def test_a_role_has_its_calls(reader):

@@ -7,6 +7,7 @@ import matplotlib
 import pytest
 from curator import ROOT, SCHEMA, Curator, customers
 
+PARTS = re.compile(r"^```python\n(.*?)^```$|^<!-- devices answer (\S+) -->$", re.DOTALL | re.MULTILINE)
 DOCUMENT = ROOT / "docs/python-remote.md"
 
 
@@ -25,11 +26,12 @@ def test_the_page_runs(curator, tmp_path, monkeypatch):
         part.to_csv(tmp_path / f"{name}.csv", index=False)
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     (tmp_path / "ca.crt").write_bytes(curator.ca.read_bytes())
+    (tmp_path / "token").touch(mode=0o600)
     (tmp_path / "token").write_text(curator.tokens["ops"])
     monkeypatch.chdir(tmp_path)
     names = {}
     page = DOCUMENT.read_text().replace("curator.example:8443", curator.server)
-    for code, study in re.findall(r"^```python\n(.*?)^```$|^<!-- devices answer (\S+) -->$", page, re.DOTALL | re.MULTILINE):
+    for code, study in PARTS.findall(page):
         if study:
             curator.simulate(study, rows[200:3200])
         else:
