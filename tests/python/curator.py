@@ -106,6 +106,13 @@ class Curator:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def describe(self, *command):
+        """What the command line prints with --json."""
+        connection = ["--server", self.server, "--ca", self.ca, "--token-file", self.folder / "ops.token"]
+        printed = subprocess.run([BIN / "coppice", *command, "--json", *connection], check=True,
+                                 capture_output=True, text=True).stdout
+        return [json.loads(line) for line in printed.splitlines()]
+
     def simulate(self, study, rows):
         """Let each row answer a study once, by the path of a real device."""
         data, schema = self.folder / "devices.csv", self.folder / "schema.json"
@@ -124,6 +131,7 @@ class CuttingProxy:
         self.port = free_port()
         self.cut_after = None  # bytes; None: never
         self.cuts = 0
+        self.stall_after = None  # bytes; None: never
         self.refuse = False
         self._to = port
         self._listener = socket.create_server(("127.0.0.1", self.port))
@@ -150,6 +158,8 @@ class CuttingProxy:
             if self.cut_after is not None and passed > self.cut_after:
                 self.cuts += 1
                 break
+            while self.stall_after is not None and passed > self.stall_after:
+                time.sleep(0.02)
             server.sendall(piece)
         close(client, server)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import threading
@@ -133,8 +134,15 @@ def _as_dataset(account: dict[str, Any]) -> dict[str, Any]:
         "delta_left": account["delta_left"],
         "composition": account["composition"],
         "neighbours": account["neighbours"],
-        "ledger": account["entries"],
+        "ledger_head": account["head"],
+        "ledger": [_as_entry(entry) for entry in account["entries"]],
     }
+
+
+def _as_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    time = datetime.datetime.fromtimestamp(entry["unix_seconds"], datetime.timezone.utc)
+    described = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ"), "entry": entry["kind"], "job": entry["fit"]}
+    return {**described, **{name: entry[name] for name in ("epsilon", "delta", "releases")}}
 
 
 class SpendingTally:

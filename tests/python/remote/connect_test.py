@@ -10,7 +10,8 @@ import time
 import coppice
 import pytest
 from coppice import remote
-from curator import CuttingProxy, free_port
+from coppice.remote._channel import ConnectOptions
+from curator import Curator, CuttingProxy, free_port
 
 
 @pytest.mark.parametrize("server", ["", "host", "host:", "host:0", "host:65536", "::1:80", "a/b:1", "h:1x"])
@@ -105,9 +106,35 @@ def test_a_token_comes_from_a_file(curator):
         assert client.studies.list() is not None
 
 
+def test_a_token_that_others_may_read(curator, tmp_path):
+    path = tmp_path / "token"
+    path.write_text(curator.tokens["ops"])
+    path.chmod(0o644)
+    with pytest.warns(UserWarning, match="chmod o-rwx"):
+        coppice.connect(curator.server, ca=curator.ca, token_file=path).close()
+
+
+def test_a_token_is_not_shown():
+    options = ConnectOptions("localhost:1", token="coppice_secret")
+    assert "coppice_secret" not in repr(options)
+
+
 def test_a_role_has_its_calls(reader):
     with pytest.raises(remote.PermissionDeniedError):
         reader.studies.submission_tokens(1)
+
+
+def test_a_client_certificate(curator):
+    strict = Curator("--client-ca", curator.ca)
+    strict.ca, certs = strict.certs / "ca.crt", curator.certs
+    token = strict.tokens["ops"]
+    with coppice.connect(strict.server, ca=strict.ca, token=token) as client:
+        with pytest.raises(remote.UnavailableError):
+            client.studies.list()
+    with_certificate = {"cert": certs / "client.crt", "key": certs / "client.key"}
+    with coppice.connect(strict.server, ca=strict.ca, token=token, **with_certificate) as client:
+        assert client.studies.list() is not None
+    strict.end()
 
 
 def test_a_deadline_expires(curator):

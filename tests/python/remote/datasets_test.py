@@ -141,6 +141,42 @@ def test_missing_values_and_unknown_categories(owner):
         assert owner.datasets.create(rows, SCHEMA, 1).rows == len(rows)
 
 
+def test_rows_without_a_class(owner):
+    rows = ROWS.assign(left=ROWS["left"].where(ROWS["age"] > 30))
+    with pytest.raises(ValueError, match="none of the declared classes"):
+        owner.datasets.create(rows, SCHEMA, 1)
+    dataset = owner.datasets.create(rows, SCHEMA, 1, unlabelled=True)
+    assert dataset.rows == len(rows)
+    assert dataset.train("sspe1", epsilon=1).wait().state == "done"
+
+
+def test_ctrl_c_ends_an_upload(curator, owner):
+    proxy = CuttingProxy(curator.port)
+    options = {"ca": curator.ca, "token": curator.tokens["owner"]}
+    with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
+        dataset = client.datasets.create(None, SCHEMA, 1)
+        proxy.stall_after = 30_000
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt, match=r"\.upload\(rows\) goes on"):
+            dataset.upload(ROWS)
+        proxy.stall_after = None
+    proxy.close()
+    assert owner.dataset(dataset.id).upload(ROWS).rows == len(ROWS)
+
+
+def test_an_upload_that_stalls_has_a_deadline(curator, owner):
+    proxy = CuttingProxy(curator.port)
+    options = {"ca": curator.ca, "token": curator.tokens["owner"], "timeout": 0.5}
+    with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
+        dataset = client.datasets.create(None, SCHEMA, 1)
+        proxy.stall_after = 30_000
+        with pytest.raises(remote.DeadlineExceededError, match="did not answer in time"):
+            dataset.upload(ROWS)
+        proxy.stall_after = None
+    proxy.close()
+    assert owner.dataset(dataset.id).rows == 0
+
+
 def test_a_dataset_of_numbers(owner):
     dataset = owner.datasets.create(ROWS, NUMBER_SCHEMA, 4)
     model = dataset.train(epsilon=4).wait().model()
@@ -226,6 +262,15 @@ def test_a_job_trains_a_model(owner, dataset):
     assert releases["epsilon"].sum() == pytest.approx(1) and set(releases["job"]) == {"first"}
     accuracy = (job.model().predict(ROWS)["label"] == ROWS["left"]).mean()
     assert accuracy > (ROWS["left"] == "no").mean()
+
+
+def test_it_is_described_as_at_the_terminal(curator, owner, dataset):
+    dataset.refresh()
+    assert curator.describe("dataset", "show", "--dataset", "people") == [dataset.to_dict()]
+    assert curator.describe("train", "show", "--job", "first") == [owner.job("first").to_dict()]
+    preview = dataset.preview("spe", epsilon=1, trees=5).to_dict()
+    command = ["train", "preview", "--dataset", "people", "--algorithm", "spe", "--epsilon", "1", "--set", "trees=5"]
+    assert curator.describe(*command) == [preview]
 
 
 def test_a_preview_spends_nothing(dataset):

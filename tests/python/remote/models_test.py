@@ -1,5 +1,10 @@
 """Models: predictions, explanations, downloads, estimators, endpoints."""
 
+import os
+import signal
+import threading
+import time
+
 import coppice
 import numpy as np
 import pandas as pd
@@ -27,7 +32,7 @@ def test_a_model_tells_of_itself(client, models):
     assert model.schema.classes == ["no", "yes"]
     assert len(model.releases()) > 0
     assert {"one", "two", "number"} <= set(client.models.list().index)
-    assert client.models.list(study="leavers-not-there").empty
+    assert client.models.list(study="nothing").empty
     assert "one" in repr(model) and "<iframe" in model._repr_html_()
 
 
@@ -63,6 +68,21 @@ def test_many_rows_come_over_a_stream_that_breaks(curator, models):
     proxy.close()
     assert proxy.cuts >= 1
     assert predicted.equals(models[0].predict(rows))
+
+
+def test_ctrl_c_ends_predictions(curator, models):
+    proxy = CuttingProxy(curator.port)
+    options = {"ca": curator.ca, "token": curator.tokens["ops"]}
+    with coppice.connect(f"127.0.0.1:{proxy.port}", **options) as client:
+        model = client.model("one")
+        proxy.stall_after = 30_000
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            model.predict(ROWS)
+        assert time.monotonic() - started < 3
+        proxy.stall_after = None
+    proxy.close()
 
 
 def test_no_rows_and_wrong_rows(models):

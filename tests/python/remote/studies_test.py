@@ -30,6 +30,14 @@ def test_a_study_tells_of_itself(study):
     assert "leavers" in repr(study) and "optimized_unary" in study._repr_html_()
 
 
+def test_it_is_described_as_at_the_terminal(curator, client, study):
+    assert curator.describe("study", "show", "--study", "leavers") == [study.to_dict()]
+    listed = {one["study"]: one for one in curator.describe("study", "list")}
+    here = client.studies.list()
+    assert set(listed) == set(here.index)
+    assert {name: listed["leavers"][name] for name in here.columns} == here.loc["leavers"].to_dict()
+
+
 def test_studies_are_listed(client, study):
     listed = client.studies.list()
     assert listed.loc["leavers", "accepted"] == len(PRIVATE)

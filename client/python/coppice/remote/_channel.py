@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import pathlib
-from dataclasses import dataclass
+import stat
+import warnings
+from dataclasses import dataclass, field
 from typing import Any, Optional, Tuple, Union
 
 # gRPC's core writes each failed handshake to stderr, where the error says it already.
@@ -26,7 +28,7 @@ class ConnectOptions:
     ca: Optional[PathLike] = None
     cert: Optional[PathLike] = None
     key: Optional[PathLike] = None
-    token: Optional[str] = None
+    token: Optional[str] = field(default=None, repr=False)
     token_file: Optional[PathLike] = None
     insecure: bool = False
 
@@ -88,6 +90,8 @@ def make_channel(options: ConnectOptions) -> Any:
         If a file cannot be read.
     """
     options.check()
+    _warn_of_open_file("key", options.key)
+    _warn_of_open_file("token_file", options.token_file)
     arguments = _arguments(is_loopback(options.address[0]))
     if options.insecure:
         return grpc.insecure_channel(options.server, arguments)
@@ -120,6 +124,15 @@ def _credentials(options: ConnectOptions) -> Any:
     if token is None:
         return tls
     return grpc.composite_channel_credentials(tls, grpc.access_token_call_credentials(token))
+
+
+def _warn_of_open_file(name: str, path: Optional[PathLike]) -> None:
+    if path is not None and os.stat(path).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+        warnings.warn(
+            f"{name}: everybody on this machine may read or change {os.fspath(path)}: chmod o-rwx "
+            "it, and have it replaced if others use the machine",
+            stacklevel=5,
+        )
 
 
 def _pem(name: str, path: Optional[PathLike], what: bytes) -> Optional[bytes]:

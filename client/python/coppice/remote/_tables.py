@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+_UNLABELLED = 2**32 - 1
 _UPLOAD_BYTES = 1 << 20
 _UPLOAD_ROWS = 65_536
 _PREDICT_BYTES = 2 << 20
@@ -39,9 +40,13 @@ class Table:
         Columns by name; those that the schema does not name are ignored.
     labelled : bool
         Whether the label's column is needed; otherwise it is not looked at.
+    allow_unlabelled : bool
+        Whether a class may be missing.
     """
 
-    def __init__(self, rows: Any, schema: Schema, *, labelled: bool) -> None:
+    def __init__(
+        self, rows: Any, schema: Schema, *, labelled: bool, allow_unlabelled: bool = False
+    ) -> None:
         frame = as_frame(rows)
         names = [feature.name for feature in schema.features]
         missing = [name for name in names + [schema.label] * labelled if name not in frame.columns]
@@ -55,7 +60,8 @@ class Table:
         self.labels: Optional[npt.NDArray[Any]] = None
         self._has_target = schema.target is not None
         if labelled:
-            self.labels = encode_labels(frame[schema.label], schema)
+            encode = _encode_known_labels if allow_unlabelled else encode_labels
+            self.labels = encode(frame[schema.label], schema)
         _tell_what_changed(notes)
 
     def __len__(self) -> int:
@@ -87,6 +93,17 @@ class Table:
     def rows_per_prediction(self) -> int:
         """Return how many rows a request for predictions has."""
         return _rows_within(_PREDICT_BYTES, _PREDICT_ROWS, len(self.columns))
+
+
+def _encode_known_labels(labels: pd.Series, schema: Schema) -> npt.NDArray[Any]:
+    import numpy as np
+
+    if schema.target is not None:
+        return encode_labels(labels, schema)
+    is_known = (labels.notna() & (labels != "")).to_numpy()
+    encoded = np.full(len(labels), _UNLABELLED, dtype=np.uint32)
+    encoded[is_known] = encode_labels(labels[is_known], schema)
+    return encoded
 
 
 def _tell_what_changed(notes: Mapping[str, int]) -> None:

@@ -16,7 +16,7 @@ from coppice.remote._describe import (
     is_zero_concentrated,
 )
 from coppice.remote._progress import make_bar
-from coppice.remote._tables import Table, as_frame, from_message, to_message
+from coppice.remote._tables import Table, from_message, to_message
 from coppice.remote._units import Number, delta_atto, epsilon_nanos, id_of, make_name, new_id
 from coppice.remote._uploads import Upload, get_dataset
 from coppice.remote.errors import FailedPreconditionError, RemoteError
@@ -66,6 +66,7 @@ class Datasets:
         composition: str = "basic",
         neighbours: str = "add_or_remove_row",
         dataset_id: Optional[str] = None,
+        unlabelled: bool = False,
         progress: Optional[bool] = None,
         request_id: Optional[str] = None,
     ) -> Dataset:
@@ -88,6 +89,8 @@ class Datasets:
             What is hidden: whether a row is there at all, or the label of a row alone.
         dataset_id : str, optional
             The id of the new dataset; the curator chooses one otherwise.
+        unlabelled : bool
+            Whether rows whose class is missing are taken; they count where no class is needed.
         progress : bool or None
             Whether to show how far the upload is; None: in a terminal or a notebook.
         request_id : str, optional
@@ -109,7 +112,7 @@ class Datasets:
             cap=cap,
         )
         # Rows that do not fit are found before a budget is opened for them.
-        tables = None if rows is None else _tables(rows, checked)
+        tables = None if rows is None else _tables(rows, checked, unlabelled)
         response = self._caller.call(request, dataset_pb2.CreateDatasetResponse)
         dataset = Dataset(self._caller, response.dataset)
         if tables is not None:
@@ -220,7 +223,9 @@ class Dataset:
         self._message = get_dataset(self._caller, self._message.name)
         return self
 
-    def upload(self, rows: Any, progress: Optional[bool] = None) -> Dataset:
+    def upload(
+        self, rows: Any, *, unlabelled: bool = False, progress: Optional[bool] = None
+    ) -> Dataset:
         """Upload the rows, or go on with an upload that was cut off, with the same rows.
 
         A broken connection is no matter: the upload goes on from what the curator has.
@@ -230,6 +235,8 @@ class Dataset:
         rows : DataFrame, a table, or an iterator of them
             Features and label by name, such as ``pandas.read_parquet`` or ``pandas.read_sql``
             returns, also with ``chunksize``.
+        unlabelled : bool
+            Whether rows whose class is missing are taken.
         progress : bool or None
             Whether to show how far it is; None: in a terminal or a notebook.
         """
@@ -238,7 +245,7 @@ class Dataset:
             raise FailedPreconditionError(
                 f"dataset {self.id} is {self.state}: nothing can be added to it; create another one"
             )
-        self._upload(_tables(rows, self.schema), progress)
+        self._upload(_tables(rows, self.schema, unlabelled), progress)
         return self.refresh()
 
     def _upload(self, tables: Iterator[Tuple[Table, bool]], progress: Optional[bool]) -> None:
@@ -365,20 +372,23 @@ class Dataset:
         return _pages.budget(self.to_dict())
 
 
-def _tables(rows: Any, schema: Schema) -> Iterator[Tuple[Table, bool]]:
+def _tables(rows: Any, schema: Schema, unlabelled: bool) -> Iterator[Tuple[Table, bool]]:
     """Encode rows, each part as it is needed, with whether it is the last."""
-    if not hasattr(rows, "__next__"):
-        return iter([(Table(rows, schema, labelled=True), True)])
-    return _tables_of_parts(rows, schema)
+    if hasattr(rows, "__next__"):
+        return _tables_of_parts(rows, schema, unlabelled)
+    return iter([(Table(rows, schema, labelled=True, allow_unlabelled=unlabelled), True)])
 
 
-def _tables_of_parts(parts: Iterator[Any], schema: Schema) -> Iterator[Tuple[Table, bool]]:
+def _tables_of_parts(
+    parts: Iterator[Any], schema: Schema, unlabelled: bool
+) -> Iterator[Tuple[Table, bool]]:
     part = next(parts, None)
     if part is None:
         raise ValueError("rows: the iterator has no table")
     while part is not None:
         following = next(parts, None)
-        yield Table(as_frame(part), schema, labelled=True), following is None
+        table = Table(part, schema, labelled=True, allow_unlabelled=unlabelled)
+        yield table, following is None
         part = following
 
 

@@ -318,10 +318,11 @@ def submit_job(
     try:
         job = caller.call(request, training_pb2.SubmitJobResponse).job
     except ResourceExhaustedError as error:
-        preview = preview_job(caller, spec)
-        if preview.fits:
+        if preview_job(caller, spec).fits:  # another limit than the budget's
             raise
-        raise _budget_error(error, preview) from None
+        exhausted = BudgetExhaustedError(str(error))
+        exhausted.request_id = error.request_id
+        raise exhausted from None
     except RemoteError as error:
         if is_transient(error):
             error.args = (
@@ -332,12 +333,6 @@ def submit_job(
     for warning in job.warnings:
         warnings.warn(warning, stacklevel=3)
     return Job(caller, job)
-
-
-def _budget_error(error: ResourceExhaustedError, preview: JobPreview) -> BudgetExhaustedError:
-    exhausted = BudgetExhaustedError(str(error) or preview.reason)
-    exhausted.request_id = error.request_id
-    return exhausted
 
 
 def _get_job(caller: Caller, name: str) -> training_pb2.Job:

@@ -159,7 +159,8 @@ class Plan:
         return described
 
     def _describe_nested(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
-        study = {name: value for name, value in self._describe(outlook).items() if value is not None}
+        described = self._describe(outlook)
+        study = {name: value for name, value in described.items() if value is not None}
         if outlook.HasField(self.measure):
             level = getattr(outlook, self.measure)
             study[self.measure] = {"low": level.low, "mean": level.mean, "high": level.high}
