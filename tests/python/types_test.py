@@ -28,8 +28,11 @@ def test_the_package_has_types(tmp_path):
 
 def test_a_program_that_uses_it_has_types(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
+    # What is wrong in packages that are installed, mypy keeps to itself.
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = True\n[mypy-coppice.v1.*]\nignore_errors = True\n"
+                                       "[mypy-google.*,grpc.*]\nignore_missing_imports = True\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports", "--cache-dir", tmp_path, "program.py"],
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--ignore-missing-imports", "--cache-dir", tmp_path, "program.py"],
         capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(PACKAGE.parent)},
     )
     assert "program.py:3" in done.stdout and "Certificate" in done.stdout, done.stdout
