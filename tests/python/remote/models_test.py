@@ -32,7 +32,8 @@ def test_a_model_tells_of_itself(client, models):
     assert model.schema.classes == ["no", "yes"]
     assert len(model.releases()) > 0
     assert {"one", "two", "number"} <= set(client.models.list().index)
-    assert client.models.list(study="nothing").empty
+    nothing = client.models.list(study="nothing")
+    assert nothing.empty and list(nothing.columns) == list(client.models.list().columns)
     assert "one" in repr(model) and "<iframe" in model._repr_html_()
 
 
