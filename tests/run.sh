@@ -4,6 +4,8 @@
 #   tests/run.sh             everything but the next, on the release build
 #   tests/run.sh mutation    whether the tests notice each change of the privacy code; a quarter of an hour
 #   tests/run.sh fast        leaves out the tests labelled slow
+#   tests/run.sh python      the Python package, by Debian's Python and scikit-learn; everything includes it
+#   tests/run.sh long        what takes longer than everything else together has time for
 #   tests/run.sh browser     the HTML pages in headless Chromium, which everything includes
 #   tests/run.sh sanitize    the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                            rooms that have threads under the thread sanitizer
@@ -19,10 +21,19 @@ sanitize() {  # sanitize PRESET TARGET CTEST_OPTION...
   ctest --preset "$1" -j2 -LE 'slow|integration|release' "${@:3}"
 }
 
+build_everything() {
+  "$root/deploy/install-packages.sh" tests/python/packages.txt
+  "$root/deploy/build.sh" release all python
+}
+
 case "${1:-all}" in
   all)
-    "$root/deploy/build.sh" release
-    ctest --preset release -j2 -LE mutation
+    build_everything
+    ctest --preset release -j2 -LE 'mutation|long'
+    ;;
+  python | long)
+    build_everything
+    ctest --preset release -L "$1"
     ;;
   mutation)
     "$root/deploy/build.sh" release
@@ -30,7 +41,7 @@ case "${1:-all}" in
     ;;
   fast)
     "$root/deploy/build.sh" release
-    ctest --preset release -j2 -LE slow
+    ctest --preset release -j2 -LE 'slow|mutation|python|long'
     ;;
   browser)
     "$root/deploy/build.sh" release
@@ -41,7 +52,7 @@ case "${1:-all}" in
     sanitize tsan threaded_tests -L threads
     ;;
   *)
-    sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

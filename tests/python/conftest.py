@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))  # for curator.py
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 

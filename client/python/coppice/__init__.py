@@ -15,9 +15,42 @@ needs them.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coppice._core import BudgetExhausted, CoppiceError, Feature, Schema, __version__
+
+if TYPE_CHECKING:  # `as` says that the name is for others, too
+    from coppice._core import (
+        Device as Device,
+        Journal as Journal,
+        Policy as Policy,
+        Privatizer as Privatizer,
+    )
+    from coppice.accounting import (
+        BudgetAccountant as BudgetAccountant,
+        PrivacyWarning as PrivacyWarning,
+        default_accountant as default_accountant,
+    )
+    from coppice.certificate import Certificate as Certificate
+    from coppice.estimators import (
+        PrivateTreeClassifier as PrivateTreeClassifier,
+        PrivateTreeRegressor as PrivateTreeRegressor,
+        algorithms as algorithms,
+    )
+    from coppice.local import (
+        LocalTreeClassifier as LocalTreeClassifier,
+        LocalTreeRegressor as LocalTreeRegressor,
+        simulate as simulate,
+    )
+    from coppice.model import Model as Model
+    from coppice.remote import (
+        RemoteError as RemoteError,
+        connect as connect,
+    )
+    from coppice.schema import (
+        LeakWarning as LeakWarning,
+        declare_schema as declare_schema,
+    )
 
 # Where each other public name lives.
 _HOMES = {

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from coppice import _rows
 from coppice._core import Schema
+from coppice.certificate import Certificate
 from coppice.model import Model
 from coppice.schema import FROM_Y, LeakWarning, as_schema, declare_schema, text_of
 
@@ -23,6 +24,9 @@ Progress = Optional[Callable[[float], None]]
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What classifiers and regressors share, whoever trains them."""
+
+    model_: Model
+    privacy_: Certificate
 
     # ---- fitting
 

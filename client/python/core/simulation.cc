@@ -150,12 +150,19 @@ absl::Status CheckSignals() {
   return PyErr_CheckSignals() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted");
 }
 
+Budget ReportEpsilon(double epsilon) {
+  const Budget budget = ValueOrRaise(Budget::FromEpsilon(epsilon));
+  if (budget.nanos() < kMinEpsilonNanos || budget.nanos() > kMaxStudyEpsilonNanos) {
+    throw py::value_error("epsilon of a report must be from 0.01 to 20");
+  }
+  return budget;
+}
+
 TrainedModel Simulate(const EncodedTable& public_rows, const EncodedTable& private_rows,
                       double epsilon, const std::optional<std::string>& mechanism) {
   std::optional<MechanismKind> kind;
   if (mechanism.has_value()) kind = ValueOrRaise(ParseMechanism(*mechanism));
-  const curator::StudySpec spec =
-      SpecOf(public_rows.table, ValueOrRaise(Budget::FromEpsilon(epsilon)), kind);
+  const curator::StudySpec spec = SpecOf(public_rows.table, ReportEpsilon(epsilon), kind);
   absl::StatusOr<Model> model = absl::UnknownError("");
   {
     const py::gil_scoped_release released;

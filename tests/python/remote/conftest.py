@@ -1,14 +1,10 @@
 """One curator for all tests, and connections to it by role."""
 
-import pathlib
-import sys
-
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import coppice  # noqa: E402
-from curator import Curator  # noqa: E402
+import coppice
+from curator import Curator
 
 
 @pytest.fixture(scope="session")

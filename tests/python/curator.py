@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pandas as pd
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("COPPICE_BIN_DIR", ROOT / "build/release/bin"))
 
 SCHEMA = {

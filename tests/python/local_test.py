@@ -1,0 +1,206 @@
+"""Local privacy: devices against a real curator, and whole studies in this process."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coppice
+from coppice import Device, Journal, LocalTreeClassifier, LocalTreeRegressor, Policy, Privatizer
+from curator import BIN, SCHEMA, Curator, customers
+
+STUDY = "from-python"
+ROW = {"age": 30, "plan": "plus", "calls": 12.5, "left": "yes"}
+
+
+@pytest.fixture(scope="module")
+def curator():
+    started = Curator()
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def study(curator):
+    """A study whose public rows are a few customers."""
+    rows, schema = curator.folder / "public.csv", curator.folder / "declared.json"
+    customers(400).to_csv(rows, index=False)
+    schema.write_text(json.dumps(SCHEMA))
+    subprocess.run(
+        [BIN / "coppice", "study", "create", "--study", STUDY, "--public", rows, "--schema", schema,
+         "--epsilon", "1.5", "--server", curator.server, "--ca", curator.ca, "--token-file",
+         curator.folder / "ops.token", "--json"],
+        check=True, capture_output=True,
+    )
+    return STUDY
+
+
+def device(curator, path, **more):
+    limits = more.pop("policy", Policy(2, max_total_epsilon=3))
+    return Device(curator.server, limits, Journal(str(path)), ca=str(curator.ca), **more)
+
+
+class TestDevice:
+    def test_it_answers_once_and_delivers(self, curator, study, tmp_path):
+        journal = Journal(str(tmp_path / "journal"))
+        one = Device(curator.server, Policy(2), journal, ca=str(curator.ca))
+        reads = []
+
+        def read():
+            reads.append(1)
+            return ROW
+
+        one.answer(study, read)
+        one.answer(study, read)  # the same answer, from the journal
+        assert len(reads) == 1
+        assert one.deliver()["delivered"] == 1
+        assert one.deliver()["delivered"] == 0
+        assert journal.spent("this device") == 1.5
+        (entry,) = journal.entries()
+        assert entry["study"] == study and entry["delivered"] and entry["epsilon"] == 1.5
+
+    def test_the_policy_decides_before_the_row_is_read(self, curator, study, tmp_path):
+        def never():
+            raise AssertionError("the row was read")
+
+        for policy, message in (
+            (Policy(1), "epsilon"),
+            (Policy(2, opted_out=True), "opted"),
+            (Policy(2, own_schema=coppice.declare_schema(["age"], bounds=(0, 1), classes=[0, 1])), "schema|feature"),
+        ):
+            with pytest.raises(coppice.CoppiceError, match=message):
+                device(curator, tmp_path / message[:4], policy=policy).answer(study, never)
+
+    def test_a_row_that_fails_to_be_read_is_answered(self, curator, study, tmp_path, monkeypatch):
+        """Silence would tell that something was wrong with the row."""
+        told = []
+        monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+        def fails():
+            raise RuntimeError("the sensor is cold")
+
+        one = device(curator, tmp_path / "journal")
+        one.answer(study, fails)
+        assert one.deliver()["delivered"] == 1
+        assert "the sensor is cold" in str(told[0].exc_value)
+
+    @pytest.mark.parametrize(
+        "row", [{}, {"age": None, "plan": math.nan, "calls": "many", "left": "perhaps"}, {"more": 1}]
+    )
+    def test_every_row_has_an_answer(self, curator, study, tmp_path, row):
+        one = device(curator, tmp_path / "journal")
+        one.answer(study, row)
+        assert one.deliver()["delivered"] == 1
+
+    def test_the_curators_key_may_be_pinned(self, curator, study, tmp_path):
+        pem = subprocess.run(
+            [BIN / "coppice", "study", "key", "--pem", "--server", curator.server, "--ca", curator.ca],
+            check=True, capture_output=True,
+        ).stdout
+        (tmp_path / "key").write_bytes(pem)
+        device(curator, tmp_path / "a", curator_key=str(tmp_path / "key")).answer(study, ROW)
+        other = subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "ed25519"], check=True, capture_output=True
+        ).stdout
+        public = subprocess.run(
+            ["openssl", "pkey", "-pubout"], input=other, check=True, capture_output=True
+        ).stdout
+        (tmp_path / "other").write_bytes(public)
+        with pytest.raises(coppice.CoppiceError):
+            device(curator, tmp_path / "b", curator_key=str(tmp_path / "other")).answer(study, ROW)
+
+    def test_errors_say_what_to_do(self, curator, tmp_path):
+        with pytest.raises(LookupError, match="nobody"):
+            device(curator, tmp_path / "a").answer("nobody", ROW)
+        with pytest.raises(ValueError, match="epsilon"):
+            Policy(0)
+        with pytest.raises(OSError, match="nowhere"):
+            Journal(str(tmp_path / "nowhere" / "journal"))
+        journal = Journal(str(tmp_path / "journal"))
+        with pytest.raises(OSError, match="another process|lock"):
+            Journal(str(tmp_path / "journal"))
+        assert journal.entries() == []
+
+
+class TestPrivatizer:
+    def test_reports_of_its_own_transport(self, curator, study):
+        """A program with its own transport hands over the bytes that it fetched."""
+        import grpc
+
+        from coppice.v1 import study_pb2, study_pb2_grpc
+
+        credentials = grpc.ssl_channel_credentials(curator.ca.read_bytes())
+        with grpc.secure_channel(curator.server, credentials) as channel:
+            offer = study_pb2_grpc.StudyServiceStub(channel).GetOffer(
+                study_pb2.GetOfferRequest(name=f"studies/{study}", tickets=2, whole_forest=True)
+            )
+        privatizer = Privatizer(offer.terms, list(offer.forest))
+        assert privatizer.epsilon == 1.5
+        report = privatizer.privatize(ROW, offer.tickets[0])
+        assert report["study"] == study and report["payload"]
+        with pytest.raises(ValueError):
+            privatizer.privatize(ROW, b"short")
+        with pytest.raises((ValueError, coppice.CoppiceError)):
+            Privatizer(b"nonsense", [])
+
+
+class TestSimulation:
+    def test_a_study_in_process_learns_what_a_real_one_does(self):
+        public, private, test = customers(500, 1), customers(20_000, 2), customers(3000, 3)
+        model = coppice.simulate(public, private, schema=SCHEMA, epsilon=2)
+        accuracy = (model.predict(test) == test["left"]).mean()
+        assert accuracy > max(test["left"].value_counts(normalize=True)) + 0.05
+        assert model.certificate.epsilon == 2
+        assert model.certificate.reports == 20_000
+        assert "report" in str(model.certificate)
+
+    def test_estimators(self):
+        public, private, test = customers(500, 1), customers(20_000, 2), customers(3000, 3)
+        features = ["age", "plan", "calls"]
+        declared = {
+            "bounds": {"age": (18, 90), "calls": (0, 40)},
+            "categories": {"plan": ["basic", "plus", "business"]},
+        }
+        classifier = LocalTreeClassifier(epsilon=4, classes=["no", "yes"], **declared)
+        classifier.fit(
+            private[features], private["left"], X_public=public[features], y_public=public["left"]
+        )
+        assert classifier.score(test[features], test["left"]) > 0.7
+        regressor = LocalTreeRegressor(epsilon=4, target_bounds=(0, 200), **declared)
+        regressor.fit(
+            private[features], private["spent"], X_public=public[features], y_public=public["spent"]
+        )
+        assert regressor.score(test[features], test["spent"]) > 0.3
+
+    @pytest.mark.parametrize(
+        "wrong, message",
+        [
+            ({"epsilon": 0}, "epsilon"),
+            ({"epsilon": 2000}, "epsilon|1000"),
+            ({"mechanism": "magic"}, "magic"),
+            ({"schema": {"features": []}}, "feature|label"),
+        ],
+    )
+    def test_wrong_settings_name_themselves(self, wrong, message):
+        rows = customers(100)
+        with pytest.raises(ValueError, match=message):
+            coppice.simulate(rows, rows, **{"schema": SCHEMA, "epsilon": 1, **wrong})
+
+    def test_rows_without_labels_are_refused(self):
+        rows = customers(100)
+        with pytest.raises(ValueError, match="'left'"):
+            coppice.simulate(rows, rows.drop(columns="left"), schema=SCHEMA, epsilon=1)
+        with pytest.raises(ValueError):
+            coppice.simulate(rows, np.zeros((3, 4)), schema=SCHEMA, epsilon=1)
+        with pytest.raises(ValueError):
+            coppice.simulate(rows[:0], rows, schema=SCHEMA, epsilon=1)
+
+    def test_no_rows_are_no_reports(self):
+        rows = customers(100)
+        model = coppice.simulate(rows, rows[:0], schema=SCHEMA, epsilon=1)
+        assert model.certificate.reports == 0
+        assert isinstance(pd.Series(model.predict(rows)), pd.Series)
