@@ -1,6 +1,8 @@
 """Connections: what is refused before anything is sent, and what errors say."""
 
+import os
 import pathlib
+import signal
 import socketserver
 import subprocess
 import sys
@@ -142,6 +144,20 @@ def test_a_deadline_expires(curator):
         with pytest.raises(remote.DeadlineExceededError, match="did not answer in time") as caught:
             client.studies.list()
     assert isinstance(caught.value, TimeoutError)
+
+
+def test_ctrl_c_ends_a_call(curator):
+    proxy = CuttingProxy(curator.port)
+    with coppice.connect(f"127.0.0.1:{proxy.port}", ca=curator.ca, token=curator.tokens["ops"]) as client:
+        client.studies.list()
+        proxy.stall_after = 0
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            client.studies.list()
+        assert time.monotonic() - started < 3
+        proxy.stall_after = None
+    proxy.close()
 
 
 def test_a_call_is_tried_again(curator):

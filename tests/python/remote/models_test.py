@@ -1,5 +1,6 @@
 """Models: predictions, explanations, downloads, estimators, endpoints."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -10,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from coppice import remote
+from coppice.remote._predictions import Predictor
+from coppice.remote._tables import Table
+from coppice.v1 import model_pb2
 from curator import NUMBER_SCHEMA, SCHEMA, CuttingProxy, customers
 
 ROWS = customers(3000)
@@ -32,7 +36,8 @@ def test_a_model_tells_of_itself(client, models):
     assert model.schema.classes == ["no", "yes"]
     assert len(model.releases()) > 0
     assert {"one", "two", "number"} <= set(client.models.list().index)
-    assert client.models.list(study="nothing").empty
+    nothing = client.models.list(study="nothing")
+    assert nothing.empty and list(nothing.columns) == list(client.models.list().columns)
     assert "one" in repr(model) and "<iframe" in model._repr_html_()
 
 
@@ -83,6 +88,31 @@ def test_ctrl_c_ends_predictions(curator, models):
         assert time.monotonic() - started < 3
         proxy.stall_after = None
     proxy.close()
+
+
+def test_answers_that_cannot_be(models):
+    table = Table(ROWS.head(2), models[0].schema, labelled=False)
+    good = model_pb2.Prediction(label=1, probabilities=[0.4, 0.6])
+    for bad in (model_pb2.Prediction(label=2, probabilities=[0.4, 0.6]), model_pb2.Prediction(label=1, probabilities=[1])):
+        with pytest.raises(remote.DataLossError, match="classes that the schema has not"):
+            Predictor(Answers([good, bad]), "models/one", "models/one", models[0].schema).predict(table, False)
+    for answers in ([good], [good] * 3):
+        with pytest.raises(remote.DataLossError, match="rows where 2 were sent"):
+            Predictor(Answers(answers), "models/one", "models/one", models[0].schema).predict(table, False)
+
+
+class Answers:
+    """A curator that predicts what it likes."""
+
+    def __init__(self, predictions):
+        self.predictions = predictions
+
+    def limit(self, timeout):
+        return timeout
+
+    @contextlib.contextmanager
+    def conversation(self, *_):
+        yield iter([model_pb2.StreamPredictionsResponse(predictions=self.predictions)])
 
 
 def test_no_rows_and_wrong_rows(models):

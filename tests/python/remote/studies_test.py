@@ -201,9 +201,13 @@ def test_a_plan_is_a_frame_and_a_page(reader):
 def test_a_plan_is_drawn(reader):
     import matplotlib
     matplotlib.use("Agg")
-    axes = reader.studies.plan(PUBLIC, SCHEMA, epsilon=[1, 4], devices=1000, mechanism="optimized_unary").plot()
+    plan = reader.studies.plan(PUBLIC, SCHEMA, epsilon=[4, 0.5], devices=1000, mechanism="optimized_unary")
+    axes = plan.plot()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["1,000 devices, optimized_unary", "public labels alone", "always no"]
+    assert labels == ["1,000 devices", "public labels alone", "always no"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0.5", "4"]
+    axes = plan.plot(axes.figure.subplots(), gain=True)
+    assert "gain" in axes.get_ylabel()
     with pytest.raises(ValueError, match="without public labels"):
         reader.plan(None, SCHEMA, epsilon=1, devices=1000).plot()
 

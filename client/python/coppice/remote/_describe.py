@@ -346,9 +346,15 @@ def describe_version(endpoint: model_pb2.Endpoint, version: Any) -> Description:
     }
 
 
-def frame_of(described: List[Description], index: str) -> Any:
-    """Return descriptions as a DataFrame by their ids."""
+def frame_of(described: List[Description], like: Description) -> Any:
+    """Return descriptions as a DataFrame by their ids, which have the first member's name.
+
+    Parameters
+    ----------
+    like : dict
+        The description of an empty message: a list of nothing has columns too.
+    """
     import pandas as pd
 
-    frame = pd.DataFrame(described)
-    return frame.set_index(index) if described else frame
+    columns = list(like)
+    return pd.DataFrame(described, columns=columns).set_index(columns[0])

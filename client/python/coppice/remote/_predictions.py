@@ -65,8 +65,11 @@ class Predictor:
             for response in responses:
                 if response.model:
                     self._check_model(response.model)
+                self._check_answers(response)
                 predictions.extend(response.predictions)
                 show(len(predictions) / len(table), f"{len(predictions):,} rows")
+                if len(predictions) > len(table):
+                    break
         if len(predictions) != len(table):
             raise DataLossError(
                 f"the curator predicted {len(predictions)} rows where {len(table)} were sent"
@@ -77,6 +80,12 @@ class Predictor:
         for first in range(begin, len(table), step):
             rows = table.rows(first, min(first + step, len(table)))
             yield model_pb2.StreamPredictionsRequest(name=self._name, rows=rows)
+
+    def _check_answers(self, response: Any) -> None:
+        outputs = 2 if self._schema.target is not None else len(self._schema.classes)
+        for prediction in response.predictions:
+            if prediction.label >= outputs or len(prediction.probabilities) != outputs:
+                raise DataLossError("the curator predicted classes that the schema has not")
 
     def _check_model(self, name: str) -> None:
         if name != self._model:
@@ -94,6 +103,7 @@ class Predictor:
         )
         response = self._caller.call(request, model_pb2.PredictResponse)
         self._check_model(response.model)
+        self._check_answers(response)
         return response
 
 

@@ -49,7 +49,7 @@ class Datasets:
         request = dataset_pb2.ListDatasetsRequest(page_size=1000)
         pages = self._caller.pages(request, dataset_pb2.ListDatasetsResponse)
         datasets = [describe_dataset_briefly(one) for page in pages for one in page.datasets]
-        return frame_of(datasets, "dataset")
+        return frame_of(datasets, describe_dataset_briefly(dataset_pb2.Dataset()))
 
     def get(self, dataset_id: str) -> Dataset:
         """Return a dataset as it is now, with its ledger."""

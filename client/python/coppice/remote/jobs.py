@@ -61,7 +61,8 @@ class Jobs:
         if dataset is not None:
             request.dataset = make_name("datasets", dataset)
         pages = self._caller.pages(request, training_pb2.ListJobsResponse)
-        return frame_of([describe_job_briefly(job) for page in pages for job in page.jobs], "job")
+        jobs = [describe_job_briefly(job) for page in pages for job in page.jobs]
+        return frame_of(jobs, describe_job_briefly(training_pb2.Job()))
 
     def get(self, job_id: str) -> Job:
         """Return a job as it is now."""
@@ -70,7 +71,7 @@ class Jobs:
     def algorithms(self) -> pd.DataFrame:
         """Return what can be trained; ``settings`` has the defaults."""
         described = [describe_algorithm(one) for one in self._algorithms()]
-        return frame_of(described, "algorithm")
+        return frame_of(described, describe_algorithm(training_pb2.Algorithm()))
 
     def settings(self, algorithm: str) -> pd.DataFrame:
         """Return what can be set of an algorithm, and what it does."""
@@ -78,7 +79,7 @@ class Jobs:
         if algorithm not in known:
             raise ValueError(f"algorithm={algorithm!r}: must be one of {', '.join(known)}")
         described = [describe_parameter(one) for one in known[algorithm].parameters]
-        return frame_of(described, "setting")
+        return frame_of(described, describe_parameter(training_pb2.Parameter()))
 
     def _algorithms(self) -> List[training_pb2.Algorithm]:
         request = training_pb2.ListAlgorithmsRequest()

@@ -44,7 +44,7 @@ class Models:
             request.study = make_name("studies", study)
         pages = self._caller.pages(request, model_pb2.ListModelsResponse)
         models = [describe_model_briefly(model) for page in pages for model in page.models]
-        return frame_of(models, "model")
+        return frame_of(models, describe_model_briefly(model_pb2.Model()))
 
     def get(self, model_id: str) -> RemoteModel:
         """Return a model."""
@@ -228,7 +228,8 @@ class Endpoints:
 
     def list(self) -> pd.DataFrame:
         """Return what each endpoint serves."""
-        return frame_of([endpoint.to_dict() for endpoint in self], "endpoint")
+        empty = describe_version(model_pb2.Endpoint(), model_pb2.EndpointVersion())
+        return frame_of([endpoint.to_dict() for endpoint in self], empty)
 
     def get(self, endpoint_id: str) -> Endpoint:
         """Return an endpoint."""
@@ -293,8 +294,11 @@ class Endpoint(_Predicting):
 
     def versions(self) -> pd.DataFrame:
         """Return the newest 100 versions; the first one is served."""
+        import pandas as pd
+
         versions = reversed(self.refresh()._message.versions)
-        return frame_of([describe_version(self._message, one) for one in versions], "version")
+        described = [describe_version(self._message, one) for one in versions]
+        return pd.DataFrame(described).set_index("version")
 
     def refresh(self) -> Endpoint:
         """Ask the curator again; returns the endpoint itself."""

@@ -90,13 +90,16 @@ class Plan:
             columns=["feature", "gain", "equivalent_rows"],
         )
 
-    def plot(self, ax: Optional[Axes] = None) -> Axes:
+    def plot(self, ax: Optional[Axes] = None, *, gain: bool = False) -> Axes:
         """Draw what to expect over epsilon: a line with its 90 % band for each number of devices.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure otherwise.
+        gain : bool
+            Draw what the reports add to public labels alone, whose band is narrower: where few
+            public rows say little of the level, all lines move up or down together.
         """
         if self.public_only is None:
             raise ValueError("plan: no accuracy is forecast without public labels")
@@ -104,22 +107,32 @@ class Plan:
             import matplotlib.pyplot as plt
 
             ax = plt.subplots()[1]
-        for (devices, mechanism), line in self.to_frame().groupby(["devices", "mechanism"]):
-            line = line.sort_values("epsilon")
-            label = f"{devices:,} devices, {mechanism}"
-            (drawn,) = ax.plot(line["epsilon"], line[self.measure], marker="o", label=label)
-            ax.fill_between(
-                line["epsilon"], line["low"], line["high"], alpha=0.15, color=drawn.get_color()
-            )
-        ax.axhline(self.public_only[1], linestyle="--", color="0.4", label="public labels alone")
+        drawn = ("gain", "gain_low", "gain_high") if gain else (self.measure, "low", "high")
+        frame = self.to_frame().sort_values("epsilon")
+        for devices, line in frame.groupby("devices"):
+            middle, low, high = (line[name] for name in drawn)
+            (path,) = ax.plot(line["epsilon"], middle, marker="o", label=f"{devices:,} devices")
+            ax.fill_between(line["epsilon"], low, high, alpha=0.15, color=path.get_color())
+        self._draw_levels(ax, gain)
+        epsilons = sorted(set(frame["epsilon"]))
+        ax.set_xscale("log")
+        ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("epsilon of one report")
+        ax.set_ylabel("gain over public labels alone" if gain else f"{self.measure} to expect")
+        ax.legend()
+        return ax
+
+    def _draw_levels(self, ax: Axes, gain: bool) -> None:
+        if gain:
+            ax.axhline(0, linestyle="--", color="0.4", label="no gain")
+            return
+        if self.public_only is not None:
+            alone = self.public_only[1]
+            ax.axhline(alone, linestyle="--", color="0.4", label="public labels alone")
         if self.baseline is not None:
             always = f"always {self._baseline_answer}"
             ax.axhline(self.baseline, linestyle=":", color="0.4", label=always)
-        ax.set_xscale("log")
-        ax.set_xlabel("epsilon of one report")
-        ax.set_ylabel(f"{self.measure} to expect")
-        ax.legend()
-        return ax
 
     def _describe(self, outlook: study_pb2.Outlook) -> Dict[str, Any]:
         # Where readers are promised nothing more, what every report is promised holds for them too.

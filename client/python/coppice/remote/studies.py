@@ -50,7 +50,7 @@ class Studies:
             study_pb2.ListStudiesRequest(page_size=1000), study_pb2.ListStudiesResponse
         )
         studies = [describe_study_briefly(study) for page in pages for study in page.studies]
-        return frame_of(studies, "study")
+        return frame_of(studies, describe_study_briefly(study_pb2.Study()))
 
     def get(self, study_id: str) -> Study:
         """Return a study as it is now, with its alarms."""
