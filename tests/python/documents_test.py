@@ -13,13 +13,13 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def programs_of(name):
-    return re.findall(r"^```python\n(.*?)^```$", (SOURCE / "docs" / name).read_text(), re.M | re.S)
+    return re.findall(r"^```python\n(.*?)^```$", (SOURCE / name).read_text(), re.M | re.S)
 
 
 def test_the_programs_of_the_page_run(people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people.to_csv("people.csv", index=False)
-    programs = programs_of("python.md")
+    programs = programs_of("docs/python.md")
     assert len(programs) >= 5
     names = {}
     with warnings.catch_warnings():
@@ -28,6 +28,16 @@ def test_the_programs_of_the_page_run(people, tmp_path, monkeypatch):
             exec(program, names)
     assert (names["again"].predict_proba(names["test"][names["features"]])
             == names["estimator"].predict_proba(names["test"][names["features"]])).all()
+
+
+def test_the_program_of_the_readme_runs(people, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people.to_csv("people.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for program in programs_of("README.md"):
+            exec(program, {})
+    assert "What was released" in capsys.readouterr().out
 
 
 def test_the_comparison_runs(data_dir):
