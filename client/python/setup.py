@@ -31,7 +31,7 @@ class SourceDistribution(sdist):
             source, target = CORE / name, pathlib.Path(base_dir) / "source" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("_skbuild", "dist", "*.egg-info", "coppice-*"))
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("_skbuild", "dist", "*.egg-info", "coppice-[0-9]*"))
             else:
                 shutil.copy(source, target)
 
