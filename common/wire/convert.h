@@ -55,7 +55,8 @@ v1::Model ToProto(const Model& model);
 absl::StatusOr<Model> FromProto(const v1::Model& proto);
 
 v1::Prediction ToProto(const Prediction& prediction);
-v1::Explanation ToProto(const Explanation& explanation);
+// `tree_schema` is the explained model's.
+v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema);
 
 // "studies/ID" and so on. ParseName() returns the ID, or InvalidArgument.
 inline constexpr absl::string_view kStudies = "studies";

@@ -252,7 +252,7 @@ v1::PathStep ToProto(const PathStep& step) {
 
 }  // namespace
 
-v1::Explanation ToProto(const Explanation& explanation) {
+v1::Explanation ToProto(const Explanation& explanation, const Schema& tree_schema) {
   v1::Explanation proto;
   proto.set_unit(static_cast<v1::ContributionUnit>(explanation.unit));
   proto.set_base(explanation.base);
@@ -263,6 +263,14 @@ v1::Explanation ToProto(const Explanation& explanation) {
     for (const PathStep& step : path.steps) *added.add_steps() = ToProto(step);
     added.set_leaf(path.leaf);
     *added.mutable_prediction() = ToProto(path.prediction);
+  }
+  proto.set_bias(explanation.bias);
+  for (const FeatureContribution& of_feature : explanation.features) {
+    v1::FeatureContribution& added = *proto.add_features();
+    added.set_feature(of_feature.feature);
+    added.set_name(tree_schema.features()[of_feature.feature].name);
+    added.set_value(of_feature.value);
+    added.set_contribution(of_feature.contribution);
   }
   return proto;
 }

@@ -31,11 +31,11 @@ class LocalSource final : public ModelSource {
 
   absl::Status Explain(v1::PredictRequest request, v1::PredictResponse& response) override {
     COPPICE_RETURN_IF_ERROR(PredictRows(request.rows(), *response.mutable_predictions()));
-    const ReadableCuts cuts(model_);
+    Explainer explainer(model_);
     for (const v1::Row& row : request.rows()) {
       const Row values(row.values().begin(), row.values().end());
       *response.add_explanations() =
-          ToProto(coppice::Explain(model_, cuts, values, request.explain_trees()));
+          ToProto(explainer.Explain(values, request.explain_trees()), model_.tree_schema());
     }
     return absl::OkStatus();
   }
