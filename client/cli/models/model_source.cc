@@ -205,6 +205,7 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
   COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
+  COPPICE_RETURN_IF_ERROR(CheckReadable(model));
   return std::make_unique<RemoteSource>(
       std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),
       LeavesAreTerms(static_cast<LeafKind>(model.leaf_kind()), model.forest().trees_size()),

@@ -12,6 +12,20 @@
 
 namespace coppice::cli {
 
+namespace {
+
+// A later version may have written what this one does not know: that is passed over. In a file of
+// this version a name that is unknown is a mistake.
+bool ReadsAsLaterVersion(const std::string& text, v1::Model& model) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  model.Clear();
+  return google::protobuf::util::JsonStringToMessage(text, &model, options).ok() &&
+         model.version() > kModelVersion;
+}
+
+}  // namespace
+
 absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_bytes) {
   std::ifstream stream(path, std::ios::binary);
   std::string text;
@@ -33,6 +47,7 @@ absl::StatusOr<v1::Model> ReadModelFile(const std::string& path, size_t max_byte
   v1::Model model;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &model);
   if (status.ok()) return model;
+  if (ReadsAsLaterVersion(text, model)) return model;
   return absl::InvalidArgumentError(absl::StrCat(
       path, " is no model as `coppice model export` writes it: ", std::string(status.message())));
 }
