@@ -115,6 +115,13 @@ absl::Status Models::Delete(storage::Store& store, absl::string_view id) {
   return absl::OkStatus();
 }
 
+absl::Status Models::Sign(ModelInfo& info) const {
+  if (!signer_) return absl::OkStatus();
+  COPPICE_ASSIGN_OR_RETURN(const std::string bytes, SignedModelBytes(ToProto(info)));
+  COPPICE_ASSIGN_OR_RETURN(info.signature, signer_(bytes));
+  return absl::OkStatus();
+}
+
 void Models::Put(const ModelInfo& info, storage::StoreBatch& batch) {
   batch.Put(ModelKey(info.source, info.id), ToProto(info).SerializeAsString());
 }

@@ -1,5 +1,5 @@
 // Model files of every format, read by today's program: they predict what they did when they were
-// made. And what a later format would bring.
+// made, and who signed them is still to be seen. And what a later format would bring.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/cli/models/verify.h"
+#include "client/trust.h"
 #include "common/data/read_table.h"
 #include "common/wire/convert.h"
 #include "nlohmann/json.hpp"
@@ -20,6 +21,8 @@ namespace coppice {
 namespace {
 
 using ::coppice::cli::ReadModelFile;
+using ::coppice::cli::Verdict;
+using ::coppice::cli::VerifyModel;
 using ::coppice::testing::SourcePath;
 using ::coppice::testing::StatusIs;
 using ::coppice::testing::TempDir;
@@ -86,6 +89,22 @@ TEST_P(ModelFilesTest, EveryKindOfLeafPredictsAsBefore) {
   }
 }
 
+TEST_P(ModelFilesTest, WhoSignedItIsSeen) {
+  const bool is_signed = std::string("0") != GetParam();
+  const PublicKey curator = *ReadCuratorKey(FixturePath("models/1/curator.pem"));
+  for (const Kind& kind : kKinds) {
+    ASSERT_OK_AND_ASSIGN(v1::Model model, ReadModelFile(Stem(kind) + ".json"));
+    const Verdict verdict = VerifyModel(model);
+    EXPECT_OK(verdict.status);
+    EXPECT_EQ(verdict.json["signature"], is_signed ? "unpinned" : "unsigned");
+    EXPECT_EQ(VerifyModel(model, curator).status.ok(), is_signed);
+    if (!is_signed) continue;
+    double& number = (*model.mutable_predictions(0)->mutable_leaves(0)->mutable_probabilities())[0];
+    number = number / 2;
+    EXPECT_EQ(VerifyModel(model).json["signature"], "invalid") << kind.file;
+  }
+}
+
 // A file of format 1, as a later program might have written it.
 class LaterFormatTest : public ::testing::Test {
  protected:
@@ -116,6 +135,16 @@ TEST_F(LaterFormatTest, AFileThatWouldBeMisreadIsRefused) {
   EXPECT_THAT(FromProto(proto), StatusIs(absl::StatusCode::kInvalidArgument,
                                          AllOf(HasSubstr("reader of format 9"),
                                                HasSubstr("upgrade Coppice to 4.2.0"))));
+}
+
+TEST_F(LaterFormatTest, ASignatureOfWhatIsUnknownIsNotCalledForged) {
+  model_["version"] = 9;
+  model_["name"] = "models/other";  // stands for what this program does not know
+  ASSERT_OK_AND_ASSIGN(const v1::Model proto, ReadModelFile(Write(model_)));
+  const Verdict verdict = VerifyModel(proto);
+  EXPECT_EQ(verdict.json["signature"], "unknown");
+  EXPECT_THAT(verdict.status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("upgrade Coppice")));
 }
 
 TEST_F(LaterFormatTest, AnUnknownNameInThisFormatIsAMistake) {

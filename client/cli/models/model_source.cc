@@ -135,7 +135,8 @@ absl::StatusOr<v1::Model> GetModel(const Remote& remote, const std::string& id) 
   v1::GetModelRequest request;
   request.set_name(MakeName(kModels, id));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::GetModelResponse>(request));
-  return std::move(*response.mutable_model());
+  if (response.model().name() == request.name()) return std::move(*response.mutable_model());
+  return absl::DataLossError(absl::StrCat("the curator sent another model than ", id));
 }
 
 void AddModelFlags(const Command& verb, ModelFlags& flags) {
@@ -204,8 +205,8 @@ absl::StatusOr<std::unique_ptr<ModelSource>> ModelSource::Open(const SourceFlags
     COPPICE_ASSIGN_OR_RETURN(id, ServedBy(remote, flags.endpoint));
   }
   COPPICE_ASSIGN_OR_RETURN(const v1::Model model, GetModel(remote, id));
-  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
   COPPICE_RETURN_IF_ERROR(CheckReadable(model));
+  COPPICE_ASSIGN_OR_RETURN(Schema schema, FromProto(model.schema()));
   return std::make_unique<RemoteSource>(
       std::move(remote), std::move(id), std::make_shared<const Schema>(std::move(schema)),
       LeavesAreTerms(static_cast<LeafKind>(model.leaf_kind()), model.forest().trees_size()),

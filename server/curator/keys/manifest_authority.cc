@@ -188,6 +188,12 @@ absl::StatusOr<std::shared_ptr<const SignedManifest>> ManifestAuthority::Sign(Ma
   return kept;
 }
 
+absl::StatusOr<ModelSignature> ManifestAuthority::SignModel(absl::string_view bytes) const {
+  COPPICE_ASSIGN_OR_RETURN(const Signature signature, key_.Sign(kModelDomain, bytes));
+  return ModelSignature{
+      .signature = signature, .key = keys_.key, .endorsements = keys_.endorsements};
+}
+
 void ManifestAuthority::Forget(absl::string_view study) {
   const MutexLock lock(mutex_);
   signed_.erase(std::string(study));

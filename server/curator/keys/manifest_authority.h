@@ -16,6 +16,7 @@
 #include "common/study/key_chain.h"
 #include "common/study/manifest.h"
 #include "common/study/signature.h"
+#include "common/wire/model_signature.h"
 #include "server/storage/store.h"
 
 namespace coppice::curator {
@@ -34,7 +35,8 @@ struct CuratorKeys {
   KeyChain endorsements;
 };
 
-// Signs the manifests of a curator's studies, and remembers the chain of keys that led to its own.
+// Signs the manifests of a curator's studies and its models, and remembers the chain of keys that
+// led to its own.
 //
 // The key is Ed25519. It is made at the first start and kept in the store, or given in a file and
 // then never stored. It changes by an endorsement of the old key, or by the operator's word that
@@ -61,6 +63,8 @@ class ManifestAuthority {
   absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
     return key_.Sign(kCuratorDomain, challenge);
   }
+  // Signs what SignedModelBytes() says of a model that this curator made.
+  absl::StatusOr<ModelSignature> SignModel(absl::string_view bytes) const;
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Drops the manifest of a study that is deleted.

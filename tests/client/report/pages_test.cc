@@ -219,10 +219,21 @@ TEST(PagesTest, ACertificateThatDoesNotAddUpSaysSo) {
   Json verdict = SampleVerdict();
   EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("do not use")));
   EXPECT_THAT(CertificatePage(verdict), Not(HasSubstr("one by one"))) << "the words tell them";
-  verdict["verified"] = false;
+  verdict["verified"] = verdict["consistent"] = false;
   verdict["words"] = Json::array();  // as `model verify` has it then
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
   EXPECT_THAT(CertificatePage(verdict), HasSubstr("Releases one by one"));
+}
+
+TEST(PagesTest, ACertificateSaysWhetherTheCuratorSignedIt) {
+  Json verdict = SampleVerdict();
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("<dt>Signed by the curator</dt><dd><b>yes</b>"));
+  verdict["signature"] = "unpinned";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("not compared with the curator"));
+  verdict["signature"] = "unsigned";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("nothing shows who made it"));
+  verdict["signature"] = "invalid";
+  EXPECT_THAT(CertificatePage(verdict), HasSubstr("do not use this model"));
 }
 
 }  // namespace
