@@ -18,11 +18,13 @@
 #define COPPICE_COMMON_WIRE_MODEL_SIGNATURE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/study/key_chain.h"
 #include "common/study/sha256.h"
@@ -38,6 +40,9 @@ struct ModelSignature {
 
   friend bool operator==(const ModelSignature&, const ModelSignature&) = default;
 };
+
+// Signs what SignedModelBytes() says of a model.
+using ModelSigner = std::function<absl::StatusOr<ModelSignature>(absl::string_view bytes)>;
 
 v1::ModelSignature ToProto(const ModelSignature& signature);
 // Verifies nothing.

@@ -62,9 +62,12 @@ class Models {
 
   absl::StatusOr<ModelClaim> Claim(absl::string_view id);
 
-  // Signs what SignedModelBytes() says of a model.
-  using Signer = std::function<absl::StatusOr<ModelSignature>(absl::string_view bytes)>;
-  void SignWith(Signer signer) { signer_ = std::move(signer); }
+  // From then on models are signed as they are made.
+  void SignWith(ModelSigner signer) { signer_ = std::move(signer); }
+  // Signs anew each stored model whose signature by the key `before` checks, and no other: one that
+  // was changed, that nobody signed, or that another key did stays as it is. Before Load().
+  static absl::Status SignAnew(storage::Store& store, const PublicKey& before,
+                               const ModelSigner& signer);
   // Signs a model that was made, before it is put or saved; does nothing without a signer.
   absl::Status Sign(ModelInfo& info) const;
 
@@ -99,7 +102,7 @@ class Models {
   // `what` as in removals_.
   ModelClaim ClaimRemoval(std::string what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Signer signer_;
+  ModelSigner signer_;
   mutable Mutex mutex_;
   ById models_ ABSL_GUARDED_BY(mutex_);
   absl::btree_set<std::string> claimed_ids_ ABSL_GUARDED_BY(mutex_);

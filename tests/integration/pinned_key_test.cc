@@ -145,7 +145,16 @@ TEST_F(ManifestTest, ModelsAreVerifiedByThePinOverARotation) {
   ASSERT_TRUE(RestartWith({"--next-signing-key", Path("next.key")}));
   SavePin("next.pem");
   build("after");
-  // The pin leads on; a later key does not vouch for what came before it.
+  // What is stored is signed anew; a file keeps its signature. The pin leads on, and a later key
+  // does not vouch for a file from before it.
+  for (const char* model : {"before", "trained"}) {
+    for (const char* pin : {"curator.pem", "next.pem"}) {
+      EXPECT_EQ(daemon_.CoppiceJson(
+                    {"model", "verify", "--model", model, "--curator-key", Path(pin)})["signature"],
+                "valid")
+          << model << pin;
+    }
+  }
   EXPECT_EQ(verify("before.json", "curator.pem").exit_code, 0);
   EXPECT_EQ(verify("after.json", "curator.pem").exit_code, 0);
   EXPECT_EQ(verify("after.json", "next.pem").exit_code, 0);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
@@ -48,11 +50,19 @@ struct CuratorKeys {
 // Threads    safe to share.
 class ManifestAuthority {
  public:
+  // Called at a rotation with the key so far and what signs by the next, before the store has that:
+  // what it signs is good after a crash too, by the endorsement that it carries.
+  using Rotation =
+      absl::FunctionRef<absl::Status(const PublicKey& before, const ModelSigner& next)>;
+  static absl::Status SignNothingAnew(const PublicKey&, const ModelSigner&) {
+    return absl::OkStatus();
+  }
+
   // Finds the key in the store or among `given`, or makes one. A rotation is done once, so the same
   // keys may be given at every start.
-  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(storage::Store& store,
-                                                                 const SigningKeys& given,
-                                                                 int64_t now_unix_seconds);
+  static absl::StatusOr<std::unique_ptr<ManifestAuthority>> Open(
+      storage::Store& store, const SigningKeys& given, int64_t now_unix_seconds,
+      Rotation rotation = SignNothingAnew);
 
   // DataLoss if the store's record does not parse or fit. Changes nothing.
   static absl::Status CheckStored(const storage::Store& store);
@@ -63,8 +73,8 @@ class ManifestAuthority {
   absl::StatusOr<Signature> Prove(absl::string_view challenge) const {
     return key_.Sign(kCuratorDomain, challenge);
   }
-  // Signs what SignedModelBytes() says of a model that this curator made.
-  absl::StatusOr<ModelSignature> SignModel(absl::string_view bytes) const;
+  // Signs models that this curator made. May outlive the authority.
+  ModelSigner SignerOfModels() const;
   // Signs `manifest`, with its key id filled in. Returns the same object until the content changes.
   absl::StatusOr<std::shared_ptr<const SignedManifest>> Sign(Manifest manifest);
   // Drops the manifest of a study that is deleted.

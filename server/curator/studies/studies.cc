@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -36,7 +37,7 @@ namespace {
 class StoredStudies final : public Studies {
  public:
   StoredStudies(storage::Store& store, models::Models& models, std::function<int64_t()> clock,
-                TicketAuthority authority, std::shared_ptr<ManifestAuthority> manifests,
+                TicketAuthority authority, std::unique_ptr<ManifestAuthority> manifests,
                 const StudiesLimits& limits)
       : store_(store),
         models_(models),
@@ -411,7 +412,7 @@ class StoredStudies final : public Studies {
   models::Models& models_;
   const std::function<int64_t()> clock_;
   const TicketAuthority authority_;
-  const std::shared_ptr<ManifestAuthority> manifests_;
+  const std::unique_ptr<ManifestAuthority> manifests_;
   const uint64_t reports_per_second_;  // 0: no limit
   RateLimiter report_limiter_;
   Catalog catalog_;
@@ -436,9 +437,10 @@ absl::StatusOr<std::unique_ptr<Studies>> Studies::Open(storage::Store& store,
                                                        const StudiesLimits& limits) {
   COPPICE_RETURN_IF_ERROR(storage::OpenFormat(store));
   COPPICE_ASSIGN_OR_RETURN(TicketAuthority authority, TicketAuthority::Open(store));
-  COPPICE_ASSIGN_OR_RETURN(std::shared_ptr<ManifestAuthority> manifests,
-                           ManifestAuthority::Open(store, signing_keys, clock()));
-  models.SignWith([manifests](absl::string_view bytes) { return manifests->SignModel(bytes); });
+  const auto sign_anew = std::bind_front(models::Models::SignAnew, std::ref(store));
+  COPPICE_ASSIGN_OR_RETURN(std::unique_ptr<ManifestAuthority> manifests,
+                           ManifestAuthority::Open(store, signing_keys, clock(), sign_anew));
+  models.SignWith(manifests->SignerOfModels());
   auto studies = std::make_unique<StoredStudies>(
       store, models, std::move(clock), std::move(authority), std::move(manifests), limits);
   COPPICE_RETURN_IF_ERROR(studies->Load());

@@ -78,6 +78,47 @@ TEST_F(ModelsTest, ASignatureStaysWithItsModel) {
               StatusIs(absl::StatusCode::kDataLoss, _));
 }
 
+// When the key is changed: the next one signs what the key so far had signed, and vouches for
+// nothing that it had not.
+TEST_F(ModelsTest, TheNextKeySignsWhatTheKeyBeforeHadSigned) {
+  const SigningKey before = *SigningKey::FromSeed({1}), next = *SigningKey::FromSeed({2}),
+                   stranger = *SigningKey::FromSeed({3});
+  const auto signer = [](const SigningKey& key) -> ModelSigner {
+    return [key](absl::string_view bytes) -> absl::StatusOr<ModelSignature> {
+      return ModelSignature{.signature = *key.Sign(kModelDomain, bytes), .key = key.public_key()};
+    };
+  };
+  const auto save = [&](const std::string& id, const std::string& source, const SigningKey* key) {
+    models_.SignWith(key == nullptr ? ModelSigner() : signer(*key));
+    ModelInfo info = Info(id, source);
+    ASSERT_OK(models_.Sign(info));
+    ASSERT_OK(models_.Save(store_, info));
+  };
+  save("study", "studies/s", &before);
+  save("job", "jobs/j", &before);
+  save("unsigned", "jobs/j", nullptr);
+  save("strange", "jobs/j", &stranger);
+  ModelInfo changed = *models_.Get("job");
+  changed.id = "changed";
+  ASSERT_OK(models_.Save(store_, changed));
+  storage::StoreBatch damage;
+  damage.Put("trained/j/damaged", "\xff\xff");
+  ASSERT_OK(store_.Apply(damage));
+
+  ASSERT_OK(Models::SignAnew(store_, before.public_key(), signer(next)));
+  const auto check = [&](const std::string& key) {
+    v1::Model model;
+    EXPECT_TRUE(model.ParseFromString(**store_.Get(key)));
+    return CheckModelSignature(model, next.public_key(), 0);
+  };
+  EXPECT_OK(check("model/s/study"));
+  EXPECT_OK(check("trained/j/job"));
+  EXPECT_THAT(check("trained/j/unsigned"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(check("trained/j/strange"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  EXPECT_THAT(check("trained/j/changed"), StatusIs(absl::StatusCode::kDataLoss, _));
+  EXPECT_EQ(**store_.Get("trained/j/damaged"), "\xff\xff");
+}
+
 TEST_F(ModelsTest, AModelThatCannotBeSignedIsNotMade) {
   models_.SignWith([](absl::string_view) -> absl::StatusOr<ModelSignature> {
     return absl::InternalError("no signature");
